@@ -873,7 +873,7 @@ export interface paths {
         };
         /**
          * Get the results of an experiment
-         * @description With `endsAt`, those of the last look, one a day; without, as of now. What each number means is in docs/experiments.md. With `Accept: text/csv` as a table.
+         * @description With `endsAt`, those of the last look, one a day; without, as of now. What each number means is in docs/experiments.md.
          */
         get: operations["getExperimentResults"];
         put?: never;
@@ -899,50 +899,6 @@ export interface paths {
          */
         post: operations["rollOutExperiment"];
         delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/experiments/{id}/shares": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the links to the results of an experiment
-         * @description Those that work, newest first.
-         */
-        get: operations["listResultsLinks"];
-        put?: never;
-        /**
-         * Make a link to the results of an experiment
-         * @description A page that anybody who has the link can read, and nobody can change.
-         */
-        post: operations["createResultsLink"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/experiments/{id}/shares/{shareId}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Revoke a link to results
-         * @description It opens nothing from the answer on.
-         */
-        delete: operations["deleteResultsLink"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1307,50 +1263,6 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the metrics of the organization
-         * @description Those that it has defined, oldest first; at most 100.
-         */
-        get: operations["listMetrics"];
-        put?: never;
-        /**
-         * Define a metric
-         * @description Over events of a kind, with conditions on `data`. Events that the log holds already are counted in the background; `computedAt` says when that was done. A definition never changes.
-         */
-        post: operations["createMetric"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/metrics/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Delete a metric
-         * @description Refused (409 `METRIC_IN_USE`) while a draft or a running experiment uses it. Results of experiments that have ended keep it.
-         */
-        delete: operations["deleteMetric"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1783,7 +1695,7 @@ export interface paths {
         put?: never;
         /**
          * Make up an event
-         * @description Records an event with the data of the example in the catalogue. Every webhook that subscribes to it receives it like any other.
+         * @description Records an event with the data of the example in the catalogue, marked as a test. `listen` shows it. Of the webhooks, only those that `webhookIds` names receive it, if they subscribe to it and their filter lets it pass.
          */
         post: operations["triggerWebhookEvent"];
         delete?: never;
@@ -1915,7 +1827,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the signing secret
-         * @description For one hour deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.
+         * @description For one hour, or the `rotationOverlap` of the webhook, deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1978,6 +1890,26 @@ export interface paths {
          * @description One more attempt of a delivery that has ended, whatever its result was.
          */
         post: operations["retryWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/portal-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link to the portal
+         * @description For one of your own customers: a page with the webhooks whose `customer` this is, their deliveries, and what can be done about them. Whoever has the link has these rights until it expires.
+         */
+        post: operations["createWebhookPortalLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2065,23 +1997,6 @@ export interface webhooks {
         put?: never;
         /** An experiment ended by itself, at its `endsAt`. */
         post: operations["receive_experiment_completed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "experiment.guardrail_harmed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** A guardrail of a running experiment was found to be harmed: surely worse than its margin allows. Once for each guardrail and variant. */
-        post: operations["receive_experiment_guardrail_harmed"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2371,7 +2286,7 @@ export interface components {
              */
             createdAt: string;
             /** @enum {string} */
-            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
@@ -2380,7 +2295,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             lastAttemptAt?: string;
-            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`. */
+            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`, `rejected`, `token_error`. */
             lastError?: string;
             /**
              * Format: date-time
@@ -2410,7 +2325,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "RANGE_NOT_SATISFIABLE" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "METRIC_IN_USE" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
+                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "RANGE_NOT_SATISFIABLE" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
                 details?: {
                     message: string;
                     path: string;
@@ -2716,52 +2631,6 @@ export interface components {
             status: "idle" | "active" | "ended";
             title: string;
         };
-        /** Metric */
-        Metric: {
-            cap: number | null;
-            computedAt: string | null;
-            /**
-             * Format: date-time
-             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            createdAt: string;
-            denominator: {
-                event: string;
-                field: string | null;
-                where: {
-                    /** @description A key of `data`. */
-                    field: string;
-                    /**
-                     * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
-                     * @enum {string}
-                     */
-                    operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
-                    value: (string | number | boolean) | (string | number | boolean)[];
-                }[];
-            } | null;
-            description: string | null;
-            /** @enum {string} */
-            direction: "increase" | "decrease";
-            event: string;
-            field: string | null;
-            /** @example met_01kabc5m8nfe8v8q1m2vr5t9zd */
-            id: string;
-            name: string;
-            /** @enum {string} */
-            type: "count" | "sum" | "mean" | "share" | "ratio";
-            where: {
-                /** @description A key of `data`. */
-                field: string;
-                /**
-                 * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
-                 * @enum {string}
-                 */
-                operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
-                value: (string | number | boolean) | (string | number | boolean)[];
-            }[];
-            windowHours: number | null;
-        };
         /** Organization */
         Organization: {
             /** @description Origins whose pages may use publishable keys. Empty: every origin. */
@@ -2791,25 +2660,6 @@ export interface components {
             deletedAt: string;
             /** @enum {string} */
             status: "pending" | "complete";
-        };
-        /** ResultsLink */
-        ResultsLink: {
-            /**
-             * Format: date-time
-             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            createdAt: string;
-            /**
-             * Format: date-time
-             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-             * @example 2026-01-31T12:00:00.000Z
-             */
-            expiresAt: string;
-            /** @example shr_01kabc5m8nfe8v8q1m2vr5t9zd */
-            id: string;
-            /** @description Whoever has it reads the results. With `?format=csv` or `json` as data. */
-            url: string;
         };
         /** RotatedKey */
         RotatedKey: {
@@ -2886,25 +2736,99 @@ export interface components {
         };
         /** Webhook */
         Webhook: {
+            clientCertificate: {
+                /**
+                 * Format: date-time
+                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                expiresAt: string;
+                fingerprint: string;
+                subject: string;
+            } | null;
             /**
              * Format: date-time
              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
              * @example 2026-01-31T12:00:00.000Z
              */
             createdAt: string;
+            customer: string | null;
             description: string | null;
+            destination: {
+                /** @enum {string} */
+                type: "https";
+            } | {
+                /**
+                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                 * @example reelfeed.{event}
+                 */
+                subject: string;
+                /** @enum {string} */
+                type: "nats";
+                username?: string;
+            } | {
+                exchange: string;
+                /** @description `{event}` stands for the kind. */
+                routingKey: string;
+                /** @enum {string} */
+                type: "rabbitmq";
+                username?: string;
+            } | {
+                accessKeyId: string;
+                bucket: string;
+                prefix: string;
+                region: string;
+                /** @enum {string} */
+                type: "s3";
+            };
             disabledReason: ("requested" | "failing") | null;
             events: string[];
             failingSince: string | null;
+            filter: {
+                [key: string]: {
+                    equals?: string | number | boolean | null;
+                    exists?: boolean;
+                    gt?: number;
+                    gte?: number;
+                    in?: (string | number | boolean | null)[];
+                    lt?: number;
+                    lte?: number;
+                    prefix?: string;
+                };
+            } | null;
             /** @description Names of the custom headers. */
             headerNames: string[];
             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
+            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+            neverMatches: string[];
+            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+            notify: string[];
+            oauth: {
+                audience?: string;
+                clientId: string;
+                scope?: string;
+                tokenUrl: string;
+            } | null;
+            orderedBy: "contentId" | null;
+            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+            payloadVersion: number;
             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
             previousSecretExpiresAt: string | null;
+            publicKey: string | null;
             rateLimit: number | null;
+            retrySchedule: number[] | null;
+            /** @description Seconds for which a replaced secret signs as well. */
+            rotationOverlap: number;
+            /**
+             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
+             * @enum {string}
+             */
+            signature: "hmac" | "ed25519";
             /** @enum {string} */
             status: "active" | "disabled";
+            /** @description Seconds that an attempt may take in all. */
+            timeout: number;
             url: string;
         };
     };
@@ -2990,8 +2914,6 @@ export interface components {
          *     `CONTENT_NOT_READY`: The content item is not ready yet.
          *
          *     `DELIVERY_PENDING`: The delivery has not ended yet.
-         *
-         *     `METRIC_IN_USE`: An experiment uses the metric.
          *
          *     `EXPERIMENT_NOT_DRAFT`: Only a draft allows this.
          *
@@ -3182,8 +3104,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcft4e26v6wqd6mwv4r3j",
-                     *         "asOf": "2026-11-23T16:38:48.524Z"
+                     *         "requestId": "req_01m84ktc0hev7a3e5a0kthc3an",
+                     *         "asOf": "2026-11-23T16:28:54.706Z"
                      *       }
                      *     }
                      */
@@ -3310,7 +3232,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20946-2ff2-7402-817d-524f4fde8317",
+                     *           "contentId": "01a2093d-20d5-71bd-9727-0d2d3bf42f75",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3336,10 +3258,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mcg43ekaa8qtecgqv7e35",
+                     *         "requestId": "req_01m84ktc1se8p8kz6cjtbegs5b",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T16:38:48.907Z"
+                     *         "asOf": "2026-11-23T16:28:54.744Z"
                      *       }
                      *     }
                      */
@@ -3462,7 +3384,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20946-4192-72c6-af3f-e2d22fad7896",
+                     *         "contentId": "01a2093d-305c-705f-8fbc-56519c62ab61",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3544,8 +3466,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcgeqeab8y52tavtaa0fq",
-                     *         "asOf": "2026-11-23T16:38:49.160Z"
+                     *         "requestId": "req_01m84ktc4ae0xs03qjq9z7avng",
+                     *         "asOf": "2026-11-23T16:28:54.843Z"
                      *       }
                      *     }
                      */
@@ -3760,8 +3682,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcgm3etn9ajfkd2g62j04",
-                     *         "asOf": "2026-11-23T16:38:49.264Z"
+                     *         "requestId": "req_01m84ktc78e01bjkabr5pb09er",
+                     *         "asOf": "2026-11-23T16:28:54.916Z"
                      *       }
                      *     }
                      */
@@ -3910,8 +3832,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mcgrye8za6yygy141jb6a",
-                     *         "asOf": "2026-11-23T16:38:49.401Z"
+                     *         "requestId": "req_01m84ktcb5e5daa1sb695htg3f",
+                     *         "asOf": "2026-11-23T16:28:55.102Z"
                      *       }
                      *     }
                      */
@@ -4165,8 +4087,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcfmdep8abgc6maz6nsrq",
-                     *         "asOf": "2026-11-23T16:38:48.309Z"
+                     *         "requestId": "req_01m84ktbype4qrbvjg1wg8z2kc",
+                     *         "asOf": "2026-11-23T16:28:54.658Z"
                      *       }
                      *     }
                      */
@@ -4469,8 +4391,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcgp2env8etn6psx17e93",
-                     *         "asOf": "2026-11-23T16:38:49.321Z"
+                     *         "requestId": "req_01m84ktc8de2vrdfreskabbc44",
+                     *         "asOf": "2026-11-23T16:28:54.968Z"
                      *       }
                      *     }
                      */
@@ -4635,8 +4557,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcgqpegzvkpj5pfxaaffs",
-                     *         "asOf": "2026-11-23T16:38:49.352Z"
+                     *         "requestId": "req_01m84ktcabe758e0gmhsfbfjt2",
+                     *         "asOf": "2026-11-23T16:28:55.002Z"
                      *       }
                      *     }
                      */
@@ -4754,8 +4676,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcgtcey7rca974f55dkzh",
-                     *         "asOf": "2026-11-23T16:38:49.432Z"
+                     *         "requestId": "req_01m84ktcg1ezbb7smp8wsy5ze0",
+                     *         "asOf": "2026-11-23T16:28:55.193Z"
                      *       }
                      *     }
                      */
@@ -4855,40 +4777,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84mbmvfedz8zbmvk31k3ymn",
-                     *           "recordedAt": "2026-11-23T16:38:20.790Z",
+                     *           "id": "aud_01m84ks32ne6wtzkc5sfyg7qg3",
+                     *           "recordedAt": "2026-11-23T16:28:12.757Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84mbex5enmvnxfjqcg14tyt",
+                     *             "keyId": "key_01m84krqeeefb932bkcp9688h9",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84mbmvceyybq9c9c6jq5bd0",
+                     *           "resourceId": "key_01m84ks32jedf97vh1h4nhzvda",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84mbmv7esrtbve8rfvdgd29"
+                     *           "requestId": "req_01m84ks31zebha5x48jtgb94em"
                      *         },
                      *         {
-                     *           "id": "aud_01m84mbm8ge7ps4f3bwwdx5awk",
-                     *           "recordedAt": "2026-11-23T16:38:20.189Z",
+                     *           "id": "aud_01m84ks310ez3v1s6erw7t3yqf",
+                     *           "recordedAt": "2026-11-23T16:28:12.704Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84mbex5enmvnxfjqcg14tyt",
+                     *             "keyId": "key_01m84krqeeefb932bkcp9688h9",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84mbm7he0htp2xk2wdd7n3g",
+                     *           "resourceId": "key_01m84ks30yek49ax5hjjwqxnfv",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84mbm3tewmshd8ym3ma5svg"
+                     *           "requestId": "req_01m84ks30vercb2nwa3y3x01bs"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbmzme2gt8gkxv764r2sc",
+                     *         "requestId": "req_01m84ks39ce2ebv4pg92k3a1mp",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4984,7 +4906,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcd7ze1ht4c7gyhgqn773",
+                     *         "requestId": "req_01m84kta80eq8ap82g9hparq8a",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5093,7 +5015,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20945-d406-7735-9250-b860b3d8195a",
+                     *           "id": "01a2093c-8d52-7042-a43a-573dddfc36fe",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5131,11 +5053,11 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:38:20.939Z",
-                     *           "updatedAt": "2026-11-23T16:38:20.968Z"
+                     *           "createdAt": "2026-11-23T16:28:13.018Z",
+                     *           "updatedAt": "2026-11-23T16:28:13.171Z"
                      *         },
                      *         {
-                     *           "id": "01a20945-ca09-719f-ae3e-17de83a4aec3",
+                     *           "id": "01a2093c-7137-7611-ae8a-e067b8c7859e",
                      *           "contentType": "video",
                      *           "title": "Item 1",
                      *           "description": null,
@@ -5173,12 +5095,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:38:18.388Z",
-                     *           "updatedAt": "2026-11-23T16:38:18.926Z"
+                     *           "createdAt": "2026-11-23T16:28:05.845Z",
+                     *           "updatedAt": "2026-11-23T16:28:07.975Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbn3de4qvyjjbc15yg8kt",
+                     *         "requestId": "req_01m84ks3qdekba5g0cgg985x0s",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5278,7 +5200,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-d4b2-7713-9ba9-e3c39802c99d",
+                     *         "id": "01a2093c-8ff0-720a-a185-bb9e55a31d31",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5316,11 +5238,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:38:21.106Z",
-                     *         "updatedAt": "2026-11-23T16:38:21.106Z"
+                     *         "createdAt": "2026-11-23T16:28:13.710Z",
+                     *         "updatedAt": "2026-11-23T16:28:13.710Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbn4eepyb0shzekn6zam6"
+                     *         "requestId": "req_01m84ks3wbeqwrjxs547ebx67d"
                      *       }
                      *     }
                      */
@@ -5389,7 +5311,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-d4db-7606-9b00-1d07f6a24251",
+                     *         "id": "01a2093c-918e-76c4-9467-084565a393a0",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5438,11 +5360,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:38:21.139Z",
-                     *         "updatedAt": "2026-11-23T16:38:21.139Z"
+                     *         "createdAt": "2026-11-23T16:28:14.089Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.089Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbn7ned8a9ybaf2f06rmh"
+                     *         "requestId": "req_01m84ks4dgey0sxqw1zvxjccpj"
                      *       }
                      *     }
                      */
@@ -5517,11 +5439,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-d56d-7760-a5b2-82ef5ba5fab8",
+                     *         "id": "01a2093c-9315-7407-ac65-1bfc18becc1e",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbncpehkazahhwxczap58"
+                     *         "requestId": "req_01m84ks4rzedxtsvz55fs3x6v1"
                      *       }
                      *     }
                      */
@@ -5652,7 +5574,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-d504-7211-ba17-b2d7ee22078d",
+                     *         "id": "01a2093c-91c0-721d-b510-a4e339e5005e",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5701,11 +5623,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:38:21.188Z",
-                     *         "updatedAt": "2026-11-23T16:38:21.274Z"
+                     *         "createdAt": "2026-11-23T16:28:14.145Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.474Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbn99exprp8c69qxdjvay"
+                     *         "requestId": "req_01m84ks4fqe0mt3kgm3qn6sp7g"
                      *       }
                      *     }
                      */
@@ -5773,7 +5695,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbyq0ea8sy5epq84gg0rp"
+                     *         "requestId": "req_01m84kspv2e7bs7ppp2fny9wrb"
                      *       }
                      *     }
                      */
@@ -5852,17 +5774,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-f944-7494-9117-d6a3eebf7c04",
+                     *         "id": "01a2093c-da36-7671-a5ba-6c1db87319a9",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/lYrs857XEOL86r5A70iIeQ/a-01a20945-f944-7494-9117-d6a3eebf7c04/captions.vtt",
-                     *         "trackId": "01a20945-f944-7494-9117-d6a3eebf7c04",
+                     *         "url": "https://feed.example.org/media/Z_VEiBOfcg-4q3whj2Lorg/a-01a2093c-da36-7671-a5ba-6c1db87319a9/captions.vtt",
+                     *         "trackId": "01a2093c-da36-7671-a5ba-6c1db87319a9",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T16:38:30.707Z"
+                     *         "createdAt": "2026-11-23T16:28:32.968Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mby95e00rczyyvew33jkc"
+                     *         "requestId": "req_01m84kspeqeg2b55p6x25nzfky"
                      *       }
                      *     }
                      */
@@ -5933,11 +5855,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-fbaa-7281-92a3-09903ff9e136",
+                     *         "id": "01a2093c-dbe1-741e-8be9-3a5be5f0b378",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbz1aexd977306v9dp4gp"
+                     *         "requestId": "req_01m84ksq4fe1wa2kk3q3p0tt0j"
                      *       }
                      *     }
                      */
@@ -6016,7 +5938,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-fc74-7583-b0bc-d8564782df3e",
+                     *         "id": "01a2093c-dcb8-7407-82a0-f8886f50df3e",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6031,18 +5953,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -6067,11 +5989,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:38:31.284Z",
-                     *         "updatedAt": "2026-11-23T16:38:32.864Z"
+                     *         "createdAt": "2026-11-23T16:28:33.336Z",
+                     *         "updatedAt": "2026-11-23T16:28:35.725Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbz7ce4r8acrr2q5w0k79"
+                     *         "requestId": "req_01m84ksqdye3d8ksnwdt463xp7"
                      *       }
                      *     }
                      */
@@ -6141,7 +6063,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20946-02b1-745f-bc20-9ca4ca478b53",
+                     *         "id": "01a2093c-e659-70b0-aa6b-f72aa6a781c3",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6179,11 +6101,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:38:32.882Z",
-                     *         "updatedAt": "2026-11-23T16:38:32.995Z"
+                     *         "createdAt": "2026-11-23T16:28:35.804Z",
+                     *         "updatedAt": "2026-11-23T16:28:35.968Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mc0rxe1prnmpq8c2j18xw"
+                     *         "requestId": "req_01m84kssqxey3tbh2emy77cz38"
                      *       }
                      *     }
                      */
@@ -6259,14 +6181,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-da16-74a3-bd08-6c1028e27e05",
-                     *         "imageUrl": "https://feed.example.org/media/6tuurY7Gc6w7W0b6CgA-1Q/a-01a20945-da16-74a3-bd08-6c1028e27e05/large.jpg",
+                     *         "id": "01a2093c-a9d0-71fb-b929-a26493ce3643",
+                     *         "imageUrl": "https://feed.example.org/media/g2Ne1azyj2IS0RI25ww3Kg/a-01a2093c-a9d0-71fb-b929-a26493ce3643/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T16:38:23.480Z"
+                     *         "createdAt": "2026-11-23T16:28:22.457Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbpf8ef48a5zxfc4v666n"
+                     *         "requestId": "req_01m84ksa95ebrs6mmpa8rpyq63"
                      *       }
                      *     }
                      */
@@ -6337,11 +6259,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-f02f-762e-b9cc-972ebd887f8e",
+                     *         "id": "01a2093c-c4d5-7620-ba3e-782dee3f8f4b",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mby4hekcaj1w9yn5q9mar"
+                     *         "requestId": "req_01m84ksp9ges69mqff1nmhdcdq"
                      *       }
                      *     }
                      */
@@ -6383,8 +6305,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20945-e837-7485-98f0-a9be924d80e2",
-                 *         "01a20945-de1c-764d-bb1e-0388f29a30fe"
+                 *         "01a2093c-bbea-7477-a822-c6e7db272c19",
+                 *         "01a2093c-b29c-75c9-860c-8fdab08ed174"
                  *       ]
                  *     }
                  */
@@ -6426,22 +6348,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20945-e837-7485-98f0-a9be924d80e2",
-                     *           "imageUrl": "https://feed.example.org/media/4RH_2YWj3b4qMjJhA20xag/a-01a20945-e837-7485-98f0-a9be924d80e2/large.jpg",
+                     *           "id": "01a2093c-bbea-7477-a822-c6e7db272c19",
+                     *           "imageUrl": "https://feed.example.org/media/LzNKKLLYwaIpcIhdPysHsQ/a-01a2093c-bbea-7477-a822-c6e7db272c19/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T16:38:27.983Z"
+                     *           "createdAt": "2026-11-23T16:28:26.863Z"
                      *         },
                      *         {
-                     *           "id": "01a20945-de1c-764d-bb1e-0388f29a30fe",
-                     *           "imageUrl": "https://feed.example.org/media/4RH_2YWj3b4qMjJhA20xag/a-01a20945-de1c-764d-bb1e-0388f29a30fe/large.jpg",
+                     *           "id": "01a2093c-b29c-75c9-860c-8fdab08ed174",
+                     *           "imageUrl": "https://feed.example.org/media/LzNKKLLYwaIpcIhdPysHsQ/a-01a2093c-b29c-75c9-860c-8fdab08ed174/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T16:38:25.981Z"
+                     *           "createdAt": "2026-11-23T16:28:24.869Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbvy5eczaent0xyj6fa4y"
+                     *         "requestId": "req_01m84ksgx5epm87p9jmrendjfk"
                      *       }
                      *     }
                      */
@@ -6511,7 +6433,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKj2tmdVVTDqby1sH_Jg3TLwYrmA/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKhiV-lSDDUoAsT6115FSVwpMmVA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6519,11 +6441,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T22:38:21.030Z",
+                     *         "expiresAt": "2026-11-23T22:28:13.310Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbn2teq4tsahab8rjjcem"
+                     *         "requestId": "req_01m84ks3ktety83vztfn0zxtqx"
                      *       }
                      *     }
                      */
@@ -6612,7 +6534,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-d5b3-7145-9c5e-c5f483034dfa",
+                     *         "id": "01a2093c-9325-75e9-82ff-b6f6745fcaa8",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6650,11 +6572,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:38:21.363Z",
-                     *         "updatedAt": "2026-11-23T16:38:21.428Z"
+                     *         "createdAt": "2026-11-23T16:28:14.503Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.523Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbnfhes0ay3279wz04pd6"
+                     *         "requestId": "req_01m84ks4ste4m8btnpeqm0szh1"
                      *       }
                      *     }
                      */
@@ -6719,7 +6641,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-d646-74ed-8ea0-4ed111c99deb",
+                     *         "id": "01a2093c-9725-77b8-9aad-06ba4c223032",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6757,11 +6679,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:38:21.514Z",
-                     *         "updatedAt": "2026-11-23T16:38:21.624Z"
+                     *         "createdAt": "2026-11-23T16:28:15.534Z",
+                     *         "updatedAt": "2026-11-23T16:28:16.059Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbnnkef7vvvj0a82vca1q"
+                     *         "requestId": "req_01m84ks69ee6pthe34k0k6jrb2"
                      *       }
                      *     }
                      */
@@ -6828,7 +6750,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mcj5jee8syr0s7bkc12m3"
+                     *         "requestId": "req_01m84ktds5ej5s6vjy8dq0z7rf"
                      *       }
                      *     }
                      */
@@ -6891,18 +6813,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20945-d91a-73eb-89dc-3d5ef8044caf",
-                     *           "contentId": "01a20945-d865-777d-b2bc-0a7968e19f4d",
+                     *           "id": "01a2093c-a3d8-7605-814d-b1d9036d9edd",
+                     *           "contentId": "01a2093c-a217-75eb-a616-a6077efa403a",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20945-d91a-73eb-89dc-4170a80dcd49",
-                     *           "contentId": "01a20945-d863-7342-89b5-1fe8eb140634",
+                     *           "id": "01a2093c-a3d8-7605-814d-b75d88213a55",
+                     *           "contentId": "01a2093c-a219-741a-8c26-93758723eb17",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbp92enz8vsag5r88p0bz"
+                     *         "requestId": "req_01m84ks91xed6bvsax9sbypd9c"
                      *       }
                      *     }
                      */
@@ -6946,8 +6868,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20945-d936-7652-af2a-48ae7fcd2f49",
-                 *         "01a20945-d936-7652-af2a-43fb05561b47"
+                 *         "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
+                 *         "01a2093c-a4cc-71d5-978e-9d4730b04927"
                  *       ]
                  *     }
                  */
@@ -6993,18 +6915,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20945-d9a3-711d-b23c-922b5a972abb",
-                     *           "contentId": "01a20945-d936-7652-af2a-48ae7fcd2f49",
+                     *           "id": "01a2093c-a7a5-7403-896b-75de9e3d0b5c",
+                     *           "contentId": "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20945-d9a3-711d-b23c-9786c37fc5d4",
-                     *           "contentId": "01a20945-d936-7652-af2a-43fb05561b47",
+                     *           "id": "01a2093c-a7a5-7403-896b-7b37e8145ac5",
+                     *           "contentId": "01a2093c-a4cc-71d5-978e-9d4730b04927",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbpcmeqbbt73pz2z882pa"
+                     *         "requestId": "req_01m84ks9sjewdv31cghprnvyv0"
                      *       }
                      *     }
                      */
@@ -7081,11 +7003,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-d845-7434-9315-4fee4ade2518",
+                     *         "id": "01a2093c-a1a2-75ec-b2b6-01d516476deb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbp2ae28svs4vpt7r0mrj"
+                     *         "requestId": "req_01m84ks8d9evwvv9dga7mg4gsh"
                      *       }
                      *     }
                      */
@@ -7127,8 +7049,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20945-d7b3-766a-b986-e87281e1314c",
-                 *         "01a20945-d7b3-766a-b986-e4edb1a5f4a8"
+                 *         "01a2093c-9ee7-716b-b132-3e0f372a4268",
+                 *         "01a2093c-9ee7-716b-b132-3a035d15736a"
                  *       ]
                  *     }
                  */
@@ -7170,18 +7092,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20945-d7b3-766a-b986-e87281e1314c",
-                     *           "contentId": "01a20945-d726-72a2-b606-fedddfb9bcda",
+                     *           "id": "01a2093c-9ee7-716b-b132-3e0f372a4268",
+                     *           "contentId": "01a2093c-9d38-7205-b04f-2f6ddf2fd485",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20945-d7b3-766a-b986-e4edb1a5f4a8",
-                     *           "contentId": "01a20945-d724-7139-9fe9-c562a68e57af",
+                     *           "id": "01a2093c-9ee7-716b-b132-3a035d15736a",
+                     *           "contentId": "01a2093c-9da2-770d-b7fa-86b8e21f4eb0",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbnyhed2bh5nk6vd16y3g"
+                     *         "requestId": "req_01m84ks7qtee5vhb076b458hgq"
                      *       }
                      *     }
                      */
@@ -7228,8 +7150,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20946-03ad-73d2-8bd9-68ca4f9a7702",
-                 *         "01a20946-03ae-74c8-a659-7c3d2b5c68ed"
+                 *         "01a2093c-e90e-71df-968a-8d5cf19482e6",
+                 *         "01a2093c-e90f-73dc-a037-478b96309aaf"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7278,11 +7200,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20946-03ad-73d2-8bd9-68ca4f9a7702",
+                     *             "id": "01a2093c-e90e-71df-968a-8d5cf19482e6",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20946-03ae-74c8-a659-7c3d2b5c68ed",
+                     *             "id": "01a2093c-e90f-73dc-a037-478b96309aaf",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7300,7 +7222,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mc0y4ey1brmsgdq5e5ad0"
+                     *         "requestId": "req_01m84kstb4e60a8b5a7kwg82wq"
                      *       }
                      *     }
                      */
@@ -7389,13 +7311,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84mc16me24bddjf25ejtjk8",
+                     *           "jobId": "job_01m84kstgpe3frmpe4wdmwyhhq",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T16:38:33.428Z",
+                     *           "createdAt": "2026-11-23T16:28:36.757Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7406,7 +7328,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mc16ye94b9rygnzdknpe6",
+                     *         "requestId": "req_01m84kstjeetb8xckzzjh70mbm",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7594,14 +7516,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84mc16me24bddjf25ejtjk8",
+                     *         "jobId": "job_01m84kstgpe3frmpe4wdmwyhhq",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T16:38:33.428Z"
+                     *         "createdAt": "2026-11-23T16:28:36.757Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mc14re6s9wpvq7q46ttt7"
+                     *         "requestId": "req_01m84kstg2epv834m0wmame96c"
                      *       }
                      *     }
                      */
@@ -7679,17 +7601,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84mc9d1e3wr18v9x9k73w3x",
+                     *         "jobId": "job_01m84kt4kae49bay8kyr2mgzzy",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:38:41.825Z",
-                     *         "completedAt": "2026-11-23T16:38:42.193Z"
+                     *         "createdAt": "2026-11-23T16:28:47.076Z",
+                     *         "completedAt": "2026-11-23T16:28:47.387Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mc9vjeje8tydvd5pb2tth"
+                     *         "requestId": "req_01m84kt50we31s5gmbzmc4wb7c"
                      *       }
                      *     }
                      */
@@ -7754,17 +7676,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84mc923efqv3enmvhfq5hq6",
+                     *         "jobId": "job_01m84kt41eetkbrc8eba9kp3rw",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:38:41.474Z",
-                     *         "completedAt": "2026-11-23T16:38:41.729Z"
+                     *         "createdAt": "2026-11-23T16:28:46.488Z",
+                     *         "completedAt": "2026-11-23T16:28:46.771Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mc997e2a9hycv11e7kf2q"
+                     *         "requestId": "req_01m84kt48ge32svxkr6fqxmp96"
                      *       }
                      *     }
                      */
@@ -7832,7 +7754,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mca0wecmbpwyybywe3p1x",
+                     *         "requestId": "req_01m84kt55xecx8z79d9hxt8pec",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7880,8 +7802,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20946-0429-7657-af31-8806c9970bc7",
-                 *         "01a20946-041a-7334-bb0b-8f421b8fcfb9"
+                 *         "01a2093c-e9cb-74b9-8f5b-5f0ca2f1f884",
+                 *         "01a2093c-e9cc-70d3-affc-74c77777fb32"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7934,13 +7856,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20946-0429-7657-af31-8806c9970bc7",
+                     *             "id": "01a2093c-e9cb-74b9-8f5b-5f0ca2f1f884",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20946-041a-7334-bb0b-8f421b8fcfb9",
+                     *             "id": "01a2093c-e9cc-70d3-affc-74c77777fb32",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7960,7 +7882,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mc12bewav3c1d9cf02x39"
+                     *         "requestId": "req_01m84ksteje3hay06022a042sh"
                      *       }
                      *     }
                      */
@@ -8018,11 +7940,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20946-035c-7401-9a82-3974e06aad90",
+                 *           "id": "01a2093c-e711-765d-95d4-e8aba7c95e7f",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20946-0365-77d5-9fbf-43026446fc77",
+                 *           "id": "01a2093c-e709-7127-b87b-08b5c95c9ea5",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8092,11 +8014,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20946-035c-7401-9a82-3974e06aad90",
+                     *             "id": "01a2093c-e711-765d-95d4-e8aba7c95e7f",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20946-0365-77d5-9fbf-43026446fc77",
+                     *             "id": "01a2093c-e709-7127-b87b-08b5c95c9ea5",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8114,7 +8036,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mc0vme2pbqgyhzcrxsa4n"
+                     *         "requestId": "req_01m84ksss7edk8295zjtbr0j74"
                      *       }
                      *     }
                      */
@@ -8172,8 +8094,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20946-0474-76a2-9ff2-a8e7befd8d0c",
-                 *         "01a20946-046c-716b-a5e1-a0eb7652f7ee"
+                 *         "01a2093c-e9de-7328-92dc-c9b92a451b32",
+                 *         "01a2093c-e9e0-72c4-9b6e-41afb6d3050d"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8219,11 +8141,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20946-0474-76a2-9ff2-a8e7befd8d0c",
+                     *             "id": "01a2093c-e9de-7328-92dc-c9b92a451b32",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20946-046c-716b-a5e1-a0eb7652f7ee",
+                     *             "id": "01a2093c-e9e0-72c4-9b6e-41afb6d3050d",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8241,7 +8163,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mc142ecrs9n1h3q09c2d8"
+                     *         "requestId": "req_01m84kstf9ezhvd2xw99v6tnbb"
                      *       }
                      *     }
                      */
@@ -8396,7 +8318,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbnpfev4byyxqmm614swa"
+                     *         "requestId": "req_01m84ks6f2ebysw1x31gzr26d7"
                      *       }
                      *     }
                      */
@@ -8542,7 +8464,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-d607-740b-a80b-e5f7bb12f774",
+                     *         "id": "01a2093c-933f-76cf-8847-768fe0c454d7",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8580,14 +8502,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:38:21.448Z",
-                     *         "updatedAt": "2026-11-23T16:38:21.448Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/-UYEoYUKsiNFvXLzy_MaEUqv7INi2OL4",
+                     *         "createdAt": "2026-11-23T16:28:14.528Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.528Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/anIWtxODW-mDtrBLYWGeSUydTYlHCt14",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T16:38:21.448Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:28:14.528Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbng4emsaw5y2rez48axw"
+                     *         "requestId": "req_01m84ks4syegeapx1xg0ar515c"
                      *       }
                      *     }
                      */
@@ -8713,19 +8635,19 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20946-2ff2-7402-817d-524f4fde8317",
-                 *       "eventId": "01a20946-3006-7298-ae05-09dc09b95dc4",
+                 *       "contentId": "01a2093d-20d5-71bd-9727-0d2d3bf42f75",
+                 *       "eventId": "01a2093d-20db-72dd-b0c4-e5d14a881765",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T16:38:44.486Z",
+                 *       "timestamp": "2026-11-23T16:28:50.779Z",
                  *       "data": {}
                  *     }
                  */
                 "application/json": {
                     /** @description Version of the app. Reports can be filtered by it. */
                     appVersion?: string;
-                    /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
+                    /** @description The content item; of a swipe, the one that was swiped to. */
                     contentId: string;
                     /** @description ISO 3166-1 alpha-2. */
                     country?: string;
@@ -8753,8 +8675,11 @@ export interface operations {
                     /** @enum {string} */
                     device?: "ios" | "android" | "web";
                     deviceId?: string;
-                    /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
-                    event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                    /**
+                     * @description What happened.
+                     * @enum {string}
+                     */
+                    event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
                     /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                     eventId?: string;
                     /**
@@ -8809,10 +8734,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20946-3006-7298-ae05-09dc09b95dc4"
+                     *         "eventId": "01a2093d-20db-72dd-b0c4-e5d14a881765"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcc07ev8vsqs3j6apjczx"
+                     *         "requestId": "req_01m84kt86vebev1h7a3js3ac4y"
                      *       }
                      *     }
                      */
@@ -8871,22 +8796,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20946-3058-72b5-91fd-1758e899c5d9",
-                 *           "eventId": "01a20946-3077-75f6-a1c8-6d97d512b1b7",
+                 *           "contentId": "01a2093d-20f1-715a-bbf6-d2953f3b2c3b",
+                 *           "eventId": "01a2093d-21bd-76ca-b107-646f8611bd71",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:38:44.599Z",
+                 *           "timestamp": "2026-11-23T16:28:51.005Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20946-3077-75f6-a1c8-7324418fccf1",
+                 *           "eventId": "01a2093d-21bd-76ca-b107-6bceda043fb6",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:38:44.599Z",
+                 *           "timestamp": "2026-11-23T16:28:51.005Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8896,7 +8821,7 @@ export interface operations {
                     events: ({
                         /** @description Version of the app. Reports can be filtered by it. */
                         appVersion?: string;
-                        /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
+                        /** @description The content item; of a swipe, the one that was swiped to. */
                         contentId: string;
                         /** @description ISO 3166-1 alpha-2. */
                         country?: string;
@@ -8924,8 +8849,11 @@ export interface operations {
                         /** @enum {string} */
                         device?: "ios" | "android" | "web";
                         deviceId?: string;
-                        /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
-                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                        /**
+                         * @description What happened.
+                         * @enum {string}
+                         */
+                        event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
                         /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                         eventId?: string;
                         /**
@@ -8990,14 +8918,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20946-3077-75f6-a1c8-7324418fccf1",
+                     *             "eventId": "01a2093d-21bd-76ca-b107-6bceda043fb6",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcc4ce56b3d2eghx5xs7p"
+                     *         "requestId": "req_01m84kt8h9e0ctmswqpytxzt8d"
                      *       }
                      *     }
                      */
@@ -9148,7 +9076,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84mcdbee62tehpxvaaqq4k1",
+                     *           "id": "exp_01m84ktaazeg4b0yykxx5w8nv4",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -9171,21 +9099,20 @@ export interface operations {
                      *             "retention"
                      *           ],
                      *           "primaryMetric": "watchTime",
-                     *           "guardrails": [],
                      *           "targetingRules": {
                      *             "countries": [],
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T16:38:46.199Z",
+                     *           "startedAt": "2026-11-23T16:28:53.019Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T16:38:45.831Z"
+                     *           "createdAt": "2026-11-23T16:28:52.957Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mcdq8ejw9a4vt7jf0dmhf",
+                     *         "requestId": "req_01m84ktadpebr9gpqww0er4fh6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9202,14 +9129,11 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
-                            guardrails: {
-                                margin: number;
-                                metric: string;
-                            }[];
                             id: string;
-                            metrics: string[];
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
-                            primaryMetric: string;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
@@ -9300,23 +9224,13 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
-                    guardrails?: {
-                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
-                        margin: number;
-                        /**
-                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
-                         * @example watchTime
-                         */
-                        metric: string;
-                    }[];
-                    metrics: string[];
+                    metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                     name: string;
                     /**
                      * @description What decides about the winner. Default: the first of `metrics`.
-                     * @example watchTime
+                     * @enum {string}
                      */
-                    primaryMetric?: string;
+                    primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9382,7 +9296,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mcdrxek1bh2a5cehqn0p1",
+                     *         "id": "exp_01m84ktagxewpvd8mvpqcc6sjr",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -9410,7 +9324,6 @@ export interface operations {
                      *           "completionRate"
                      *         ],
                      *         "primaryMetric": "completionRate",
-                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [
                      *             "DE"
@@ -9426,11 +9339,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:38:46.291Z",
+                     *         "createdAt": "2026-11-23T16:28:53.144Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcdrhee092tbnqejd6teg"
+                     *         "requestId": "req_01m84ktagketxaa6ettcp1gz1v"
                      *       }
                      *     }
                      */
@@ -9445,14 +9358,11 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
-                            guardrails: {
-                                margin: number;
-                                metric: string;
-                            }[];
                             id: string;
-                            metrics: string[];
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
-                            primaryMetric: string;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
@@ -9540,7 +9450,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mcdxae4qa0z8g6bf8wv90",
+                     *         "id": "exp_01m84ktak0eaptqrj9acfgjf54",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -9569,21 +9479,20 @@ export interface operations {
                      *           "retention"
                      *         ],
                      *         "primaryMetric": "watchTime",
-                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [],
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:38:46.506Z",
+                     *         "startedAt": "2026-11-23T16:28:53.545Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:38:46.436Z",
+                     *         "createdAt": "2026-11-23T16:28:53.214Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mce0pep88tqs79r3h0p2h"
+                     *         "requestId": "req_01m84ktb01ewrbaqh3ezat4csw"
                      *       }
                      *     }
                      */
@@ -9598,14 +9507,11 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
-                            guardrails: {
-                                margin: number;
-                                metric: string;
-                            }[];
                             id: string;
-                            metrics: string[];
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
-                            primaryMetric: string;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
@@ -9695,11 +9601,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mce8zecrt12j4h4eekm8x",
+                     *         "id": "exp_01m84ktb7kewsr6z0zwbzx6tpn",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mce9res1az25fp4152785"
+                     *         "requestId": "req_01m84ktb88ee7tkpngga4hkhtd"
                      *       }
                      *     }
                      */
@@ -9748,23 +9654,13 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
-                    guardrails?: {
-                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
-                        margin: number;
-                        /**
-                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
-                         * @example watchTime
-                         */
-                        metric: string;
-                    }[];
-                    metrics?: string[];
+                    metrics?: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                     name?: string;
                     /**
                      * @description What decides about the winner. Default: the first of `metrics`.
-                     * @example watchTime
+                     * @enum {string}
                      */
-                    primaryMetric?: string;
+                    primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9830,7 +9726,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mce1weezbwve8sy41fg4x",
+                     *         "id": "exp_01m84ktb1re8csd66wahnm093n",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9857,7 +9753,6 @@ export interface operations {
                      *           "retention"
                      *         ],
                      *         "primaryMetric": "watchTime",
-                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [],
                      *           "devices": [],
@@ -9867,11 +9762,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:38:46.573Z",
+                     *         "createdAt": "2026-11-23T16:28:53.666Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mce2aej6s8cdzckwgdqys"
+                     *         "requestId": "req_01m84ktb2petyt9k7rsq0dqn4f"
                      *       }
                      *     }
                      */
@@ -9886,14 +9781,11 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
-                            guardrails: {
-                                margin: number;
-                                metric: string;
-                            }[];
                             id: string;
-                            metrics: string[];
+                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
                             name: string;
-                            primaryMetric: string;
+                            /** @enum {string} */
+                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
@@ -9943,14 +9835,7 @@ export interface operations {
     };
     getExperimentResults: {
         parameters: {
-            query?: {
-                /** @description Adds one metric over the days. */
-                granularity?: "day";
-                /** @description The metric of `segment` and `granularity`; any, also one that the experiment does not name. Default: its primary metric. */
-                metric?: string;
-                /** @description Adds the results of one metric by segment. */
-                segment?: "country" | "device" | "newOrReturning" | "appVersion";
-            };
+            query?: never;
             header?: never;
             path: {
                 id: string;
@@ -9989,13 +9874,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84mcewseqf9yghaccts187r",
+                     *         "experimentId": "exp_01m84ktbvxe1b8vt5h5zey97ns",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T16:38:47.499Z"
+                     *           "startedAt": "2026-11-23T16:28:54.574Z"
                      *         },
-                     *         "asOf": "2026-11-23T16:38:47.580Z",
+                     *         "asOf": "2026-11-23T16:28:54.589Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -10055,44 +9940,10 @@ export interface operations {
                      *             "segments": []
                      *           },
                      *           "unitsInSeveralVariants": 0
-                     *         },
-                     *         "guardrails": [],
-                     *         "segments": {
-                     *           "dimension": "country",
-                     *           "metric": "watchTime",
-                     *           "correction": "holm",
-                     *           "comparisons": 0,
-                     *           "leftOut": 0,
-                     *           "values": []
-                     *         },
-                     *         "timeline": {
-                     *           "metric": "watchTime",
-                     *           "points": [
-                     *             {
-                     *               "date": "2026-11-23",
-                     *               "variants": [
-                     *                 {
-                     *                   "id": "control",
-                     *                   "participants": 0,
-                     *                   "value": 0,
-                     *                   "lift": null,
-                     *                   "liftInterval": null
-                     *                 },
-                     *                 {
-                     *                   "id": "b",
-                     *                   "participants": 0,
-                     *                   "value": 0,
-                     *                   "lift": null,
-                     *                   "liftInterval": null
-                     *                 }
-                     *               ]
-                     *             }
-                     *           ],
-                     *           "novelty": []
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcezhen5br9ykk0y0tkv3"
+                     *         "requestId": "req_01m84ktbxte48r70sg854g23ta"
                      *       }
                      *     }
                      */
@@ -10104,22 +9955,6 @@ export interface operations {
                                 startedAt: string | null;
                             };
                             experimentId: string;
-                            /** @description Of treatments; missing in results that were frozen without any. */
-                            guardrails?: {
-                                margin: number;
-                                metric: string;
-                                variants: {
-                                    harmedAt: string | null;
-                                    id: string;
-                                    lift: number | null;
-                                    liftInterval: number[] | null;
-                                    /**
-                                     * @description `passed`: surely not worse by the margin. `harmed`: surely worse by more than it; that is looked for every 30 seconds, also between looks.
-                                     * @enum {string}
-                                     */
-                                    status: "passed" | "harmed" | "undecided";
-                                }[];
-                            }[];
                             health: {
                                 srm: {
                                     ok: boolean;
@@ -10139,64 +9974,8 @@ export interface operations {
                                 reason: ("min_runtime" | "min_sample" | "srm" | "not_significant" | "guardrail" | "no_data" | "zero_variance" | "zero_baseline") | null;
                                 winner: string | null;
                             };
-                            /** @description With `segment`. What a participant was at the exposure, judged as of now. */
-                            segments?: {
-                                /** @description The size of that family. */
-                                comparisons: number;
-                                /**
-                                 * @description All comparisons of the table are one family, corrected by the method of Holm.
-                                 * @enum {string}
-                                 */
-                                correction: "holm";
-                                /** @enum {string} */
-                                dimension: "country" | "device" | "newOrReturning" | "appVersion";
-                                /** @description Smaller segments that are not in the table. */
-                                leftOut: number;
-                                metric: string;
-                                values: {
-                                    value: string;
-                                    variants: {
-                                        /** @description 1 − p of the comparison that the variant takes part in, after all corrections. */
-                                        confidence: number;
-                                        id: string;
-                                        interval?: number[] | null;
-                                        lift?: number | null;
-                                        liftInterval?: number[] | null;
-                                        participants: number;
-                                        pValue?: number | null;
-                                        reason: ("min_runtime" | "min_sample" | "srm" | "not_significant" | "guardrail" | "no_data" | "zero_variance" | "zero_baseline") | null;
-                                        significant?: boolean;
-                                        value: number;
-                                    }[];
-                                }[];
-                            };
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
-                            /** @description With `granularity`. */
-                            timeline?: {
-                                metric: string;
-                                /** @description The first half of the days against the second; empty before the fourth day. */
-                                novelty: {
-                                    earlyLift: number;
-                                    /** @description The effect of the second half is surely smaller. */
-                                    isFading: boolean;
-                                    lateLift: number;
-                                    pValue: number;
-                                    variant: string;
-                                }[];
-                                /** @description What was known at the end of each UTC day, at most the last 34, and now. The intervals of all points hold at once. */
-                                points: {
-                                    /** Format: date */
-                                    date: string;
-                                    variants: {
-                                        id: string;
-                                        lift: number | null;
-                                        liftInterval: number[] | null;
-                                        participants: number;
-                                        value: number;
-                                    }[];
-                                }[];
-                            };
                             variants: {
                                 id: string;
                                 metrics: {
@@ -10288,13 +10067,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mcepte3sszfs968nv757d",
+                     *         "id": "exp_01m84ktbnnekjv8szttfgpk3g3",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T16:38:47.401Z"
+                     *         "rolledOutAt": "2026-11-23T16:28:54.519Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcetfe3k9p494zmjfa8s3"
+                     *         "requestId": "req_01m84ktbvgeqtaqh2ar7a9z61c"
                      *       }
                      *     }
                      */
@@ -10326,243 +10105,6 @@ export interface operations {
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             422: components["responses"]["422"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    listResultsLinks: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description A page of the list. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "shr_01m84mcfb4e40b6f67w1dvq4ev",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m84mcfb4e40b6f67w1dvq4ev/c4L539oDxFo30Du1IVZchL5yjU5rZrge",
-                     *           "createdAt": "2026-11-23T16:38:47.909Z",
-                     *           "expiresAt": "2026-12-23T16:38:47.909Z"
-                     *         }
-                     *       ],
-                     *       "meta": {
-                     *         "requestId": "req_01m84mcfbye5xr8pp5dfvpch3a",
-                     *         "total": 1,
-                     *         "nextCursor": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["ResultsLink"][];
-                        meta: {
-                            nextCursor?: string | null;
-                            requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
-                            total?: number;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    createResultsLink: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "expiresInDays": 7
-                 *     }
-                 */
-                "application/json": {
-                    /** @default 30 */
-                    expiresInDays?: number;
-                };
-            };
-        };
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "shr_01m84mcfg9eqrv1hajnjph0j2e",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m84mcfg9eqrv1hajnjph0j2e/X3gq8BHi0mFORUZ9VsNChsTKIJjbAf96",
-                     *         "createdAt": "2026-11-23T16:38:48.073Z",
-                     *         "expiresAt": "2026-11-30T16:38:48.073Z"
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84mcffnewsref4bejr2s38g"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["ResultsLink"];
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    deleteResultsLink: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: string;
-                shareId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "shr_01m84mcfhre08v5s0dqy9t84dz",
-                     *         "deleted": true
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84mcfj4ed2tdqjawpx27sgz"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /** @enum {boolean} */
-                            deleted: true;
-                            id: string;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -10614,12 +10156,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mceccee09rmcexe6r8b7g",
+                     *         "id": "exp_01m84ktb98eh7sywfasgpfns22",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T16:38:47.012Z"
+                     *         "startedAt": "2026-11-23T16:28:54.043Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcedwey49wrdjda71s2jh"
+                     *         "requestId": "req_01m84ktbbfekpsgk1f9efkcyf6"
                      *       }
                      *     }
                      */
@@ -10710,14 +10252,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84mcehpe1wrqnt1yyq3pgvz",
+                     *         "id": "exp_01m84ktbdye5vvhfte01mehta7",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T16:38:47.176Z",
+                     *         "stoppedAt": "2026-11-23T16:28:54.290Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcekde31td2s0p0za38se"
+                     *         "requestId": "req_01m84ktbhaem0ack8dq3cfevpx"
                      *       }
                      *     }
                      */
@@ -10838,7 +10380,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcf2me96b5f1d5xtz1qeq"
+                     *         "requestId": "req_01m84ktby4eew954gsd4mrkevr"
                      *       }
                      *     }
                      */
@@ -10917,7 +10459,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84mcgwpehtbctqs93tnrspq",
+                     *           "id": "dex_01m84ktcjbeaqrc1bfpbgt35t7",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -10928,13 +10470,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T16:38:49.488Z",
+                     *           "createdAt": "2026-11-23T16:28:55.235Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mcgx6ebca3wq2mr3bx9r9",
+                     *         "requestId": "req_01m84ktck1e9st3s8xfzqkggb5",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11037,7 +10579,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84mcgwpehtbctqs93tnrspq",
+                     *         "id": "dex_01m84ktcjbeaqrc1bfpbgt35t7",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -11048,12 +10590,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:38:49.488Z",
+                     *         "createdAt": "2026-11-23T16:28:55.235Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcgvxebrr2npwvry5rt5w"
+                     *         "requestId": "req_01m84ktchfeeetmwv80jdspdny"
                      *       }
                      *     }
                      */
@@ -11119,7 +10661,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84mcgznepavgrfh3nsqxvjr",
+                     *         "id": "dex_01m84ktcn5exda57hehynhzeb1",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -11130,12 +10672,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:38:49.561Z",
+                     *         "createdAt": "2026-11-23T16:28:55.325Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mch15e7d8920es14twegv"
+                     *         "requestId": "req_01m84ktcpce7nrjneatdsfxgqd"
                      *       }
                      *     }
                      */
@@ -11219,7 +10761,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20945-fc74-7583-b0bc-d8564782df3e",
+                     *           "id": "01a2093c-dcb8-7407-82a0-f8886f50df3e",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11234,18 +10776,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/a4z-wqBio5CGcdGiRL8v6Q/a-01a20946-01c7-75f1-b1c2-448248b07cb9/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -11270,8 +10812,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:38:31.284Z",
-                     *           "updatedAt": "2026-11-23T16:38:32.864Z",
+                     *           "createdAt": "2026-11-23T16:28:33.336Z",
+                     *           "updatedAt": "2026-11-23T16:28:35.725Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -11283,9 +10825,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249615183882012,
+                     *             "score": 0.6249540341242158,
                      *             "signals": {
-                     *               "recency": 0.9998460735528049,
+                     *               "recency": 0.9998161364968629,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -11301,7 +10843,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24996151838820121,
+                     *               "recency": 0.2499540341242157,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -11315,7 +10857,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20945-eff0-72c5-a87c-f8a557c84df1",
+                     *           "id": "01a2093c-c460-714d-ad67-170d932f2a8c",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -11330,7 +10872,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/URJmkyWjKcZJH7COkpHbUg/a-01a20945-f4de-72e1-9d8b-8b35f9b629e7/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/ef4iJtuTH_LBeXgwOcLDsg/a-01a2093c-cf7b-7532-9434-e256a6642f94/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -11341,11 +10883,11 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a20945-f4de-72e1-9d8b-8b35f9b629e7",
-                     *               "imageUrl": "https://feed.example.org/media/URJmkyWjKcZJH7COkpHbUg/a-01a20945-f4de-72e1-9d8b-8b35f9b629e7/large.jpg",
+                     *               "id": "01a2093c-cf7b-7532-9434-e256a6642f94",
+                     *               "imageUrl": "https://feed.example.org/media/ef4iJtuTH_LBeXgwOcLDsg/a-01a2093c-cf7b-7532-9434-e256a6642f94/large.jpg",
                      *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-23T16:38:30.270Z"
+                     *               "createdAt": "2026-11-23T16:28:32.428Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -11361,8 +10903,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:38:28.080Z",
-                     *           "updatedAt": "2026-11-23T16:38:30.362Z",
+                     *           "createdAt": "2026-11-23T16:28:27.105Z",
+                     *           "updatedAt": "2026-11-23T16:28:32.492Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -11374,9 +10916,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.624955093407929,
+                     *             "score": 0.6249415396275514,
                      *             "signals": {
-                     *               "recency": 0.9998203736317159,
+                     *               "recency": 0.9997661585102052,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -11392,7 +10934,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24995509340792899,
+                     *               "recency": 0.2499415396275513,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -11407,10 +10949,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mchnte9jbbzs4r98mtxgd",
-                     *         "nextCursor": "Amf2KBpjT4aQYUbCKGZlZF8wMW04NG1jaHBiZWtxYTB5OGJqanFwMTNuOBQFBgEBBj4ACwIBAQEBAQEBAQEBAQEBAQEBAQQ",
+                     *         "requestId": "req_01m84ktdc5efxsv33pee88hrbf",
+                     *         "nextCursor": "Amg2mdWqCYCTvfnvjmZlZF8wMW04NGt0ZGNkZWE2cmh5ZXh4ZGpiMnczahQFBgEBRBUBBAQHAgEBAQEBAQEBAQECAQEBAQEE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84mchpbekqa0y8bjjqp13n8",
+                     *         "feedId": "fed_01m84ktdcdea6rhyexxdjb2w3j",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -11493,11 +11035,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T16:38:45.283Z"
+                     *           "updatedAt": "2026-11-23T16:28:52.105Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mccsve9nrczg18e2nh9ra",
+                     *         "requestId": "req_01m84kt9nnep6tajhgr0y7dznn",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11576,10 +11118,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T16:38:45.339Z"
+                     *         "updatedAt": "2026-11-23T16:28:52.383Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mccwbebgsdrmgm3c61zqv"
+                     *         "requestId": "req_01m84kt9sqem8bjh0z53nezp6e"
                      *       }
                      *     }
                      */
@@ -11679,10 +11221,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T16:38:45.401Z"
+                     *         "updatedAt": "2026-11-23T16:28:52.451Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mccwre9qrmmkzs9za10db"
+                     *         "requestId": "req_01m84kt9twehq8xh7s5d3f5f8x"
                      *       }
                      *     }
                      */
@@ -11767,7 +11309,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mccz6epnrq6mh9kd1jwbw"
+                     *         "requestId": "req_01m84kta02ev8tyc0waxs4b7z0"
                      *       }
                      *     }
                      */
@@ -11837,11 +11379,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84mbex8eada223d1jmkx3p9",
+                     *           "id": "key_01m84krqj3ee585c150h9kgbb5",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T16:38:14.687Z",
+                     *           "createdAt": "2026-11-23T16:28:00.742Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11849,11 +11391,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84mbex5enmvnxfjqcg14tyt",
+                     *           "id": "key_01m84krqeeefb932bkcp9688h9",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T16:38:14.687Z",
+                     *           "createdAt": "2026-11-23T16:28:00.742Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11862,7 +11404,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbm1heqjsad034hh7mcav",
+                     *         "requestId": "req_01m84ks27perxssbesdh9rk4hm",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11946,11 +11488,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84mbm2xec58pqyrk9x0g0m9",
+                     *         "id": "key_01m84ks2yse2hb9w0d3vyn5dz0",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:38:19.998Z",
+                     *         "createdAt": "2026-11-23T16:28:12.653Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11959,7 +11501,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbm2getptkf939jrdjysg"
+                     *         "requestId": "req_01m84ks2sfeqvr32kvqzyf1dbp"
                      *       }
                      *     }
                      */
@@ -12028,19 +11570,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84mbmvceyybq9c9c6jq5bd0",
+                     *         "id": "key_01m84ks32jedf97vh1h4nhzvda",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:38:20.780Z",
+                     *         "createdAt": "2026-11-23T16:28:12.754Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T16:38:20.803Z",
+                     *         "revokedAt": "2026-11-23T16:28:12.772Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbmvxedyb0r9tb1n15903"
+                     *         "requestId": "req_01m84ks32qeqw9v4t319qf0cft"
                      *       }
                      *     }
                      */
@@ -12110,7 +11652,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbmwje7mv59612c3j21mz",
+                     *         "requestId": "req_01m84ks33mew8tsc7rhr9h46m1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -12195,21 +11737,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84mbmtees4tgat18pdnxzjd",
+                     *         "id": "key_01m84ks31eeaettpea4fx6hh3y",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:38:20.746Z",
+                     *         "createdAt": "2026-11-23T16:28:12.717Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84mbm7he0htp2xk2wdd7n3g"
+                     *         "replaces": "key_01m84ks30yek49ax5hjjwqxnfv"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbmd1exmr5w43avn8dp3x"
+                     *         "requestId": "req_01m84ks314eg58y23pf9068cq3"
                      *       }
                      *     }
                      */
@@ -12280,8 +11822,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84mch34ehet4y7r8v8a2s3r",
-                     *           "contentId": "01a20946-445d-7238-81cf-4ef10695173b",
+                     *           "id": "lst_01m84ktcsee35a0arbk4ffg8pn",
+                     *           "contentId": "01a2093d-332c-7475-81a6-e6e572efb363",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -12289,13 +11831,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T16:38:49.694Z",
+                     *           "createdAt": "2026-11-23T16:28:55.468Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mch3fe8wvngpmz4revs95",
+                     *         "requestId": "req_01m84ktcssetnsj9aqsz82t0fh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12404,8 +11946,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mch34ehet4y7r8v8a2s3r",
-                     *         "contentId": "01a20946-445d-7238-81cf-4ef10695173b",
+                     *         "id": "lst_01m84ktcsee35a0arbk4ffg8pn",
+                     *         "contentId": "01a2093d-332c-7475-81a6-e6e572efb363",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12413,13 +11955,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:38:49.694Z",
+                     *         "createdAt": "2026-11-23T16:28:55.468Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mch1je97axnxjnmzhjp1p"
+                     *         "requestId": "req_01m84ktcpjesx84qes8yzx5zwe"
                      *       }
                      *     }
                      */
@@ -12518,8 +12060,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mch9xezzanc4799a00m6r",
-                     *         "contentId": "01a20946-448e-752e-9f63-e2ad4ea5fcd4",
+                     *         "id": "lst_01m84ktcv7e3graa40n8g7rnq5",
+                     *         "contentId": "01a2093d-3360-725a-a564-967bd43a6d98",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12527,12 +12069,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:38:49.743Z",
+                     *         "createdAt": "2026-11-23T16:28:55.521Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mchb5e9crnwgjqprkkxfd"
+                     *         "requestId": "req_01m84ktcygezk84zrxx96k92sn"
                      *       }
                      *     }
                      */
@@ -12597,11 +12139,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mchc5edc96dw9z80kdzyp",
+                     *         "id": "lst_01m84ktd2ge2xa5gkvb29as3gt",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mchcxe1gv7nyqqw0q34jy"
+                     *         "requestId": "req_01m84ktd3yevkvhj0d8s1kahdn"
                      *       }
                      *     }
                      */
@@ -12670,8 +12212,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mchh4eg0rnpb5v5xemv72",
-                     *         "contentId": "01a20946-4619-76ce-9062-eaa313ae4ed7",
+                     *         "id": "lst_01m84ktd8fecd94x1arp59bwh0",
+                     *         "contentId": "01a2093d-3506-7334-8747-deeb04f1b2a7",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12679,12 +12221,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:38:50.137Z",
+                     *         "createdAt": "2026-11-23T16:28:55.943Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T16:38:50.209Z"
+                     *         "endedAt": "2026-11-23T16:28:55.979Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mchj8e07bzesw1bkhhgrh"
+                     *         "requestId": "req_01m84ktd91ew7td96a6d0hpedt"
                      *       }
                      *     }
                      */
@@ -12749,8 +12291,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mchmje3pr90g0f1j0n74j",
-                     *         "contentId": "01a20946-4689-7461-b2c0-2bc70fadd0f4",
+                     *         "id": "lst_01m84ktdawegja6wy2kxtdpn4m",
+                     *         "contentId": "01a2093d-3554-77b5-9420-0fcaba970544",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12758,13 +12300,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:38:50.251Z",
+                     *         "createdAt": "2026-11-23T16:28:56.021Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mchn1emwvyst1bar6856s"
+                     *         "requestId": "req_01m84ktdbcesk9tjmm6bsyq09x"
                      *       }
                      *     }
                      */
@@ -12859,8 +12401,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84mchfpebzry7r7z322mdq4",
-                     *         "contentId": "01a20946-45f4-7482-a7af-0419eaf2296f",
+                     *         "id": "lst_01m84ktd69eyrvrnan2hpvdj07",
+                     *         "contentId": "01a2093d-34c7-72fb-8294-e3cb9d3dcba7",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12868,7 +12410,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mchg5ehe95w2zyd5k3rhv"
+                     *         "requestId": "req_01m84ktd75e1qsrcc2k2dp1rx8"
                      *       }
                      *     }
                      */
@@ -12889,316 +12431,6 @@ export interface operations {
                              * @enum {string}
                              */
                             status: "idle" | "active" | "ended";
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            404: components["responses"]["404"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    listMetrics: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description A page of the list. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": [
-                     *         {
-                     *           "id": "met_01m84mcd18et1b5tb0bpm4rgcf",
-                     *           "name": "sample_1",
-                     *           "description": null,
-                     *           "type": "count",
-                     *           "event": "custom.signup",
-                     *           "field": null,
-                     *           "where": [],
-                     *           "denominator": null,
-                     *           "windowHours": null,
-                     *           "cap": null,
-                     *           "direction": "increase",
-                     *           "createdAt": "2026-11-23T16:38:45.545Z",
-                     *           "computedAt": null
-                     *         }
-                     *       ],
-                     *       "meta": {
-                     *         "requestId": "req_01m84mcd2fe89b0f619azv5tby",
-                     *         "total": 1,
-                     *         "nextCursor": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Metric"][];
-                        meta: {
-                            nextCursor?: string | null;
-                            requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
-                            total?: number;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    createMetric: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "revenue",
-                 *       "description": "What participants spend in a week.",
-                 *       "type": "sum",
-                 *       "event": "custom.purchase",
-                 *       "field": "amount",
-                 *       "where": [
-                 *         {
-                 *           "field": "currency",
-                 *           "operator": "eq",
-                 *           "value": "EUR"
-                 *         }
-                 *       ],
-                 *       "windowHours": 168,
-                 *       "cap": 500
-                 *     }
-                 */
-                "application/json": {
-                    cap?: number | null;
-                    denominator?: {
-                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
-                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
-                        field?: string | null;
-                        /** @description All of them must hold. */
-                        where?: {
-                            /** @description A key of `data`. */
-                            field: string;
-                            /**
-                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
-                             * @enum {string}
-                             */
-                            operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
-                            value: (string | number | boolean) | (string | number | boolean)[];
-                        }[];
-                    } | null;
-                    description?: string | null;
-                    /**
-                     * @description Which direction is better. Default: `increase`.
-                     * @enum {string}
-                     */
-                    direction?: "increase" | "decrease";
-                    /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
-                    event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
-                    field?: string | null;
-                    /** @description What experiments call it: letters, digits and `_`, a letter first. */
-                    name: string;
-                    /**
-                     * @description `count`: events per participant; `sum`: a field, added up per participant; `share`: participants with such an event; `mean`: a field over all events; `ratio`: Σ numerator ÷ Σ denominator.
-                     * @enum {string}
-                     */
-                    type: "count" | "sum" | "mean" | "share" | "ratio";
-                    /** @description All of them must hold. */
-                    where?: {
-                        /** @description A key of `data`. */
-                        field: string;
-                        /**
-                         * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
-                         * @enum {string}
-                         */
-                        operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
-                        value: (string | number | boolean) | (string | number | boolean)[];
-                    }[];
-                    windowHours?: number | null;
-                };
-            };
-        };
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "met_01m84mcd3wefqtx2hzhaxcctc8",
-                     *         "name": "revenue",
-                     *         "description": "What participants spend in a week.",
-                     *         "type": "sum",
-                     *         "event": "custom.purchase",
-                     *         "field": "amount",
-                     *         "where": [
-                     *           {
-                     *             "field": "currency",
-                     *             "value": "EUR",
-                     *             "operator": "eq"
-                     *           }
-                     *         ],
-                     *         "denominator": null,
-                     *         "windowHours": 168,
-                     *         "cap": 500,
-                     *         "direction": "increase",
-                     *         "createdAt": "2026-11-23T16:38:45.629Z",
-                     *         "computedAt": null
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84mcd3jegfa0e6k9yfve4vr"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Metric"];
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    deleteMetric: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "id": "met_01m84mcd5re71b0w0zh3191nnn",
-                     *         "deleted": true
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84mcd78e4r9ng78ms070fa1"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /** @enum {boolean} */
-                            deleted: true;
-                            id: string;
                         };
                         meta?: {
                             requestId: string;
@@ -13254,7 +12486,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84mbex2e4n98n84g8heh9a9",
+                     *         "id": "org_01m84krqcaesyrypmf13a2rhrm",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13264,7 +12496,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbkyce8vrh08p5b988dpj"
+                     *         "requestId": "req_01m84ks1tvewtb1z25w1c6scaf"
                      *       }
                      *     }
                      */
@@ -13343,7 +12575,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84mbex2e4n98n84g8heh9a9",
+                     *         "id": "org_01m84krqcaesyrypmf13a2rhrm",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13353,7 +12585,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbkzne45rn2j8sp8b2kdj"
+                     *         "requestId": "req_01m84ks22cehqv360nch8xs6xw"
                      *       }
                      *     }
                      */
@@ -13424,20 +12656,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20946-03ae-74c8-a659-7c3d2b5c68ed",
+                     *           "contentId": "01a2093c-e90f-73dc-a037-478b96309aaf",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T16:38:33.159Z",
+                     *           "deletedAt": "2026-11-23T16:28:36.587Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20946-03ad-73d2-8bd9-68ca4f9a7702",
+                     *           "contentId": "01a2093c-e90e-71df-968a-8d5cf19482e6",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T16:38:33.159Z",
+                     *           "deletedAt": "2026-11-23T16:28:36.587Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mccjgepdvj2pgqwz1rckt",
+                     *         "requestId": "req_01m84kt8the5etd4xfv62v37ea",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -13523,7 +12755,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcj6de1d9sc7dytfcz775"
+                     *         "requestId": "req_01m84ktdtaes1aegtvcvy2kws9"
                      *       }
                      *     }
                      */
@@ -13695,7 +12927,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcj6pe0zrfcqcnsch332y"
+                     *         "requestId": "req_01m84ktdtnepvapd8znw85mvxh"
                      *       }
                      *     }
                      */
@@ -13826,12 +13058,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84mbex5enmvnxfjqcg14tyt",
-                     *           "createdAt": "2026-11-23T16:38:50.850Z"
+                     *           "keyId": "key_01m84krqeeefb932bkcp9688h9",
+                     *           "createdAt": "2026-11-23T16:28:56.575Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mcj7eed2srj46fkmfe7fw",
+                     *         "requestId": "req_01m84ktdyeetd8et35be3c656h",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13960,7 +13192,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcj9dekrba0hsv9xbhmad"
+                     *         "requestId": "req_01m84kte5qe3gvqap6ssskb9fb"
                      *       }
                      *     }
                      */
@@ -14139,23 +13371,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20946-4824-71f4-973f-df0739d472ec",
-                     *                 "score": 0.6999985560791666,
+                     *                 "contentId": "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
+                     *                 "score": 0.6998764885116235,
                      *                 "signals": {
-                     *                   "recency": 0.9999963901979165,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "Item 2"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20945-fc74-7583-b0bc-d8564782df3e",
-                     *                 "score": 0.6999363640156242,
-                     *                 "signals": {
-                     *                   "recency": 0.9998409100390605,
+                     *                   "recency": 0.9996912212790584,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14163,6 +13382,19 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a2093d-36aa-70d3-b0fa-9fe93f950053",
+                     *                 "score": 0.6999963101107549,
+                     *                 "signals": {
+                     *                   "recency": 0.999990775276887,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
                      *               }
                      *             ]
                      *           },
@@ -14183,23 +13415,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20946-4824-71f4-973f-df0739d472ec",
-                     *                 "score": 0.6999985560791666,
+                     *                 "contentId": "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
+                     *                 "score": 0.6998764885116235,
                      *                 "signals": {
-                     *                   "recency": 0.9999963901979165,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "Item 2"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20945-fc74-7583-b0bc-d8564782df3e",
-                     *                 "score": 0.6999363640156242,
-                     *                 "signals": {
-                     *                   "recency": 0.9998409100390605,
+                     *                   "recency": 0.9996912212790584,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14207,13 +13426,26 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a2093d-36aa-70d3-b0fa-9fe93f950053",
+                     *                 "score": 0.6999963101107549,
+                     *                 "signals": {
+                     *                   "recency": 0.999990775276887,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcjdjey9aakjenjj5yva0"
+                     *         "requestId": "req_01m84kteqqe7eshkav1z8xsvs4"
                      *       }
                      *     }
                      */
@@ -14327,7 +13559,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mcja9eaj93p8ehfeb8f25",
+                     *         "requestId": "req_01m84kte87en0vn0watpg8m1fn",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14453,7 +13685,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84mcjaqets96t8zajwz5e8q",
+                     *         "id": "rul_01m84kte9ceh790ca9tmv8zpbs",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -14464,11 +13696,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:38:50.973Z",
-                     *         "updatedAt": "2026-11-23T16:38:50.973Z"
+                     *         "createdAt": "2026-11-23T16:28:57.025Z",
+                     *         "updatedAt": "2026-11-23T16:28:57.025Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcjagedrbmxv502j1dw0y"
+                     *         "requestId": "req_01m84kte91ecybnndmbvv1pqg4"
                      *       }
                      *     }
                      */
@@ -14564,11 +13796,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84mcjcbe5789ca869x7ks24",
+                     *         "id": "rul_01m84ktephezeb8c3dgc2ybjyp",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcjcre7z8j7rvb72dqzy1"
+                     *         "requestId": "req_01m84kteq8ewfsv8kafjdr0wrm"
                      *       }
                      *     }
                      */
@@ -14661,7 +13893,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84mcjb1ea98hj70h9cs0r6z",
+                     *         "id": "rul_01m84ktecyeswr5aaahynv6zpp",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -14672,11 +13904,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:38:50.988Z",
-                     *         "updatedAt": "2026-11-23T16:38:51.012Z"
+                     *         "createdAt": "2026-11-23T16:28:57.224Z",
+                     *         "updatedAt": "2026-11-23T16:28:57.348Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcjbeectbhw1p30zrbd97"
+                     *         "requestId": "req_01m84ktejbe4q9g176j6gzrmk3"
                      *       }
                      *     }
                      */
@@ -14784,7 +14016,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mcj61eykrckb48nk1an33"
+                     *         "requestId": "req_01m84ktdsxe0hvhw3axq874grc"
                      *       }
                      *     }
                      */
@@ -14859,11 +14091,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T16:38:45.125Z"
+                     *           "updatedAt": "2026-11-23T16:28:51.586Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mccmhefev7exdqkdhqtga",
+                     *         "requestId": "req_01m84kt90xeqx9gbfs52yg0r0q",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14942,10 +14174,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T16:38:45.152Z"
+                     *         "updatedAt": "2026-11-23T16:28:51.845Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mccq5exftktqxgh4d2hzc"
+                     *         "requestId": "req_01m84kt99ve5sa6mythc7ec702"
                      *       }
                      *     }
                      */
@@ -15035,10 +14267,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T16:38:45.252Z"
+                     *         "updatedAt": "2026-11-23T16:28:51.941Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mccr2ekxsh67qsnkx9ya0"
+                     *         "requestId": "req_01m84kt9b4et0tnxq7w5085gna"
                      *       }
                      *     }
                      */
@@ -15123,7 +14355,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mccrte6p9tkc0gs8a9ykr"
+                     *         "requestId": "req_01m84kt9esej3bwp74bf27pfse"
                      *       }
                      *     }
                      */
@@ -15193,7 +14425,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20945-d613-75d2-afda-b9e020e72017",
+                     *         "id": "01a2093c-9344-7467-9d7e-0239d39c6f12",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -15231,11 +14463,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:38:21.459Z",
-                     *         "updatedAt": "2026-11-23T16:38:21.505Z"
+                     *         "createdAt": "2026-11-23T16:28:14.532Z",
+                     *         "updatedAt": "2026-11-23T16:28:14.798Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbngxeambd3cqryypvpsf"
+                     *         "requestId": "req_01m84ks4tae02are5r6ykanr38"
                      *       }
                      *     }
                      */
@@ -15301,13 +14533,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:38:44.890Z",
+                     *         "requestedAt": "2026-11-23T16:28:51.265Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mccdfesf8zn6bqgezdyn6"
+                     *         "requestId": "req_01m84kt8s3ersrztfrhqz0swqk"
                      *       }
                      *     }
                      */
@@ -15388,13 +14620,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:38:44.808Z",
+                     *         "requestedAt": "2026-11-23T16:28:51.239Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcc9jekh9v6gatr3r7hyf"
+                     *         "requestId": "req_01m84kt8mted19bcnnjk4phw73"
                      *       }
                      *     }
                      */
@@ -15472,13 +14704,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:38:44.954Z",
+                     *         "requestedAt": "2026-11-23T16:28:51.386Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcceyexpvp5kbrw4h823j"
+                     *         "requestId": "req_01m84kt8t3emja3qthzhj0xta7"
                      *       }
                      *     }
                      */
@@ -15558,13 +14790,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:38:44.942Z",
+                     *         "requestedAt": "2026-11-23T16:28:51.377Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mccebezg9dr1f8nbvc9ew"
+                     *         "requestId": "req_01m84kt8s8ecy9ec625bywqj5r"
                      *       }
                      *     }
                      */
@@ -15638,7 +14870,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mbmwte2vb5xhbbe3nrs20",
+                     *         "requestId": "req_01m84ks33we2fs4bdsb623bdx2",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15716,14 +14948,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84mbmxcewp9a3v1v8xs9mey",
+                     *         "id": "vky_01m84ks34fe3e9mmq0562nzpeb",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T16:38:20.845Z",
+                     *         "createdAt": "2026-11-23T16:28:12.816Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_HVRMV1R-Preh8FYxyWrZ3Kaaa74VeAee4WuFIxADqew"
+                     *         "key": "rf_vk_fWZKhUDDHdyQU9-1ZmINqxyv-4rsfXGko6_6wFyfnZ4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbmx9e5vst7qjx63a6egz"
+                     *         "requestId": "req_01m84ks344eanb0nqva5gsgegr"
                      *       }
                      *     }
                      */
@@ -15792,13 +15024,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84mbmyhef9b4f04s62qe3hn",
+                     *         "id": "vky_01m84ks377e8vthv93qgd22f3e",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:38:20.882Z",
+                     *         "createdAt": "2026-11-23T16:28:12.905Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbmz8ew8s9sbwfvac3n5q"
+                     *         "requestId": "req_01m84ks37zet4t7h1wr9np91h0"
                      *       }
                      *     }
                      */
@@ -15878,15 +15110,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84mbmxweddrc6vgt7en89y7",
+                     *         "id": "vky_01m84ks361ebmvg7n2ck8qs3nv",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:38:20.861Z",
+                     *         "createdAt": "2026-11-23T16:28:12.868Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_CBkDrbp0jg13DKF6yLoFdnz7p_oHLArNLalzbcErWcI",
-                     *         "replaces": "vky_01m84mbmxke0b90kr18q0nz969"
+                     *         "key": "rf_vk_JJU1SuANn8NEJn-uvOFr7UmUsq3hD8emakrYXSwvCHo",
+                     *         "replaces": "vky_01m84ks34veervmxdrh713wkr1"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mbmxnep6s0h0rrcwzh566"
+                     *         "requestId": "req_01m84ks355e0jv0qxg3ey12wf5"
                      *       }
                      *     }
                      */
@@ -16006,6 +15238,11 @@ export interface operations {
                      *               },
                      *               "webhookId": {
                      *                 "type": "string"
+                     *               },
+                     *               "test": {
+                     *                 "type": "boolean",
+                     *                 "const": true,
+                     *                 "description": "Made up: a test send, or an event that was triggered."
                      *               }
                      *             }
                      *           },
@@ -16081,6 +15318,11 @@ export interface operations {
                      *               },
                      *               "webhookId": {
                      *                 "type": "string"
+                     *               },
+                     *               "test": {
+                     *                 "type": "boolean",
+                     *                 "const": true,
+                     *                 "description": "Made up: a test send, or an event that was triggered."
                      *               }
                      *             }
                      *           },
@@ -16101,7 +15343,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mca2hertv7mvx317dkje1"
+                     *         "requestId": "req_01m84kt5apetkrdhnxxga3f2dw"
                      *       }
                      *     }
                      */
@@ -16109,7 +15351,7 @@ export interface operations {
                         data: {
                             description: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @description A body. */
                             example: {
                                 [key: string]: unknown;
@@ -16180,21 +15422,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "14ff4330-b4f5-41d7-84ef-718ccd0e3c11",
+                     *           "id": "54703ff0-c8b5-4574-a39f-d60f94ca5028",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20945-d613-75d2-afda-b9e020e72017",
+                     *             "contentId": "01a2093c-9344-7467-9d7e-0239d39c6f12",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:38:23.790Z"
+                     *           "timestamp": "2026-11-23T16:28:21.574Z"
                      *         },
                      *         {
-                     *           "id": "41805018-821e-4e39-b4ec-b088a8b2c162",
+                     *           "id": "0197cdb8-698f-441e-9f89-6000dfd260f0",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20945-d646-74ed-8ea0-4ed111c99deb",
+                     *             "contentId": "01a2093c-9725-77b8-9aad-06ba4c223032",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -16202,11 +15444,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T16:38:23.955Z"
+                     *           "timestamp": "2026-11-23T16:28:21.616Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mca39e9xvsj3b3hj71hpt"
+                     *         "requestId": "req_01m84kt5bvevta56taaccg25mg"
                      *       }
                      *     }
                      */
@@ -16216,8 +15458,13 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             id: string;
+                            /**
+                             * @description Made up by a trigger.
+                             * @enum {boolean}
+                             */
+                            test?: true;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -16261,7 +15508,9 @@ export interface operations {
                      * @description The kind to make up an event of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    /** @description Who receives it. Left out: no webhook. */
+                    webhookIds?: string[];
                 };
             };
         };
@@ -16296,17 +15545,20 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "event": "export.ready"
+                     *         "event": "export.ready",
+                     *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mca4he11tcmnd8j9arx61"
+                     *         "requestId": "req_01m84kt5dtex8smwndvm32tsg9"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            /** @description How many webhooks receive it. */
+                            deliveries: number;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                         };
                         meta?: {
                             requestId: string;
@@ -16372,7 +15624,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84mca5gexcvfdxgp4tz0wze",
+                     *         "requestId": "req_01m84kt5fwee3rqkcsyqcean1v",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16419,15 +15671,78 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    clientCertificate?: {
+                        certificate: string;
+                        key: string;
+                    } | null;
+                    customer?: string | null;
                     description?: string | null;
+                    destination?: ({
+                        /** @enum {string} */
+                        type: "https";
+                    } | {
+                        password?: string;
+                        /**
+                         * @description Of a JetStream stream. `{event}` stands for the kind.
+                         * @example reelfeed.{event}
+                         */
+                        subject: string;
+                        token?: string;
+                        /** @enum {string} */
+                        type: "nats";
+                        username?: string;
+                    } | {
+                        /** @description Left out: the default exchange. */
+                        exchange?: string;
+                        password?: string;
+                        /** @description `{event}` stands for the kind. */
+                        routingKey: string;
+                        /** @enum {string} */
+                        type: "rabbitmq";
+                        username?: string;
+                    } | {
+                        accessKeyId: string;
+                        bucket: string;
+                        prefix?: string;
+                        region: string;
+                        secretAccessKey: string;
+                        /** @enum {string} */
+                        type: "s3";
+                    }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    filter?: {
+                        [key: string]: {
+                            equals?: string | number | boolean | null;
+                            exists?: boolean;
+                            gt?: number;
+                            gte?: number;
+                            in?: (string | number | boolean | null)[];
+                            lt?: number;
+                            lte?: number;
+                            prefix?: string;
+                        };
+                    } | null;
                     headers?: {
                         [key: string]: string;
                     } | null;
+                    notify?: string[] | null;
+                    oauth?: {
+                        audience?: string;
+                        clientId: string;
+                        clientSecret: string;
+                        scope?: string;
+                        tokenUrl: string;
+                    } | null;
+                    orderedBy?: "contentId" | null;
+                    payloadVersion?: (1 | 2) | null;
                     rateLimit?: number | null;
+                    retrySchedule?: number[] | null;
+                    rotationOverlap?: number | null;
+                    signature?: ("hmac" | "ed25519") | null;
+                    timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address.
+                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url: string;
@@ -16465,7 +15780,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84mca84e46s16jxy51wyrxj",
+                     *         "id": "whk_01m84kt5skehssd84axdv6ps98",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16476,39 +15791,129 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "filter": null,
+                     *         "neverMatches": [],
+                     *         "retrySchedule": null,
+                     *         "timeout": 30,
+                     *         "payloadVersion": 1,
+                     *         "rotationOverlap": 3600,
+                     *         "orderedBy": null,
+                     *         "signature": "hmac",
+                     *         "publicKey": null,
+                     *         "destination": {
+                     *           "type": "https"
+                     *         },
+                     *         "clientCertificate": null,
+                     *         "oauth": null,
+                     *         "notify": [],
+                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:38:42.676Z",
-                     *         "webhookId": "whk_01m84mca84e46s16jxy51wyrxj",
+                     *         "createdAt": "2026-11-23T16:28:48.279Z",
+                     *         "webhookId": "whk_01m84kt5skehssd84axdv6ps98",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mca6cefprf5fgfbsb2ecn"
+                     *         "requestId": "req_01m84kt5h1egwt0k9g0ew7ctfy"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            clientCertificate: {
+                                /**
+                                 * Format: date-time
+                                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                                 * @example 2026-01-31T12:00:00.000Z
+                                 */
+                                expiresAt: string;
+                                fingerprint: string;
+                                subject: string;
+                            } | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
+                            customer: string | null;
                             description: string | null;
+                            destination: {
+                                /** @enum {string} */
+                                type: "https";
+                            } | {
+                                /**
+                                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                                 * @example reelfeed.{event}
+                                 */
+                                subject: string;
+                                /** @enum {string} */
+                                type: "nats";
+                                username?: string;
+                            } | {
+                                exchange: string;
+                                /** @description `{event}` stands for the kind. */
+                                routingKey: string;
+                                /** @enum {string} */
+                                type: "rabbitmq";
+                                username?: string;
+                            } | {
+                                accessKeyId: string;
+                                bucket: string;
+                                prefix: string;
+                                region: string;
+                                /** @enum {string} */
+                                type: "s3";
+                            };
                             disabledReason: ("requested" | "failing") | null;
                             events: string[];
                             failingSince: string | null;
+                            filter: {
+                                [key: string]: {
+                                    equals?: string | number | boolean | null;
+                                    exists?: boolean;
+                                    gt?: number;
+                                    gte?: number;
+                                    in?: (string | number | boolean | null)[];
+                                    lt?: number;
+                                    lte?: number;
+                                    prefix?: string;
+                                };
+                            } | null;
                             /** @description Names of the custom headers. */
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
+                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+                            neverMatches: string[];
+                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+                            notify: string[];
+                            oauth: {
+                                audience?: string;
+                                clientId: string;
+                                scope?: string;
+                                tokenUrl: string;
+                            } | null;
+                            orderedBy: "contentId" | null;
+                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+                            payloadVersion: number;
                             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
                             previousSecretExpiresAt: string | null;
+                            publicKey: string | null;
                             rateLimit: number | null;
+                            retrySchedule: number[] | null;
+                            /** @description Seconds for which a replaced secret signs as well. */
+                            rotationOverlap: number;
                             /** @description Signs the deliveries. Shown in this answer only. */
                             secret: string;
+                            /**
+                             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
+                             * @enum {string}
+                             */
+                            signature: "hmac" | "ed25519";
                             /** @enum {string} */
                             status: "active" | "disabled";
+                            /** @description Seconds that an attempt may take in all. */
+                            timeout: number;
                             url: string;
                             /** @description The same as `id`. */
                             webhookId: string;
@@ -16573,7 +15978,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84mcaaqehz8g0f83j3cxpgj",
+                     *         "id": "whk_01m84kt5vgehss23fkmvrmmt5x",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16584,8 +15989,24 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "filter": null,
+                     *         "neverMatches": [],
+                     *         "retrySchedule": null,
+                     *         "timeout": 30,
+                     *         "payloadVersion": 1,
+                     *         "rotationOverlap": 3600,
+                     *         "orderedBy": null,
+                     *         "signature": "hmac",
+                     *         "publicKey": null,
+                     *         "destination": {
+                     *           "type": "https"
+                     *         },
+                     *         "clientCertificate": null,
+                     *         "oauth": null,
+                     *         "notify": [],
+                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:38:42.761Z",
+                     *         "createdAt": "2026-11-23T16:28:48.354Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -16594,29 +16015,101 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcahge2pb1chyfz70jfhv"
+                     *         "requestId": "req_01m84kt5zeeweb1z67mctc1v31"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            clientCertificate: {
+                                /**
+                                 * Format: date-time
+                                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                                 * @example 2026-01-31T12:00:00.000Z
+                                 */
+                                expiresAt: string;
+                                fingerprint: string;
+                                subject: string;
+                            } | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
+                            customer: string | null;
                             description: string | null;
+                            destination: {
+                                /** @enum {string} */
+                                type: "https";
+                            } | {
+                                /**
+                                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                                 * @example reelfeed.{event}
+                                 */
+                                subject: string;
+                                /** @enum {string} */
+                                type: "nats";
+                                username?: string;
+                            } | {
+                                exchange: string;
+                                /** @description `{event}` stands for the kind. */
+                                routingKey: string;
+                                /** @enum {string} */
+                                type: "rabbitmq";
+                                username?: string;
+                            } | {
+                                accessKeyId: string;
+                                bucket: string;
+                                prefix: string;
+                                region: string;
+                                /** @enum {string} */
+                                type: "s3";
+                            };
                             disabledReason: ("requested" | "failing") | null;
                             events: string[];
                             failingSince: string | null;
+                            filter: {
+                                [key: string]: {
+                                    equals?: string | number | boolean | null;
+                                    exists?: boolean;
+                                    gt?: number;
+                                    gte?: number;
+                                    in?: (string | number | boolean | null)[];
+                                    lt?: number;
+                                    lte?: number;
+                                    prefix?: string;
+                                };
+                            } | null;
                             /** @description Names of the custom headers. */
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
+                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+                            neverMatches: string[];
+                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+                            notify: string[];
+                            oauth: {
+                                audience?: string;
+                                clientId: string;
+                                scope?: string;
+                                tokenUrl: string;
+                            } | null;
+                            orderedBy: "contentId" | null;
+                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+                            payloadVersion: number;
                             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
                             previousSecretExpiresAt: string | null;
+                            publicKey: string | null;
                             rateLimit: number | null;
+                            retrySchedule: number[] | null;
+                            /** @description Seconds for which a replaced secret signs as well. */
+                            rotationOverlap: number;
+                            /**
+                             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
+                             * @enum {string}
+                             */
+                            signature: "hmac" | "ed25519";
                             stats: {
                                 /** @description All their attempts are used. */
                                 failedDeliveries: number;
@@ -16627,6 +16120,8 @@ export interface operations {
                             };
                             /** @enum {string} */
                             status: "active" | "disabled";
+                            /** @description Seconds that an attempt may take in all. */
+                            timeout: number;
                             url: string;
                         };
                         meta?: {
@@ -16688,11 +16183,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84mcanbejs982qe7x6zrz6v",
+                     *         "id": "whk_01m84kt6tkerzbw97sck587x8c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcanze9gves6bm4bwjwbw"
+                     *         "requestId": "req_01m84kt6v4eetajp1hmm3bsc23"
                      *       }
                      *     }
                      */
@@ -16737,20 +16232,83 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    clientCertificate?: {
+                        certificate: string;
+                        key: string;
+                    } | null;
+                    customer?: string | null;
                     description?: string | null;
+                    destination?: ({
+                        /** @enum {string} */
+                        type: "https";
+                    } | {
+                        password?: string;
+                        /**
+                         * @description Of a JetStream stream. `{event}` stands for the kind.
+                         * @example reelfeed.{event}
+                         */
+                        subject: string;
+                        token?: string;
+                        /** @enum {string} */
+                        type: "nats";
+                        username?: string;
+                    } | {
+                        /** @description Left out: the default exchange. */
+                        exchange?: string;
+                        password?: string;
+                        /** @description `{event}` stands for the kind. */
+                        routingKey: string;
+                        /** @enum {string} */
+                        type: "rabbitmq";
+                        username?: string;
+                    } | {
+                        accessKeyId: string;
+                        bucket: string;
+                        prefix?: string;
+                        region: string;
+                        secretAccessKey: string;
+                        /** @enum {string} */
+                        type: "s3";
+                    }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    filter?: {
+                        [key: string]: {
+                            equals?: string | number | boolean | null;
+                            exists?: boolean;
+                            gt?: number;
+                            gte?: number;
+                            in?: (string | number | boolean | null)[];
+                            lt?: number;
+                            lte?: number;
+                            prefix?: string;
+                        };
+                    } | null;
                     headers?: {
                         [key: string]: string;
                     } | null;
+                    notify?: string[] | null;
+                    oauth?: {
+                        audience?: string;
+                        clientId: string;
+                        clientSecret: string;
+                        scope?: string;
+                        tokenUrl: string;
+                    } | null;
+                    orderedBy?: "contentId" | null;
+                    payloadVersion?: (1 | 2) | null;
                     rateLimit?: number | null;
+                    retrySchedule?: number[] | null;
+                    rotationOverlap?: number | null;
+                    signature?: ("hmac" | "ed25519") | null;
                     /**
                      * @description While disabled, nothing is sent.
                      * @enum {string}
                      */
                     status?: "active" | "disabled";
+                    timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address.
+                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url?: string;
@@ -16788,7 +16346,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84mcajbem7rz713bnxy13az",
+                     *         "id": "whk_01m84kt62be598b07gp1e6y5jd",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16799,11 +16357,27 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "filter": null,
+                     *         "neverMatches": [],
+                     *         "retrySchedule": null,
+                     *         "timeout": 30,
+                     *         "payloadVersion": 1,
+                     *         "rotationOverlap": 3600,
+                     *         "orderedBy": null,
+                     *         "signature": "hmac",
+                     *         "publicKey": null,
+                     *         "destination": {
+                     *           "type": "https"
+                     *         },
+                     *         "clientCertificate": null,
+                     *         "oauth": null,
+                     *         "notify": [],
+                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:38:43.006Z"
+                     *         "createdAt": "2026-11-23T16:28:48.552Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcak1ecssg7cvpxtrm23h"
+                     *         "requestId": "req_01m84kt646ez899nbyvxaktp4a"
                      *       }
                      *     }
                      */
@@ -16834,7 +16408,7 @@ export interface operations {
             query?: {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
-                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 /** @description Items on a page. */
                 limit?: number;
                 /**
@@ -16890,7 +16464,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84mcaweegqvfg379s57ejh8",
+                     *           "id": "dlv_01m84kt71ce4zbb07n1w32vm6n",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16902,18 +16476,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T16:38:43.342Z",
-                     *             "webhookId": "whk_01m84mcavfeedafrx1e5wjv3v0"
+                     *             "timestamp": "2026-11-23T16:28:49.580Z",
+                     *             "webhookId": "whk_01m84kt70veth9j8gqgvy95adc",
+                     *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-23T16:38:43.342Z",
+                     *           "createdAt": "2026-11-23T16:28:49.580Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 23,
-                     *           "lastAttemptAt": "2026-11-23T16:38:43.342Z",
+                     *           "responseTime": 10,
+                     *           "lastAttemptAt": "2026-11-23T16:28:49.580Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84mcaxre02sbg8j14d258gg",
+                     *         "requestId": "req_01m84kt72se9wazd2vx0r6451w",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16955,7 +16530,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:37:44.058Z"
+                 *       "since": "2026-11-23T16:27:50.081Z"
                  *     }
                  */
                 "application/json": {
@@ -17005,14 +16580,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84mcbdrexc9sfpdkfxx5v2b",
-                     *         "since": "2026-11-23T16:37:44.058Z",
-                     *         "until": "2026-11-23T16:38:44.162Z",
+                     *         "id": "whk_01m84kt7g2epdbfb5k24d02fmn",
+                     *         "since": "2026-11-23T16:27:50.081Z",
+                     *         "until": "2026-11-23T16:28:50.208Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcbkee7qan7kjn9ak7zdr"
+                     *         "requestId": "req_01m84kt7jhe8jv6ty5807f8mte"
                      *       }
                      *     }
                      */
@@ -17072,7 +16647,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:37:44.212Z"
+                 *       "since": "2026-11-23T16:27:50.441Z"
                  *     }
                  */
                 "application/json": {
@@ -17116,13 +16691,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84mcbqheh9vnjf5kf15vpmq",
-                     *         "since": "2026-11-23T16:37:44.212Z",
+                     *         "id": "whk_01m84kt7tne998m5b61rnfwae0",
+                     *         "since": "2026-11-23T16:27:50.441Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcbqnef8b3zvmdsjn9s4k"
+                     *         "requestId": "req_01m84kt7wbez88dq55hvfdqf1h"
                      *       }
                      *     }
                      */
@@ -17204,12 +16779,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84mcaqse3v81e97rva86313",
+                     *         "id": "whk_01m84kt6wxebgvf2hrp4ka3bq5",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T17:38:43.261Z"
+                     *         "publicKey": null,
+                     *         "previousSecretExpiresAt": "2026-11-23T17:28:49.520Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcasben0ah0bppyfbg462"
+                     *         "requestId": "req_01m84kt6yten5vdfjqmn4tz3rs"
                      *       }
                      *     }
                      */
@@ -17222,6 +16798,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             previousSecretExpiresAt: string;
+                            publicKey: string | null;
                             /** @description The new secret. Shown in this answer only. */
                             secret: string;
                         };
@@ -17264,7 +16841,7 @@ export interface operations {
                      * @description The kind to send made-up data of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 };
             };
         };
@@ -17299,14 +16876,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84mcbxxep6agzbckka610g6",
+                     *         "deliveryId": "dlv_01m84kt81nefpsyz6ephhmt1tp",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 19,
+                     *         "responseTime": 94,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcbxhe5ktzg3r6b8ja7fw"
+                     *         "requestId": "req_01m84kt80ze8y9fny7t43x50f1"
                      *       }
                      *     }
                      */
@@ -17384,7 +16961,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84mcb0neshbqs3me6r807t4",
+                     *         "id": "dlv_01m84kt763ernbspk9f5qnx48h",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -17396,17 +16973,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:38:43.477Z",
-                     *           "webhookId": "whk_01m84mcazwekzbstsnfk59cj4j"
+                     *           "timestamp": "2026-11-23T16:28:49.731Z",
+                     *           "webhookId": "whk_01m84kt759ekwr0b0kkb47wvvd",
+                     *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-23T16:38:43.477Z",
+                     *         "createdAt": "2026-11-23T16:28:49.731Z",
                      *         "statusCode": 204,
                      *         "responseTime": 5,
-                     *         "lastAttemptAt": "2026-11-23T16:38:43.477Z",
+                     *         "lastAttemptAt": "2026-11-23T16:28:49.731Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T16:38:43.477Z",
+                     *             "startedAt": "2026-11-23T16:28:49.731Z",
                      *             "responseTime": 5,
                      *             "statusCode": 204,
                      *             "error": null,
@@ -17415,7 +16993,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcb21eqcv0z98n9m12nz1"
+                     *         "requestId": "req_01m84kt771egavgqtagt5v960q"
                      *       }
                      *     }
                      */
@@ -17442,7 +17020,7 @@ export interface operations {
                              */
                             createdAt: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
                             /**
@@ -17451,7 +17029,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             lastAttemptAt?: string;
-                            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`. */
+                            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`, `rejected`, `token_error`. */
                             lastError?: string;
                             /**
                              * Format: date-time
@@ -17534,13 +17112,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84mcb5gevfb4d74pyg9fh6s",
+                     *         "id": "dlv_01m84kt78eerwbxav8f8ck07hw",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T16:38:43.693Z"
+                     *         "nextAttemptAt": "2026-11-23T16:28:49.939Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84mcb6xekdbsdx1yv04v7vx"
+                     *         "requestId": "req_01m84kt7b2eym8t9e2r3tb49mx"
                      *       }
                      *     }
                      */
@@ -17568,6 +17146,101 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createWebhookPortalLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customer": "acme"
+                 *     }
+                 */
+                "application/json": {
+                    customer: string;
+                    /**
+                     * @description Seconds.
+                     * @default 3600
+                     */
+                    expiresIn?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_WyJvcmdfMDFtODRrcnFjYWVzeXJ5cG1mMTNhMnJocm0iLCJhY21lIiwxNzk1NDU0OTMwXQ.Rc7v1e1rl6ZZCn30MqBgutapnG2WpJsYNO1vX-k6_Ow",
+                     *         "expiresAt": "2026-11-23T17:28:50.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84kt85sebvb93n4t7gydy3m"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            expiresAt: string;
+                            url: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -17631,12 +17304,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "bulk_job.complete";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17714,12 +17399,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.errored";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17816,12 +17513,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.import.finished";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17892,12 +17601,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.ready";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17977,105 +17698,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "experiment.completed";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    webhookId: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Received. Anything else is a failed attempt. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Ends the delivery: no further attempt is made. */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    receive_experiment_guardrail_harmed: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description the delivery, by Standard Webhooks */
-                "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
-                "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
-                "webhook-timestamp": string;
-                /** @description the number of the attempt */
-                "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
-                "X-Service-Delivery-ID": string;
-                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
-                "X-Service-Signature": string;
-                /** @description when the event happened */
-                "X-Service-Timestamp": string;
-                /** @description the webhook */
-                "X-Service-Webhook-ID": string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "event": "experiment.guardrail_harmed",
-                 *       "data": {
-                 *         "experimentId": "exp_00000000000000000000000000",
-                 *         "name": "Test event",
-                 *         "metric": "retention",
-                 *         "variant": "b",
-                 *         "margin": 0.02,
-                 *         "lift": -0.11,
-                 *         "liftInterval": [
-                 *           -0.16,
-                 *           -0.06
-                 *         ],
-                 *         "harmedAt": "2026-01-31T12:00:00.000Z"
-                 *       },
-                 *       "timestamp": "2026-01-31T12:00:00.000Z",
-                 *       "webhookId": "whk_00000000000000000000000000"
-                 *     }
-                 */
-                "application/json": {
-                    data: {
-                        experimentId: string;
-                        /**
-                         * Format: date-time
-                         * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                         * @example 2026-01-31T12:00:00.000Z
-                         */
-                        harmedAt: string;
-                        /** @description Relative to the control. */
-                        lift: number;
-                        liftInterval: number[];
-                        margin: number;
-                        metric: string;
-                        name: string;
-                        /** @description The id of the variant. */
-                        variant: string;
-                    };
-                    /** @constant */
-                    event: "experiment.guardrail_harmed";
                     /**
-                     * Format: date-time
-                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                     * @example 2026-01-31T12:00:00.000Z
+                     * @description From payload version 2 on.
+                     * @constant
                      */
-                    timestamp: string;
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18157,12 +17797,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "export.ready";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18241,12 +17893,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.active";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18327,12 +17991,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.ended";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18418,12 +18094,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "webhook.disabled";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };

@@ -3,7 +3,7 @@
  * what it says. Needs Node's crypto; it has no place in a browser, where no secret may be.
  */
 import { Buffer } from 'node:buffer';
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createPublicKey, timingSafeEqual, verify, type KeyObject } from 'node:crypto';
 
 /** What the `data` of each kind of event holds; `GET /v1/webhook-events` has the schemas. */
 export type WebhookEventData = {
@@ -113,6 +113,12 @@ export type WebhookEvent<Data = unknown> = {
   /** When it happened, ISO 8601. */
   readonly timestamp: string;
   readonly webhookId: string;
+  /** From payload version 2 on. */
+  readonly version?: 2;
+  /** Of the event, the same for each webhook that gets it; from payload version 2 on. */
+  readonly id?: string;
+  /** Made up: a test send, or an event that was triggered. */
+  readonly test?: true;
   /** The same on every attempt. A delivery may come more than once: keep what you have handled. */
   readonly deliveryId: string;
 };
@@ -143,8 +149,11 @@ export class WebhookVerificationError extends Error {
  * that a recorded request can't be sent again later or under another id. Signatures are compared
  * in constant time. While a secret is being replaced, either one is enough.
  *
+ * A public key (`whpk_…`) of a webhook that signs with ed25519 takes the place of a secret. The
+ * signature that it verifies covers the id, the moment of sending and the body.
+ *
  * @param rawBody the bytes as they came, not an object that was parsed and written again
- * @param secrets the secret of the webhook (`whsec_…`), or several
+ * @param secrets the secret of the webhook (`whsec_…`) or its public key (`whpk_…`), or several
  * @throws WebhookVerificationError
  * @throws TypeError for secrets that can't be the service's
  */
@@ -154,16 +163,27 @@ export function verifyWebhook<Data = unknown>(
   secrets: string | readonly string[],
   options: VerifyWebhookOptions = {},
 ): WebhookEvent<Data> {
-  const keys = typeof secrets === 'string' ? [secrets] : secrets;
-  if (keys.length === 0 || !keys.every((key) => /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(key))) {
-    throw new TypeError('A secret starts with whsec_ and is the whole text that the service gave.');
+  const all = typeof secrets === 'string' ? [secrets] : secrets;
+  const isKey = (key: string) =>
+    /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(key) || /^whpk_[A-Za-z0-9+/]{43}=$/.test(key);
+  if (all.length === 0 || !all.every(isKey)) {
+    throw new TypeError(
+      'A secret starts with whsec_, a public key with whpk_: give the whole text that the service gave.',
+    );
   }
+  const keys = all.filter((key) => key.startsWith('whsec_'));
+  const publicKeys = all.filter((key) => key.startsWith('whpk_'));
   const body = typeof rawBody === 'string' ? Buffer.from(rawBody) : Buffer.from(rawBody);
   const eventTimestamp = requireHeader(headers, 'x-service-timestamp');
   const deliveryId = requireHeader(headers, 'webhook-id');
   const sentAt = requireHeader(headers, 'webhook-timestamp');
   requireFresh(sentAt, options.toleranceSeconds ?? 300);
 
+  const standard = requireHeader(headers, 'webhook-signature').split(' ');
+  const signed = Buffer.concat([Buffer.from(`${deliveryId}.${sentAt}.`), body]);
+  if (publicKeys.some((key) => isSignedBy(publicKey(key), signed, standard))) {
+    return { ...parseBody(body), deliveryId } as WebhookEvent<Data>;
+  }
   const own = [
     ...requireHeader(headers, 'x-service-signature').split(','),
     ...(readHeader(headers, 'x-service-signature-previous') ?? '').split(','),
@@ -173,13 +193,27 @@ export function verifyWebhook<Data = unknown>(
     keys.map((key) => `sha256=${hmac(key, `${eventTimestamp}.`, body).toString('hex')}`),
   );
   requireSignature(
-    requireHeader(headers, 'webhook-signature').split(' '),
+    standard,
     keys.map((key) => {
       const bytes = Buffer.from(key.slice('whsec_'.length), 'base64');
       return `v1,${hmac(bytes, `${deliveryId}.${sentAt}.`, body).toString('base64')}`;
     }),
   );
   return { ...parseBody(body), deliveryId } as WebhookEvent<Data>;
+}
+
+/** A public key of 32 bytes in the form that Node reads (RFC 8410, 4). */
+function publicKey(text: string): KeyObject {
+  const head = Buffer.from('302a300506032b6570032100', 'hex');
+  const bytes = Buffer.from(text.slice('whpk_'.length), 'base64');
+  return createPublicKey({ key: Buffer.concat([head, bytes]), format: 'der', type: 'spki' });
+}
+
+function isSignedBy(key: KeyObject, signed: Buffer, given: readonly string[]): boolean {
+  return given
+    .slice(0, 32)
+    .filter((one) => one.startsWith('v1a,'))
+    .some((one) => verify(null, signed, key, Buffer.from(one.slice('v1a,'.length), 'base64')));
 }
 
 function hmac(key: string | Buffer, prefix: string, body: Buffer): Buffer {

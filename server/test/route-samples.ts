@@ -311,6 +311,10 @@ function webhookSamples(service: TestService, url: string): Record<string, Route
     getWebhook: async () => [(await tested()).path],
     updateWebhook: async () => [await create(), { body: { status: 'disabled' } }],
     deleteWebhook: async () => [await create()],
+    createWebhookPortalLink: async () => [
+      '/v1/webhooks/portal-links',
+      { body: { customer: 'acme' } },
+    ],
     rotateWebhookSecret: async () => [`${await create()}/rotate-secret`],
     testWebhook: async () => [`${await create()}/test`, { body: { event: 'export.ready' } }],
     listWebhookDeliveries: async () => [`${(await tested()).path}/deliveries`],

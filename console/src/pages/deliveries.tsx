@@ -46,7 +46,7 @@ export function Deliveries({ id }: { id: string }): ReactNode {
       <Show of={deliveries}>
         {(data) =>
           data.length === 0 ? (
-            <Empty command="npx reelfeed webhooks trigger content.ready">
+            <Empty command={`npx reelfeed webhooks trigger content.ready ${id}`}>
               No delivery. “Send a test” makes one, and so does:
             </Empty>
           ) : (

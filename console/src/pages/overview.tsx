@@ -17,6 +17,7 @@ import { useParameters } from '../location.ts';
 import { Page } from '../page.tsx';
 import { Empty, Show } from '../states.tsx';
 import { LiveTail } from './live-tail.tsx';
+import { WebhookNotices } from './webhook-notices.tsx';
 
 type Overview = Answer<'get', '/v1/analytics/overview'>['data'];
 type Quality = Answer<'get', '/v1/analytics/quality'>['data'];
@@ -72,6 +73,7 @@ export function OverviewPage(): ReactNode {
         />
       }
     >
+      <WebhookNotices />
       <Show of={overview}>{({ data }) => <Numbers overview={data} />}</Show>
       <Show of={quality}>
         {({ data }) => <QualityOf quality={data} before={before.data?.data ?? null} />}

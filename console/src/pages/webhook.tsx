@@ -23,6 +23,8 @@ import { Copy, Page } from '../page.tsx';
 import { Failed, Show } from '../states.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { Receiver } from './webhook-receiver.tsx';
+import { destinations } from './webhook-options.tsx';
+import { Settings } from './webhook-settings.tsx';
 import { Health } from './webhooks.tsx';
 
 type Webhook = Answer<'get', '/v1/webhooks/{id}'>['data'];
@@ -43,12 +45,14 @@ export function WebhookPage({ id }: { id: string }): ReactNode {
 }
 
 function Content({ webhook }: { webhook: Webhook }): ReactNode {
-  const { stats, events, description } = webhook;
+  const { stats, events, description, destination, customer } = webhook;
   const facts = [
     ['Events', events.join(', ')],
     ['Deliveries', whole(stats.totalDeliveries)],
     ['Failed', whole(stats.failedDeliveries)],
     ['Last delivery', moment(stats.lastDeliveryAt)],
+    ['Goes to', destinations[destination.type].label],
+    ['Customer', customer ?? '–'],
   ];
   return (
     <Stack>
@@ -56,15 +60,18 @@ function Content({ webhook }: { webhook: Webhook }): ReactNode {
         <Health webhook={webhook} />
         {description !== null && <Text size="sm">{description}</Text>}
       </Group>
-      <SimpleGrid cols={{ base: 2, sm: 4 }}>
+      <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }}>
         {facts.map(([name, value]) => (
           <Paper key={name} withBorder p="sm">
             <Text size="sm">{name}</Text>
-            <Text fw={700}>{value}</Text>
+            <Text fw={700} style={{ overflowWrap: 'anywhere' }}>
+              {value}
+            </Text>
           </Paper>
         ))}
       </SimpleGrid>
       <Actions webhook={webhook} />
+      <Settings webhook={webhook} />
       <TestSend id={webhook.id} />
       <Recover webhook={webhook} />
       <Receiver />

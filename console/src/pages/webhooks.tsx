@@ -6,9 +6,11 @@ import {
   Button,
   Code,
   Group,
+  NativeSelect,
   Stack,
   Table,
   TagsInput,
+  Text,
   TextInput,
 } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
@@ -18,16 +20,26 @@ import { formText } from '../form-text.ts';
 import { moment } from '../format.ts';
 import { Copy, Page } from '../page.tsx';
 import { Empty, Failed, More, Show } from '../states.tsx';
+import { Catalogue } from './webhook-catalogue.tsx';
+import {
+  DestinationFields,
+  destinations,
+  OptionFields,
+  readDestination,
+  readOptions,
+  type DestinationType,
+  type NewWebhook,
+} from './webhook-options.tsx';
 import { Receiver } from './webhook-receiver.tsx';
 
 type Webhook = Schemas['Webhook'];
-type NewWebhook = Parameters<typeof api.post<'/v1/webhooks'>>[1]['body'];
 
 export function WebhooksPage(): ReactNode {
   const webhooks = useList('/v1/webhooks', {});
   return (
     <Page title="Webhooks" curl={{ path: '/v1/webhooks' }}>
       <NewWebhookForm />
+      <Catalogue />
       <Show of={webhooks}>
         {(data) =>
           data.length === 0 ? (
@@ -46,17 +58,26 @@ export function WebhooksPage(): ReactNode {
 
 function NewWebhookForm(): ReactNode {
   const [events, setEvents] = useState<string[]>(['content.ready']);
+  const [type, setType] = useState<DestinationType>('https');
+  const [problem, setProblem] = useState<Error | null>(null);
   const kinds = useRead('/v1/webhook-events', {});
   const names = kinds.data?.data.map(({ event }) => event) ?? [];
   const create = useChange((body: NewWebhook) => api.post('/v1/webhooks', { body }));
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const text = (name: string) => formText(event.currentTarget, name);
-    create.mutate({
-      url: text('url'),
-      events: events as NewWebhook['events'],
-      description: text('description') || null,
-    });
+    setProblem(null);
+    try {
+      create.mutate({
+        url: text('url'),
+        events: events as NewWebhook['events'],
+        description: text('description') || null,
+        ...readOptions(event.currentTarget),
+        ...(type !== 'https' && { destination: readDestination(event.currentTarget, type) }),
+      });
+    } catch (error) {
+      setProblem(error as Error);
+    }
   };
   const made = create.data?.data;
   return (
@@ -66,7 +87,7 @@ function NewWebhookForm(): ReactNode {
           <TextInput
             name="url"
             label="URL"
-            placeholder="https://example.com/hooks"
+            placeholder={destinations[type].url}
             required
             miw={280}
           />
@@ -78,24 +99,43 @@ function NewWebhookForm(): ReactNode {
             miw={220}
           />
           <TextInput name="description" label="Description" />
+          <NativeSelect
+            label="Goes to"
+            value={type}
+            onChange={({ currentTarget }) => setType(currentTarget.value as DestinationType)}
+            data={Object.entries(destinations).map(([value, { label }]) => ({ value, label }))}
+          />
           <Button type="submit" loading={create.isPending}>
             Create webhook
           </Button>
         </Group>
+        <DestinationFields type={type} />
+        <details>
+          <summary>
+            <Text size="sm" component="span">
+              Filter, schedule, signature and more
+            </Text>
+          </summary>
+          <OptionFields />
+        </details>
       </form>
-      <Failed error={create.error} />
-      {made !== undefined && (
-        <Alert title="The secret is shown this once: keep it" role="status">
-          <Stack gap="xs">
-            <Group>
-              <Code style={{ overflowWrap: 'anywhere' }}>{made.secret}</Code>
-              <Copy text={made.secret} label="Copy" />
-            </Group>
-            <Receiver />
-          </Stack>
-        </Alert>
-      )}
+      <Failed error={problem ?? create.error} />
+      {made !== undefined && <MadeSecret secret={made.secret} />}
     </Stack>
+  );
+}
+
+function MadeSecret({ secret }: { secret: string }): ReactNode {
+  return (
+    <Alert title="The secret is shown this once: keep it" role="status">
+      <Stack gap="xs">
+        <Group>
+          <Code style={{ overflowWrap: 'anywhere' }}>{secret}</Code>
+          <Copy text={secret} label="Copy" />
+        </Group>
+        <Receiver />
+      </Stack>
+    </Alert>
   );
 }
 

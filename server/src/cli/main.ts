@@ -54,10 +54,10 @@ const commands: Record<string, Entry> = {
     summary: 'show events as they happen, make one up, or send again what failed: `help webhooks`',
     usage: [
       'webhooks listen [--forward <url>]',
-      'webhooks trigger <event>',
+      'webhooks trigger <event> [<webhook id>]',
       'webhooks recover <webhook id> --since <time> [--until <time>]',
     ],
-    maxWords: 2,
+    maxWords: 3,
     load: async () => (await import('./webhooks.ts')).webhooksCommand,
   },
   live: {

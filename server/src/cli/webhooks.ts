@@ -3,7 +3,7 @@
  *
  * `listen` asks a running service for its events, makes of each the request that a webhook would get,
  * signed with a secret of its own, verifies it as a receiver does, and forwards it. `trigger` makes
- * an event up, which the service delivers like any other. `recover` sends again what failed.
+ * an event up, which only `listen` and the webhook that is named get. `recover` sends again what failed.
  */
 import { randomBytes } from 'node:crypto';
 import { verifyWebhook } from '@reelfeed/client/server';
@@ -15,7 +15,7 @@ import { noServiceAt, serviceUrl } from './open-admin.ts';
 
 const usage = `Usage:
   reelfeed webhooks listen [--forward http://localhost:3000/hook]
-  reelfeed webhooks trigger <event>, for example content.ready
+  reelfeed webhooks trigger <event> [<webhook id>], for example content.ready
   reelfeed webhooks recover <webhook id> --since <time> [--until <time>]
 A time is a timestamp such as 2026-01-31T12:00:00Z, or how long ago it was, such as 24h.
 The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.`;
@@ -28,17 +28,29 @@ const forwardTimeoutMs = 30_000;
 export const webhooksCommand: Command = async (input) => {
   const [action = '', subject, ...more] = input.positionals;
   if (action === 'listen' && subject === undefined) return listen(input);
-  if (subject !== undefined && more.length === 0) {
-    if (action === 'trigger') return trigger(input, subject);
-    if (action === 'recover') return recover(input, subject);
+  if (subject !== undefined) {
+    if (action === 'trigger' && more.length <= 1) return trigger(input, subject, more);
+    if (action === 'recover' && more.length === 0) return recover(input, subject);
   }
   throw new UsageError(usage);
 };
 
-async function trigger(input: CommandInput, event: string): Promise<void> {
-  await ask(input, 'POST', '/v1/webhook-events/trigger', { event });
-  print(input.json, { event }, [
-    `${event} was recorded; the webhooks that subscribe to it get it.`,
+async function trigger(
+  input: CommandInput,
+  event: string,
+  webhookIds: readonly string[],
+): Promise<void> {
+  const body = { event, webhookIds };
+  const { data } = (await ask(input, 'POST', '/v1/webhook-events/trigger', body)) as {
+    data: { deliveries: number };
+  };
+  const [webhookId] = webhookIds;
+  print(input.json, { event, ...data }, [
+    webhookId === undefined
+      ? `${event} was recorded as a test; no webhook gets it: name one, or see it with listen.`
+      : data.deliveries === 1
+        ? `${event} was recorded as a test; ${webhookId} gets it.`
+        : `${event} was recorded as a test; ${webhookId} does not get it, by its kinds, its filter or its status.`,
   ]);
 }
 
@@ -71,7 +83,14 @@ function momentOf(text: string, now: number): string {
   return 'value' in ago ? new Date(now - ago.value).toISOString() : text;
 }
 
-type HappenedEvent = { id: string; event: string; data: unknown; timestamp: string };
+type HappenedEvent = {
+  id: string;
+  event: string;
+  data: unknown;
+  timestamp: string;
+  /** Made up. */
+  test?: true;
+};
 
 async function listen(input: CommandInput): Promise<void> {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
@@ -121,16 +140,16 @@ async function eventsSince(input: CommandInput, since: Date): Promise<HappenedEv
 }
 
 async function receive(
-  { id, event, data, timestamp }: HappenedEvent,
+  { id, event, data, timestamp, test }: HappenedEvent,
   to: { input: CommandInput; webhookId: string; secret: string; forward: string | undefined },
 ): Promise<void> {
   const { input, webhookId, secret, forward } = to;
-  const body = JSON.stringify({ event, data, timestamp, webhookId });
+  const body = JSON.stringify({ event, data, timestamp, webhookId, test });
   const headers = signWebhook({ webhookId, deliveryId: `dlv_${id}`, timestamp, body }, secret);
   const verified = verifyWebhook(body, headers, secret);
   const result = forward === undefined ? '' : ` → ${await post(forward, body, headers)}`;
   print(input.json, { ...verified, ...(result !== '' && { forwarded: result.slice(3) }) }, [
-    `${timestamp} ${event} ${JSON.stringify(data)}${result}`,
+    `${timestamp} ${event} ${JSON.stringify(data)}${test === true ? ' (a test)' : ''}${result}`,
   ]);
 }
 

@@ -73,6 +73,29 @@ export function httpUrl(): Parser<string> {
   };
 }
 
+export function smtpUrl(): Parser<string> {
+  return (raw) => {
+    const value = raw.trim();
+    return /^smtps?:\/\/[^/]/.test(value) && URL.canParse(value)
+      ? { value }
+      : { problem: 'a URL such as smtps://user:password@mail.example.com:465' };
+  };
+}
+
+/** A comma list of web origins, without a path. */
+export function origins(): Parser<readonly string[]> {
+  const problem = 'a comma list of origins such as https://app.example.com';
+  return (raw) => {
+    const parts = raw
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+    const isOrigin = (part: string) =>
+      /^https?:\/\/[a-z0-9.-]+(:\d+)?$/.test(part) && URL.parse(part)?.origin === part;
+    return parts.every(isOrigin) ? { value: parts } : { problem };
+  };
+}
+
 /** Anything else would be taken for the name of a database on some other host. */
 export function postgresUrl(): Parser<string> {
   return (raw) => {

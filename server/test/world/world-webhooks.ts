@@ -36,17 +36,36 @@ export async function buildWebhooks(
     const body = { url, events: ['*'], description, ...fields };
     return (await ask('POST', '/v1/webhooks', body)).id;
   };
-  const unusual = { headers: { 'X-Gateway-Key': 'hidden' }, rateLimit: 5 };
+  const unusual = {
+    headers: { 'X-Gateway-Key': 'hidden' },
+    rateLimit: 5,
+    retrySchedule: [0, 7_200],
+    timeout: 20,
+    payloadVersion: 2,
+    rotationOverlap: 86_400,
+    orderedBy: 'contentId',
+    signature: 'ed25519',
+    customer: hostileTexts.script.slice(0, 100),
+  };
   const ids = {
     taking: await make(`${receivers.taking.url}?q=${encodeURIComponent(hostileTexts.arabic)}`),
     refusing: await make(receivers.refusing.url, unusual),
     gone: await make(receivers.gone.url),
     hanging: await make(receivers.hanging.url, { events: ['experiment.*', 'export.ready'] }),
-    disabled: await make(receivers.taking.url),
+    disabled: await make(receivers.taking.url, {
+      filter: { title: { prefix: hostileTexts.image } },
+      oauth: {
+        tokenUrl: receivers.taking.url,
+        clientId: hostileTexts.image,
+        clientSecret: 'hidden',
+      },
+    }),
     givenUp: await make(receivers.refusing.url),
   };
-  await ask('POST', '/v1/webhook-events/trigger', { event: 'export.ready' });
-  await ask('POST', '/v1/webhook-events/trigger', { event: 'content.errored' });
+  const webhookIds = Object.values(ids);
+  for (const event of ['export.ready', 'content.errored']) {
+    await ask('POST', '/v1/webhook-events/trigger', { event, webhookIds });
+  }
   await ask('POST', `/v1/webhooks/${ids.taking}/test`, { event: 'content.ready' });
   await eventually('deliveries of each outcome', async () => {
     const has = async (id: string, status: string) =>

@@ -169,7 +169,9 @@ async function retryDelivery(hand: Hand): Promise<void> {
   await page.getByText(/^whsec_/).waitFor();
   await hand.press(link(target));
   await heading(target).waitFor();
-  await service.call('POST', '/v1/webhook-events/trigger', { body: { event: 'content.ready' } });
+  const webhookIds = [/whk_\w+/.exec(page.url())?.[0]];
+  const made = { event: 'content.ready', webhookIds };
+  await service.call('POST', '/v1/webhook-events/trigger', { body: made });
   const failed = page.locator('summary', { hasText: /failed.*500/ });
   await failed.waitFor();
   await hand.press(failed);

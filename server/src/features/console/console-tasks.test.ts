@@ -168,8 +168,10 @@ async function removeWebhook(id: string): Promise<void> {
 async function recoverWebhook(hand: Hand): Promise<void> {
   const url = `${receiver.url}/recover-${hand.name}`;
   isBroken = true;
-  const { id } = await call('POST', '/v1/webhooks', { url, events: ['content.ready'] });
-  await call('POST', '/v1/webhook-events/trigger', { event: 'content.ready' });
+  const { id } = await call('POST', '/v1/webhooks', { url, events: ['export.ready'] });
+  const startDate = new Date().toISOString().slice(0, 10);
+  const days = { startDate, endDate: startDate };
+  await call('POST', '/v1/exports', { dataset: 'content', format: 'csv', ...days });
   await start(`/webhooks/${id}`);
   await page.locator('summary', { hasText: /failed.*500/ }).waitFor();
   isBroken = false;
@@ -197,14 +199,43 @@ async function rotateSecret(hand: Hand): Promise<void> {
   await removeWebhook(id);
 }
 
+async function filterWebhook(hand: Hand): Promise<void> {
+  const url = `${receiver.url}/filter-${hand.name}`;
+  await open(hand, 'Webhooks');
+  await hand.write(page.getByLabel('URL'), url);
+  await hand.press(page.locator('summary', { hasText: 'Filter, schedule' }));
+  const filter = page.getByRole('textbox', { name: 'Filter' });
+  await hand.write(filter, '{ "title": ');
+  await hand.press(button('Create webhook'));
+  await page.getByText('The filter is no JSON').waitFor();
+  await filter.fill('');
+  await hand.write(filter, '{ "title": { "prefix": "News" } }');
+  await hand.write(page.getByLabel('Attempts after seconds'), '0, 60');
+  await hand.write(page.getByLabel('Customer'), 'acme');
+  await hand.press(button('Create webhook'));
+  await page.getByText(/^whsec_/).waitFor();
+  await hand.press(link(url));
+  await hand.press(page.locator('summary', { hasText: 'Settings' }));
+  assert.match(await filter.inputValue(), /"prefix": "News"/);
+  await filter.fill('');
+  await hand.press(button('Save the settings'));
+  await page.getByText('Saved.').waitFor();
+  await hand.press(button('Make a portal link for acme'));
+  await page.getByText(/\/portal\/webhooks#whp_/).waitFor();
+  const id = /whk_\w+/.exec(page.url())?.[0] ?? '';
+  const { filter: none, retrySchedule, customer } = await call('GET', `/v1/webhooks/${id}`);
+  assert.deepEqual([none, retrySchedule, customer], [null, [0, 60], 'acme']);
+  await removeWebhook(id);
+}
+
+const webhookTasks = { recoverWebhook, rotateSecret, filterWebhook };
 const tasks = {
   orderCarousel,
   chooseThumbnail,
   importVideo,
   addCaptions,
   rollOut,
-  recoverWebhook,
-  rotateSecret,
+  ...webhookTasks,
 };
 for (const name of ['mouse', 'keyboard'] as const) {
   for (const [task, run] of Object.entries(tasks)) {

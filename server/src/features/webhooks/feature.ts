@@ -1,5 +1,13 @@
 import type { Logger } from 'pino';
-import { duration, integer, retrySchedule } from '../../platform/config-values.ts';
+import {
+  duration,
+  integer,
+  optional,
+  origins,
+  retrySchedule,
+  smtpUrl,
+  text,
+} from '../../platform/config-values.ts';
 import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
 import { followSharedHint, shareHint } from '../../platform/shared-hints.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
@@ -12,6 +20,7 @@ import { holdOpen } from '../../platform/lifecycle.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { jobAttemptEnded } from '../../platform/queue/queue-workers.ts';
 import { setting } from '../../platform/settings.ts';
+import { loadSigner } from '../../platform/signing-keys.ts';
 import { hourMs } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { addEventRoutes } from './outbox/event-routes.ts';
@@ -29,6 +38,10 @@ import { startDeliverySender } from './sending/sender.ts';
 import { collectDeliveryMetrics, observeDeliveries } from './sending/sending-metrics.ts';
 import { WebhookChanges } from './endpoints/endpoint-changes.ts';
 import { deliveriesElsewhere, webhookDeliveries } from './outbox/outbox.ts';
+import { openMail } from './notices/mail.ts';
+import { noticeFailing } from './notices/notices.ts';
+import { noticeHandler } from './notices/notice-job.ts';
+import { addPortalRoutes } from './portal/portal-routes.ts';
 import { endpointEvents } from './webhook-events.ts';
 import { webhookEvents } from './outbox/event-declarations.ts';
 
@@ -43,6 +56,7 @@ type Parts = {
   egress: Egress;
   hints: Hints;
   extensionsOf: ExtensionsOf;
+  publicUrl: string;
   /** Whether no other process shares the data directory. */
   ownsDataDirectory: boolean;
 };
@@ -80,6 +94,33 @@ export const webhooks = defineFeature({
       fallback: '256',
       about: 'Webhook deliveries that this process sends at the same time.',
     }),
+    smtpUrl: setting({
+      env: 'REELFEED_SMTP_URL',
+      parse: optional(smtpUrl()),
+      fallback: '',
+      about:
+        'Mail server for notices, such as smtps://user:password@mail.example.com:465, or smtp:// with STARTTLS. Empty: no mail is sent.',
+      secret: true,
+    }),
+    mailFrom: setting({
+      env: 'REELFEED_MAIL_FROM',
+      parse: text(),
+      fallback: 'Reelfeed <reelfeed@localhost>',
+      about: 'Sender of mails.',
+    }),
+    webhookNoticeAfterMs: setting({
+      env: 'REELFEED_WEBHOOK_NOTICE_AFTER',
+      parse: duration(),
+      fallback: '15m',
+      about: 'A mail is sent once all attempts of a webhook have failed for this long.',
+    }),
+    portalFrameOrigins: setting({
+      env: 'REELFEED_PORTAL_FRAME_ORIGINS',
+      parse: origins(),
+      fallback: '',
+      about:
+        'Comma list of origins whose pages may show the webhook portal in a frame, such as https://app.example.com. Empty: none.',
+    }),
   },
   errors: webhookErrors,
   tables: [
@@ -96,6 +137,7 @@ export const webhooks = defineFeature({
     const { db, log, metrics, cursors, mutations, vault, egress, hints } = parts;
     const catalogue = createCatalogue(parts.extensionsOf);
     await prepareWebhookPartitions(db);
+    const signer = await loadSigner(db, 'webhook portal');
     const changes = new WebhookChanges();
     const onDue = () => hints.give(webhookDeliveries);
     // A job may have recorded an event.
@@ -116,18 +158,28 @@ export const webhooks = defineFeature({
       isOnlySender: parts.ownsDataDirectory,
     };
     return {
-      routes(app) {
-        const routeParts = { db, cursors, mutations, vault, egress, changes, catalogue, onDue };
+      routes(app, opened) {
+        const hasMail = settings.smtpUrl !== null;
+        const base = { db, cursors, mutations, vault, egress, changes, catalogue, onDue };
+        const routeParts = { ...base, hasMail };
         addEventRoutes(app, { db, mutations, catalogue, onDue });
         addWebhookRoutes(app, routeParts);
-        addDeliveryRoutes(app, { ...routeParts, totalTimeoutMs });
+        addDeliveryRoutes(app, { ...routeParts, totalTimeoutMs }, opened);
+        const frameOrigins = settings.portalFrameOrigins;
+        addPortalRoutes(app, { ...routeParts, signer, publicUrl: parts.publicUrl, frameOrigins });
       },
       outgoing: describeWebhooks(catalogue),
       services: [
         { name: 'webhook sender', run: (signal) => runSender(sending, metrics, signal) },
         ...(parts.ownsDataDirectory ? [] : [followOthers(parts)]),
       ],
+      jobs: [noticeHandler({ db, publicUrl: parts.publicUrl, mail: openMail(settings) })],
       chores: [
+        {
+          name: 'notice failing webhooks',
+          intervalMs: 5_000,
+          run: () => noticeFailing(db, hints, settings.webhookNoticeAfterMs),
+        },
         {
           name: 'prepare webhook partitions',
           intervalMs: hourMs,

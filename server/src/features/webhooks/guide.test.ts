@@ -89,6 +89,20 @@ test('the receiver takes real deliveries once, and refuses forged ones', async (
   await eventually('the delivery, by the old secret', async () =>
     output.text.includes('After the rotation') ? true : null,
   );
+  const patch = { events: ['*'] };
+  assert.equal(
+    (await service.call('PATCH', `/v1/webhooks/${webhook.id}`, { body: patch })).status,
+    200,
+  );
+  const { kinds } = createCatalogue(extensionsOf(features.list));
+  const before = output.text.length;
+  for (const event of kinds) {
+    const sent = await service.call('POST', `/v1/webhooks/${webhook.id}/test`, { body: { event } });
+    assert.equal(sent.body.data.status, 'success', event);
+  }
+  const lines = output.text.slice(before);
+  for (const event of kinds) assert.ok(lines.includes(`made up:\n${event}: `), event);
+  assert.ok(!lines.includes('undefined'));
   await service.call('DELETE', `/v1/webhooks/${webhook.id}`);
 });
 
@@ -141,6 +155,46 @@ test('through a rotation, both ways verify with the old and with the new secret'
     await once(child, 'close');
     assert.equal(output.text, 'content.errored\ncontent.errored\n', name);
   }
+});
+
+test('the public key alone verifies by the example, and refuses what was changed or is old', async () => {
+  const { body: made } = await service.call('POST', '/v1/webhooks', {
+    body: { url: `${recorder.url}/ed25519`, events: ['content.errored'], signature: 'ed25519' },
+  });
+  const { id, publicKey } = made.data;
+  await service.call('POST', `/v1/webhooks/${id}/test`, { body: { event: 'content.errored' } });
+  const sent = recorder.requests.find((request) => request.path.endsWith('/ed25519'));
+  assert.ok(sent !== undefined);
+  const { body, headers } = sent;
+  const old = { ...headers, 'webhook-timestamp': '1700000000' };
+  const renamed = { ...headers, 'webhook-id': 'dlv_other' };
+  const calls = [
+    [body, headers],
+    [body.replace('content.errored', 'content.ready'), headers],
+    [body, old],
+    [body, renamed],
+  ].map((given) => {
+    const args = [...given, publicKey].map((value) => JSON.stringify(value)).join();
+    return `try { console.log(verify(${args}).test); } catch (error) { console.log(error.message); }`;
+  });
+  const { child, output } = run(`${example('ed25519')}\n${calls.join('\n')}`, {});
+  await once(child, 'close');
+  const refusal = 'not from the service';
+  assert.equal(output.text, `true\n${refusal}\ntoo old\n${refusal}\n`);
+  await service.call('DELETE', `/v1/webhooks/${id}`);
+});
+
+test('the filter of the guide and its command for a link are accepted', async () => {
+  const [, filter = ''] = /```json\n(\{ "title".*)\n```/.exec(guide) ?? [];
+  const { status, text, body } = await service.call('POST', '/v1/webhooks', {
+    body: { url: recorder.url, events: ['*'], filter: JSON.parse(filter) },
+  });
+  assert.equal(status, 201, text);
+  await service.call('DELETE', `/v1/webhooks/${body.data.id}`);
+  const link = commands({}).find((block) => block.includes('portal-links')) ?? '';
+  const env = { REELFEED: service.url, KEY: service.secretKey };
+  const answer = JSON.parse(await shell(link, await temporaryFolder(), env).ended);
+  assert.match(answer.data.url, /\/portal\/webhooks#whp_/);
 });
 
 /** The blocks of commands, with what a reader fills in. */

@@ -8,7 +8,7 @@ import type {
 
 export type WebhookStatus = 'active' | 'disabled';
 export type DisabledReason = 'requested' | 'failing';
-type DeliveryState = 'ready' | 'scheduled' | 'parked';
+type DeliveryState = 'ready' | 'scheduled' | 'parked' | 'held';
 type DeliveryResult = 'success' | 'failed';
 
 type WebhookTable = {
@@ -28,6 +28,10 @@ type WebhookTable = {
   header_names: Generated<string[]>;
   sealed_headers: Generated<Buffer | null>;
   rate_limit: Generated<number | null>;
+  options: Generated<unknown>;
+  customer: Generated<string | null>;
+  sealed_credentials: Generated<Buffer | null>;
+  noticed_since: NullableTimestamp;
 };
 
 type WebhookEventTable = {
@@ -36,6 +40,7 @@ type WebhookEventTable = {
   kind: string;
   data: string;
   occurred_at: Timestamp;
+  is_test: Generated<boolean>;
 };
 
 /** A delivery that has not ended; see `sending/sender.ts` for its states. */
@@ -60,6 +65,7 @@ type WebhookDeliveryTable = {
   last_error: Generated<string | null>;
   response: Generated<string | null>;
   earlier_attempts: Generated<unknown>;
+  order_key: Generated<string | null>;
 };
 
 type WebhookDeliveryLogTable = {

@@ -7,9 +7,9 @@ import type { LookupFunction } from 'node:net';
 import { Pool } from 'undici';
 import type { AllowList } from './allow-list.ts';
 import { asEgressError, type BlockedAddressError } from './egress-errors.ts';
-import { guardedConnector, judgeTarget, portOf, type Guard } from './guard.ts';
+import { guardedConnector, judgeBroker, judgeTarget, portOf, type Guard } from './guard.ts';
 import { openResponse, type Download } from './exchange.ts';
-import type { EgressRequest, EgressResponse, Scheme } from './messages.ts';
+import type { BrokerScheme, EgressRequest, EgressResponse, Scheme } from './messages.ts';
 import { OriginPools } from './origin-pools.ts';
 import { createResolver } from './resolver.ts';
 import { parseTarget } from './target.ts';
@@ -42,6 +42,16 @@ export type Egress = AsyncDisposable & {
   ): Promise<URL>;
 
   /**
+   * The address of a message broker, for a connection that a library opens: connect to `address` and
+   * nothing else, and verify TLS against `host`. Throws like `checkUrl`.
+   */
+  resolve(
+    url: string,
+    schemes: readonly BrokerScheme[],
+    signal?: AbortSignal,
+  ): Promise<{ readonly host: string; readonly port: number; readonly address: string }>;
+
+  /**
    * Sends one request and reads the answer. Any status is an answer, also 3xx: no redirect is
    * followed. Throws `EgressError` with the failure's class, or the signal's reason.
    */
@@ -70,11 +80,14 @@ export function createEgress(options: EgressOptions): Egress {
     lookup: options.lookup ?? createResolver(),
     onBlocked: options.onBlocked ?? (() => undefined),
   };
-  const connectorOptions = { connectTimeoutMs, ca: options.ca };
   const pools = new OriginPools(
-    (origin) =>
+    (origin, clientCertificate) =>
       new Pool(origin, {
-        connect: guardedConnector(guard, new URL(origin), connectorOptions),
+        connect: guardedConnector(guard, new URL(origin), {
+          connectTimeoutMs,
+          ca: options.ca,
+          clientCertificate,
+        }),
         // No request waits for another one's connection: many tenants may share an origin, and some
         // of their receivers hang. Callers limit how many requests are under way.
         connections: null,
@@ -91,14 +104,28 @@ export function createEgress(options: EgressOptions): Egress {
       const { url, host } = parseTarget(text, schemes);
       const timeout = AbortSignal.timeout(checkTimeoutMs);
       const either = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
-      await judgeTarget(guard, host, portOf(url), either).catch((error: unknown) => {
+      const judged = isBroker(url)
+        ? judgeBroker(guard, { url, host }, either)
+        : judgeTarget(guard, host, portOf(url), either);
+      await judged.catch((error: unknown) => {
         throw signal?.aborted === true ? signal.reason : asEgressError(error, host);
       });
       return url;
+    },
+
+    async resolve(text, schemes, signal) {
+      const target = parseTarget(text, schemes);
+      return judgeBroker(guard, target, signal).catch((error: unknown) => {
+        throw signal?.aborted === true ? signal.reason : asEgressError(error, target.host);
+      });
     },
 
     request: (request, signal) => requestWhole(pools, request, signal),
     download: (request, signal) => openResponse(pools, request, signal),
     [Symbol.asyncDispose]: () => pools[Symbol.asyncDispose](),
   };
+}
+
+function isBroker({ protocol }: URL): boolean {
+  return protocol !== 'http:' && protocol !== 'https:';
 }

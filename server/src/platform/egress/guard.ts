@@ -8,6 +8,7 @@ import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { isPublicAddress } from './address.ts';
 import { bareHost, type AllowList } from './allow-list.ts';
+import type { ClientCertificate } from './messages.ts';
 import { asEgressError, BlockedAddressError, EgressError } from './egress-errors.ts';
 import { noteDemandedCertificate } from './client-certificate.ts';
 import { dropContinue } from './interim-answers.ts';
@@ -73,6 +74,7 @@ export type ConnectorOptions = {
   readonly connectTimeoutMs: number;
   /** PEM certificates to trust instead of Node's own. */
   readonly ca: readonly string[] | undefined;
+  readonly clientCertificate: ClientCertificate | undefined;
 };
 
 /**
@@ -82,7 +84,7 @@ export type ConnectorOptions = {
 export function guardedConnector(
   guard: Guard,
   origin: URL,
-  { connectTimeoutMs, ca }: ConnectorOptions,
+  { connectTimeoutMs, ca, clientCertificate }: ConnectorOptions,
 ): buildConnector.connector {
   const host = bareHost(origin.hostname);
   const port = portOf(origin);
@@ -94,6 +96,10 @@ export function guardedConnector(
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: nextAddressAfterMs,
     ...(ca === undefined ? {} : { ca: [...ca] }),
+    ...(clientCertificate !== undefined && {
+      cert: clientCertificate.certificate,
+      key: clientCertificate.key,
+    }),
     // Node asks this for names only; the addresses below are all that the socket ever sees.
     lookup: (_name, { all }, callback) => {
       judgeTarget(guard, host, port).then(
@@ -124,7 +130,40 @@ export function guardedConnector(
 
 /** The port of a URL as a number, with its scheme's default. */
 export function portOf(url: URL): number {
-  return url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port);
+  return url.port === '' ? (defaultPorts[url.protocol] ?? 443) : Number(url.port);
+}
+
+const defaultPorts: Readonly<Record<string, number>> = {
+  'http:': 80,
+  'nats:': 4_222,
+  'tls:': 4_222,
+  'amqp:': 5_672,
+  'amqps:': 5_671,
+};
+
+/** Schemes of brokers without TLS: only for targets that the operator has named. */
+const plainSchemes = new Set(['nats:', 'amqp:']);
+
+/**
+ * Judges the target of a connection that is not HTTP, and gives the address to connect to.
+ *
+ * @throws EgressError
+ */
+export async function judgeBroker(
+  guard: Guard,
+  { url, host }: { url: URL; host: string },
+  signal?: AbortSignal,
+): Promise<{ host: string; port: number; address: string }> {
+  const port = portOf(url);
+  const [first, ...more] = await judgeTarget(guard, host, port, signal);
+  if (first === undefined) throw new EgressError('dns_error', `${host} has no address`);
+  const isNamed = [first, ...more].every(({ address }) =>
+    guard.allow.allows({ host, port, address }),
+  );
+  if (plainSchemes.has(url.protocol) && !isNamed) {
+    throw new EgressError('invalid_url', `${host} needs TLS, since it is outside of your network`);
+  }
+  return { host, port, address: first.address };
 }
 
 function checkPeer(

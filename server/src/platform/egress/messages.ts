@@ -1,7 +1,18 @@
 /** Types of outgoing requests and their responses. */
 import type { IncomingHttpHeaders } from 'node:http';
 
-export type Scheme = 'http:' | 'https:';
+export type Scheme = 'http:' | 'https:' | BrokerScheme;
+
+/** Of message brokers, which are reached through `Egress.resolve`. */
+export type BrokerScheme = 'nats:' | 'tls:' | 'amqp:' | 'amqps:';
+
+/** Shown to receivers that ask for one. PEM. */
+export type ClientCertificate = {
+  /** Names the certificate; connections are not shared between two. */
+  readonly id: string;
+  readonly certificate: string;
+  readonly key: string;
+};
 
 export type EgressRequest = {
   readonly url: string;
@@ -20,6 +31,7 @@ export type EgressRequest = {
    * is sent and the request rejects with what was thrown.
    */
   readonly onBegin?: () => void;
+  readonly clientCertificate?: ClientCertificate;
 };
 
 export type EgressResponse = {

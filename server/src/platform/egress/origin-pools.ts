@@ -3,41 +3,45 @@
  * is replaced at a certain age. Requests in flight finish on the old one.
  */
 import type { Pool } from 'undici';
+import type { ClientCertificate } from './messages.ts';
+
+type OpenPool = (origin: string, certificate: ClientCertificate | undefined) => Pool;
 
 export class OriginPools implements AsyncDisposable {
-  readonly #open: (origin: string) => Pool;
+  readonly #open: OpenPool;
   readonly #maxAgeMs: number;
   readonly #pools = new Map<string, { readonly pool: Pool; readonly endsAt: number }>();
   readonly #retired = new Set<Pool>();
   readonly #sweeping: NodeJS.Timeout;
 
-  constructor(open: (origin: string) => Pool, maxAgeMs: number) {
+  constructor(open: OpenPool, maxAgeMs: number) {
     this.#open = open;
     this.#maxAgeMs = maxAgeMs;
     this.#sweeping = setInterval(() => this.#sweep(), maxAgeMs).unref();
   }
 
   /** @param origin scheme, host and port, as `URL.origin` has them */
-  of(origin: string): Pool {
+  of(origin: string, certificate?: ClientCertificate): Pool {
     const now = performance.now();
-    const known = this.#pools.get(origin);
+    const name = certificate === undefined ? origin : `${origin} ${certificate.id}`;
+    const known = this.#pools.get(name);
     if (known !== undefined && now < known.endsAt) return known.pool;
-    if (known !== undefined) this.#retire(origin, known.pool);
-    const pool = this.#open(origin);
-    this.#pools.set(origin, { pool, endsAt: now + this.#maxAgeMs });
+    if (known !== undefined) this.#retire(name, known.pool);
+    const pool = this.#open(origin, certificate);
+    this.#pools.set(name, { pool, endsAt: now + this.#maxAgeMs });
     return pool;
   }
 
   /** Closes the pools of origins that are no longer used. */
   #sweep(): void {
     const now = performance.now();
-    for (const [origin, { pool, endsAt }] of this.#pools) {
-      if (now >= endsAt) this.#retire(origin, pool);
+    for (const [name, { pool, endsAt }] of this.#pools) {
+      if (now >= endsAt) this.#retire(name, pool);
     }
   }
 
-  #retire(origin: string, pool: Pool): void {
-    this.#pools.delete(origin);
+  #retire(name: string, pool: Pool): void {
+    this.#pools.delete(name);
     this.#retired.add(pool);
     // It rejects only where disposing has destroyed the pool meanwhile.
     void pool

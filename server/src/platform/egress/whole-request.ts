@@ -23,7 +23,7 @@ export async function requestWhole(
   const { origin, host, path } = requestTarget(request.url, request.schemes ?? defaultSchemes);
   const exchange = new Exchange(host, request, signal);
   try {
-    pools.of(origin).dispatch(
+    pools.of(origin, request.clientCertificate).dispatch(
       {
         origin,
         path,

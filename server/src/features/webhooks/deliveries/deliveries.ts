@@ -20,8 +20,8 @@ import {
   type DeliveryStatus,
   type EarlierAttempt,
 } from './delivery-queries.ts';
-import { deliveryBody, isSubscribed } from '../outbox/event-kinds.ts';
-import { lockWebhook } from '../endpoints/endpoint-queries.ts';
+import { deliveryBody, isSubscribed, isWanted, orderKeyOf } from '../outbox/event-kinds.ts';
+import { lockWebhook, type WebhookRow } from '../endpoints/endpoint-queries.ts';
 import { webhookErrors } from '../errors.ts';
 import { countMatching, type DeliveryFilter } from './list-queries.ts';
 import { reopenFailed } from './recover-queries.ts';
@@ -208,8 +208,7 @@ export async function replayEvents(
       after,
       limit,
     });
-    await insertMissed(tx, organizationId, webhookId, missed);
-    created += missed.length;
+    created += await insertMissed(tx, organizationId, webhook, missed);
     after = missed.at(-1) ?? after;
     complete = missed.length < limit;
   }
@@ -219,19 +218,24 @@ export async function replayEvents(
 async function insertMissed(
   tx: Tx,
   organizationId: OrganizationId,
-  webhookId: WebhookId,
+  { webhook_id: webhookId, options }: Pick<WebhookRow, 'webhook_id' | 'options'>,
   events: readonly MissedEvent[],
-): Promise<void> {
-  if (events.length === 0) return;
+): Promise<number> {
+  if (events.length === 0) return 0;
   const createdAt = await readClock(tx);
-  const deliveries = events.map((event, index) => ({
+  const wanted = events
+    .map((event) => ({ event, data: JSON.parse(event.dataJson) as object }))
+    .filter(({ data }) => isWanted(options, data));
+  const deliveries = wanted.map(({ event, data }, index) => ({
     webhookId,
     // Numbered, so that they are sent in the order of their events.
     deliveryId: newTypeIdAt('dlv', createdAt, index),
     eventId: event.eventId,
     kind: event.kind,
     occurredAt: event.occurredAt,
-    body: deliveryBody(event, webhookId),
+    body: deliveryBody(event, webhookId, options.payloadVersion),
+    orderKey: orderKeyOf(options, data),
   }));
   await insertReplayed(tx, organizationId, createdAt, deliveries);
+  return deliveries.length;
 }

@@ -51,7 +51,7 @@ export async function findDelivery(
 ): Promise<(DeliveryRow & { earlierAttempts: EarlierAttempt[] | null }) | null> {
   const { rows } = await sql<DeliveryRow & { earlierAttempts: EarlierAttempt[] | null }>`
     select ${deliveryColumns}, 'pending' as status,
-      case when state <> 'parked' then due_at end as "nextAttemptAt",
+      case when state in ('ready', 'scheduled') then due_at end as "nextAttemptAt",
       earlier_attempts as "earlierAttempts"
     from webhook_delivery
     where organization_id = ${organizationId} and webhook_id = ${webhookId}

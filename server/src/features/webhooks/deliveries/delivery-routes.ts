@@ -34,6 +34,7 @@ import {
 } from './delivery-schemas.ts';
 import { createSecretReader } from '../endpoints/secrets.ts';
 import { requireTarget } from '../endpoints/target.ts';
+import { createDrivers } from '../sending/destinations/drivers.ts';
 import { recordTest, TestSends } from './test-sends.ts';
 import type { WebhookChanges } from '../endpoints/endpoint-changes.ts';
 import type { EventCatalogue } from '../outbox/event-kinds.ts';
@@ -56,13 +57,19 @@ export type DeliveryRouteParts = {
 const tags = ['Webhooks'];
 const config = { access: 'secret' as const };
 
-export function addDeliveryRoutes(app: HttpApp, parts: DeliveryRouteParts): void {
+export function addDeliveryRoutes(
+  app: HttpApp,
+  parts: DeliveryRouteParts,
+  opened: AsyncDisposableStack,
+): void {
   addListRoute(app, parts);
   addGetRoute(app, parts);
   addRetryRoute(app, parts);
   addRecoverRoute(app, parts);
   addReplayRoute(app, parts);
-  addTestRoute(app, parts);
+  const { send } = opened.use(createDrivers(parts.egress));
+  const readSecrets = createSecretReader(parts.vault);
+  addTestRoute(app, parts, new TestSends({ ...parts, send, readSecrets }));
 }
 
 function addListRoute(app: HttpApp, { db, cursors, catalogue }: DeliveryRouteParts): void {
@@ -211,9 +218,8 @@ function addReplayRoute(app: HttpApp, parts: DeliveryRouteParts): void {
   );
 }
 
-function addTestRoute(app: HttpApp, parts: DeliveryRouteParts): void {
-  const { mutations, vault } = parts;
-  const testSends = new TestSends({ ...parts, readSecrets: createSecretReader(vault) });
+function addTestRoute(app: HttpApp, parts: DeliveryRouteParts, testSends: TestSends): void {
+  const { mutations } = parts;
   app.post(
     '/v1/webhooks/:id/test',
     {
@@ -274,6 +280,6 @@ async function requireReceiver(
   organizationId: OrganizationId,
   webhookId: WebhookId,
 ): Promise<void> {
-  const { url } = await getActiveWebhook(db, organizationId, webhookId);
-  await requireTarget(egress, url);
+  const { url, options } = await getActiveWebhook(db, organizationId, webhookId);
+  await requireTarget(egress, url, options.destination?.type);
 }

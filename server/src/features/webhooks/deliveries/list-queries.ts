@@ -71,7 +71,7 @@ export async function listDeliveries(
 ): Promise<DeliveryRow[]> {
   const columns = {
     pending: sql`${deliveryColumns}, 'pending' as status,
-      case when state <> 'parked' then due_at end as "nextAttemptAt"`,
+      case when state in ('ready', 'scheduled') then due_at end as "nextAttemptAt"`,
     ended: sql`${deliveryColumns}, status, null::timestamptz as "nextAttemptAt"`,
   };
   const page = {

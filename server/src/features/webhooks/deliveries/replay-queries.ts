@@ -36,7 +36,7 @@ export async function selectMissedEvents(
       event.occurred_at as "occurredAt", event.occurred_at::text as position
     from webhook_event event
     where event.organization_id = ${organizationId} and event.occurred_at >= ${since}
-      and event.kind = any(${kinds}::text[]) ${behind}
+      and not event.is_test and event.kind = any(${kinds}::text[]) ${behind}
       and not exists (
         select from webhook_delivery pending
         where pending.organization_id = ${organizationId} and pending.webhook_id = ${webhookId}
@@ -70,16 +70,17 @@ export async function insertReplayed(
       group by webhook_id
     )
     insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
-      occurred_at, created_at, due_at)
+      occurred_at, created_at, due_at, order_key, state)
     select ${organizationId}, webhook_id, delivery_id, event_id, kind, body, occurred_at, moment,
-      moment
+      moment, order_key, case when order_key is null then 'ready' else 'held' end
     from unnest(
       ${deliveries.map(({ webhookId }) => webhookId)}::text[],
       ${deliveries.map(({ deliveryId }) => deliveryId)}::text[],
       ${deliveries.map(({ eventId }) => eventId)}::uuid[],
       ${deliveries.map(({ kind }) => kind)}::text[],
       ${deliveries.map(({ body }) => body)}::text[],
-      ${deliveries.map(({ occurredAt }) => occurredAt)}::timestamptz[]
-    ) as delivery (webhook_id, delivery_id, event_id, kind, body, occurred_at),
+      ${deliveries.map(({ occurredAt }) => occurredAt)}::timestamptz[],
+      ${deliveries.map(({ orderKey }) => orderKey)}::text[]
+    ) as delivery (webhook_id, delivery_id, event_id, kind, body, occurred_at, order_key),
       (select ${createdAt}::timestamptz) as made (moment)`.execute(tx);
 }

@@ -52,10 +52,11 @@ export async function deleteForsaken(
       where delivery.organization_id = forsaken.organization_id
         and delivery.webhook_id = forsaken.webhook_id
         and delivery.delivery_id = forsaken.delivery_id
-      returning delivery.organization_id, delivery.webhook_id
+      returning delivery.organization_id, delivery.webhook_id, delivery.is_test
     ), uncounted as (
       insert into webhook_arrival (organization_id, webhook_id, deliveries)
-      select organization_id, webhook_id, -count(*) from deleted group by organization_id, webhook_id
+      select organization_id, webhook_id, -count(*) from deleted
+      where not is_test group by organization_id, webhook_id
     )
     select count(*) as deleted from deleted`.execute(tx);
   return rows[0]?.deleted ?? 0;

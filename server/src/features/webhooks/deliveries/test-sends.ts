@@ -17,6 +17,7 @@ import { insertEndedTest, readClock, type EndedTest } from './delivery-queries.t
 import { deliveryBody, type EventCatalogue } from '../outbox/event-kinds.ts';
 import type { EventKind } from '../webhooks.ts';
 import { lockWebhook } from '../endpoints/endpoint-queries.ts';
+import { getWebhook } from '../endpoints/endpoints.ts';
 import { decide } from '../sending/schedule.ts';
 import type { SecretReader } from '../endpoints/secrets.ts';
 import { OutdatedStateError, type WebhookChanges } from '../endpoints/endpoint-changes.ts';
@@ -86,9 +87,15 @@ async function sendTest(
 ): Promise<SentTest> {
   const occurredAt = await readClock(parts.db);
   const deliveryId = newTypeIdAt('dlv', occurredAt);
+  const eventId = randomUUID();
+  const { payloadVersion } = (await getWebhook(parts.db, organizationId, webhookId)).options;
   const dataJson = JSON.stringify(parts.catalogue.exampleOf(kind));
-  const body = deliveryBody({ kind, dataJson, occurredAt }, webhookId);
-  const outgoing = { deliveryId, body, occurredAtMs: occurredAt.getTime() };
+  const body = deliveryBody(
+    { eventId, kind, dataJson, occurredAt, isTest: true },
+    webhookId,
+    payloadVersion,
+  );
+  const outgoing = { deliveryId, kind, body, occurredAtMs: occurredAt.getTime() };
   const { url, result } = await attemptUnderCurrentState(
     parts,
     organizationId,
@@ -107,7 +114,7 @@ async function sendTest(
     kind,
     body,
     occurredAt,
-    eventId: randomUUID(),
+    eventId,
     status: isSuccess ? 'success' : 'failed',
     statusCode: result.end.statusCode,
     responseTimeMs: Math.round(result.endedAt - result.startedAt),
@@ -154,12 +161,13 @@ async function attemptUnderCurrentState(
     if (webhook.status !== 'active') {
       throw new ApiError('CONFLICT', { message: 'The webhook was disabled meanwhile.' });
     }
-    const { keys, headers } = parts.readSecrets({
+    const secrets = parts.readSecrets({
       organizationId,
       webhookId,
       sealedSecret: webhook.secret,
       sealedPrevious: webhook.previousSecrets,
       sealedHeaders: webhook.sealedHeaders,
+      sealedCredentials: webhook.sealedCredentials,
     });
     let isOutdated = false;
     const onBegin = (): void => {
@@ -167,7 +175,7 @@ async function attemptUnderCurrentState(
       if (isOutdated) throw new OutdatedStateError();
     };
     const { url } = webhook;
-    const destination = { webhookId, url, keys, headers };
+    const destination = { organizationId, webhookId, url, options: webhook.options, ...secrets };
     const options = { attempt: 1, isTest: true, signal, onBegin };
     const result = await attemptDelivery(parts, destination, outgoing, options);
     if (!isOutdated) return { url, result: { ...result, startedAt } };

@@ -4,6 +4,7 @@ import type { Db, Tx } from '../../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../../platform/database/keyset.ts';
 import type { DisabledReason, WebhookStatus } from '../tables.ts';
 import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { StoredOptions, WebhookOptions } from './options.ts';
 
 const shownColumns = [
   'webhook_id',
@@ -16,6 +17,8 @@ const shownColumns = [
   'failing_since',
   'header_names',
   'rate_limit',
+  'customer',
+  sql<WebhookOptions>`options`.as('options'),
   sql<Date | null>`(
     select max(ends_at) from unnest(previous_secrets_end) as old (ends_at)
     where ends_at > statement_timestamp()
@@ -33,6 +36,8 @@ export type WebhookRow = {
   failing_since: Date | null;
   header_names: string[];
   rate_limit: number | null;
+  customer: string | null;
+  options: WebhookOptions;
   /** Until when a replaced secret still signs; null when none does. */
   previous_secret_ends_at: Date | null;
 };
@@ -54,7 +59,8 @@ export type NewWebhook = {
   headerNames: string[];
   sealedHeaders: Buffer | null;
   rateLimit: number | null;
-};
+  customer: string | null;
+} & StoredOptions;
 
 export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<WebhookRow> {
   return tx
@@ -69,6 +75,9 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<Webhoo
       header_names: webhook.headerNames,
       sealed_headers: webhook.sealedHeaders,
       rate_limit: webhook.rateLimit,
+      customer: webhook.customer,
+      options: JSON.stringify(webhook.options),
+      sealed_credentials: webhook.sealedCredentials,
     })
     .returning(shownColumns)
     .executeTakeFirstOrThrow();
@@ -89,6 +98,21 @@ export async function listWebhooks(
     .orderBy('created_at', 'desc')
     .orderBy('webhook_id', 'desc')
     .limit(limit)
+    .execute();
+}
+
+/** The webhooks of one customer of the organization, newest first. */
+export async function listWebhooksOf(
+  db: Db,
+  organizationId: OrganizationId,
+  customer: string,
+): Promise<WebhookRow[]> {
+  return db
+    .selectFrom('webhook')
+    .select(shownColumns)
+    .where('organization_id', '=', organizationId)
+    .where('customer', '=', customer)
+    .orderBy('created_at', 'desc')
     .execute();
 }
 
@@ -121,6 +145,7 @@ export type WebhookSecrets = {
   previousSecrets: Buffer[];
   previousSecretsEnd: Date[];
   sealedHeaders: Buffer | null;
+  sealedCredentials: Buffer | null;
 };
 
 /** The webhook with its sealed secrets, locked until the transaction ends. */
@@ -132,7 +157,11 @@ export async function lockWebhook(
   const row = await tx
     .selectFrom('webhook')
     .select(shownColumns)
-    .select(['secret', 'sealed_headers as sealedHeaders'])
+    .select([
+      'secret',
+      'sealed_headers as sealedHeaders',
+      'sealed_credentials as sealedCredentials',
+    ])
     .select(
       sql<Buffer[]>`array(
       select previous from unnest(previous_secrets, previous_secrets_end)
@@ -158,6 +187,9 @@ export type WebhookChange = {
   status?: WebhookStatus;
   headers?: { names: string[]; sealed: Buffer | null };
   rateLimit?: number | null;
+  customer?: string | null;
+  stored?: StoredOptions;
+  sealedSecret?: Buffer;
 };
 
 export async function updateWebhook(
@@ -177,7 +209,14 @@ export async function updateWebhook(
 }
 
 /** A webhook that is activated starts afresh: what failed before does not disable it again. */
-function columnsOf({ headers, rateLimit, status, ...columns }: WebhookChange) {
+function columnsOf({
+  headers,
+  rateLimit,
+  status,
+  stored,
+  sealedSecret,
+  ...columns
+}: WebhookChange) {
   return {
     ...columns,
     ...(status !== undefined && {
@@ -193,6 +232,11 @@ function columnsOf({ headers, rateLimit, status, ...columns }: WebhookChange) {
     }),
     ...(headers !== undefined && { header_names: headers.names, sealed_headers: headers.sealed }),
     ...(rateLimit !== undefined && { rate_limit: rateLimit }),
+    ...(sealedSecret !== undefined && { secret: sealedSecret }),
+    ...(stored !== undefined && {
+      options: JSON.stringify(stored.options),
+      sealed_credentials: stored.sealedCredentials,
+    }),
   };
 }
 
@@ -228,14 +272,20 @@ export async function replaceSecret(
   tx: Tx,
   organizationId: OrganizationId,
   webhookId: WebhookId,
-  next: { sealedSecret: Buffer; graceMs: number; kept: WebhookSecrets },
+  next: {
+    sealedSecret: Buffer;
+    graceMs: number;
+    options: WebhookOptions;
+    kept: WebhookSecrets;
+  },
 ): Promise<Date> {
-  const { sealedSecret, graceMs, kept } = next;
+  const { sealedSecret, graceMs, options, kept } = next;
   const { previousEndsAt } = await tx
     .updateTable('webhook')
     .set({
       revision: sql<number>`revision + 1`,
       secret: sealedSecret,
+      options: JSON.stringify(options),
       previous_secrets: [kept.secret, ...kept.previousSecrets],
       previous_secrets_end: sql<Date[]>`
         clock_timestamp() + make_interval(secs => ${graceMs / 1_000})

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import { createOrganization } from '../../../../test/seed.ts';
 import { send } from '../../../../test/service.ts';
 import { startWebhookService } from '../webhooks.fixture.ts';
+import { presentOptions } from './options.ts';
 
 const service = await startWebhookService();
 const url = 'https://hooks.example.com/reelfeed?tenant=1';
@@ -16,6 +17,8 @@ const untouched = {
   failingSince: null,
   headerNames: [],
   rateLimit: null,
+  ...presentOptions({}),
+  customer: null,
   previousSecretExpiresAt: null,
 };
 

@@ -11,6 +11,7 @@ import {
   ListEnvelope,
   pageQuery,
 } from '../../../platform/http/schemas.ts';
+import { fieldError } from '../../../platform/http/errors.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
 import type { Vault } from '../../../platform/vault.ts';
@@ -37,7 +38,8 @@ import {
   webhookPatchSchema,
 } from './endpoint-schemas.ts';
 import type { EventCatalogue } from '../outbox/event-kinds.ts';
-import { requireTarget } from './target.ts';
+import { requireTargets } from './target.ts';
+import { given } from '../given.ts';
 import type { WebhookChanges } from './endpoint-changes.ts';
 
 export type WebhookRouteParts = {
@@ -48,6 +50,8 @@ export type WebhookRouteParts = {
   egress: Egress;
   changes: WebhookChanges;
   catalogue: EventCatalogue;
+  /** Whether notices can be sent by mail. */
+  hasMail: boolean;
   /** Called after a delivery became due. */
   onDue: () => void;
 };
@@ -112,25 +116,45 @@ function addCreateRoute(app: HttpApp, parts: WebhookRouteParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const { url, events, description = null, headers = null, rateLimit = null } = request.body;
-      if (headers !== null) requireHeaders(headers);
+      const {
+        url,
+        events,
+        description = null,
+        headers,
+        rateLimit,
+        customer,
+        ...options
+      } = request.body;
+      if (headers) requireHeaders(headers);
+      requireMail(parts, options.notify);
+      const fields = {
+        events,
+        description,
+        headers: headers ?? null,
+        rateLimit: rateLimit ?? null,
+        customer: customer ?? null,
+      };
       return mutations.mutateAfter(
         request,
         reply,
-        () => requireTarget(egress, url),
-        async (tx, target) => ({
-          statusCode: 201,
-          data: await createWebhook(tx, vault, organizationId, {
-            url: target,
-            events,
-            description,
-            headers,
-            rateLimit,
-          }),
-        }),
+        () => requireTargets(egress, url, options.destination?.type ?? 'https', options.oauth),
+        async (tx, target) => {
+          const made = { url: target, ...fields };
+          const data = await createWebhook(tx, vault, organizationId, made, options, catalogue);
+          return { statusCode: 201, data };
+        },
       );
     },
   );
+}
+
+/** @throws ApiError VALIDATION_ERROR where nobody could be told */
+function requireMail(
+  { hasMail }: WebhookRouteParts,
+  notify: readonly string[] | null = null,
+): void {
+  if (hasMail || notify === null || notify.length === 0) return;
+  throw fieldError('notify', 'needs a mail server: the operator sets REELFEED_SMTP_URL');
 }
 
 function addGetRoute(app: HttpApp, { db }: WebhookRouteParts): void {
@@ -157,7 +181,7 @@ function addGetRoute(app: HttpApp, { db }: WebhookRouteParts): void {
 }
 
 function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
-  const { mutations, vault, egress, changes, catalogue, onDue } = parts;
+  const { db, mutations, vault, egress, changes, catalogue, onDue } = parts;
   app.patch(
     '/v1/webhooks/:id',
     {
@@ -176,18 +200,28 @@ function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       const webhookId = requireWebhookId(request.params.id);
-      const { url, ...change } = request.body;
-      if (change.headers) requireHeaders(change.headers);
+      const { url, events, description, headers, rateLimit, customer, status, ...options } =
+        request.body;
+      if (headers) requireHeaders(headers);
+      requireMail(parts, options.notify);
+      const change = given({ events, description, headers, rateLimit, customer, status });
       await mutations.mutateAfter(
         request,
         reply,
-        async () => (url === undefined ? {} : { url: await requireTarget(egress, url) }),
-        async (tx, target) => ({
-          data: presentWebhook(
-            await changeWebhook(tx, vault, organizationId, webhookId, { ...change, ...target }),
-          ),
-          onCommit: () => changes.note(webhookId),
-        }),
+        async () => {
+          if (url === undefined && options.oauth === undefined) return {};
+          const row = await getWebhook(db, organizationId, webhookId);
+          const { destination = row.options.destination, oauth } = options;
+          const type = destination?.type ?? 'https';
+          const target = await requireTargets(egress, url ?? row.url, type, oauth);
+          return url === undefined ? {} : { url: target };
+        },
+        async (tx, target) => {
+          const changed = { ...change, ...target };
+          const by = { vault, catalogue };
+          const row = await changeWebhook(tx, by, organizationId, webhookId, changed, options);
+          return { data: presentWebhook(row), onCommit: () => changes.note(webhookId) };
+        },
       );
       onDue();
       return reply;
@@ -232,7 +266,7 @@ function addRotateRoute(app: HttpApp, { mutations, vault, changes }: WebhookRout
         operationId: 'rotateWebhookSecret',
         summary: 'Replace the signing secret',
         description:
-          'For one hour deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.',
+          'For one hour, or the `rotationOverlap` of the webhook, deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(RotatedSecret) }),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
 import { secretQuery, secretValue } from '../../../platform/http/secret-fields.ts';
+import { customerField, optionFields, shownOptions } from './option-schemas.ts';
 
 const statuses = ['active', 'disabled'] as const;
 
@@ -17,7 +18,8 @@ const Url = Type.String({
   ...secretQuery,
   minLength: 1,
   maxLength: 2048,
-  description: 'Where events are sent: https, to a public address.',
+  description:
+    'Where events are sent: https, to a public address. Other destinations have schemes of their own.',
   examples: ['https://example.com/hooks/reelfeed'],
 });
 
@@ -45,6 +47,8 @@ export const newWebhookSchema = (subscriptions: readonly string[]) =>
     description: Type.Optional(Description),
     headers: Type.Optional(Headers),
     rateLimit: Type.Optional(RateLimit),
+    ...optionFields,
+    ...customerField,
   });
 
 /** @param subscriptions what a webhook can subscribe to */
@@ -56,6 +60,8 @@ export const webhookPatchSchema = (subscriptions: readonly string[]) =>
       description: Type.Optional(Description),
       headers: Type.Optional(Headers),
       rateLimit: Type.Optional(RateLimit),
+      ...optionFields,
+      ...customerField,
       status: Type.Optional(OneOf(statuses, 'While disabled, nothing is sent.')),
     },
     { minProperties: 1 },
@@ -77,6 +83,7 @@ export const Webhook = Type.Object(
     failingSince: Nullable(Timestamp),
     headerNames: Type.Array(Type.String(), { description: 'Names of the custom headers.' }),
     rateLimit: Nullable(Type.Integer()),
+    ...shownOptions,
     previousSecretExpiresAt: Type.Union([Timestamp, Type.Null()], {
       description:
         'Until when deliveries are also signed with the replaced secret; null when they are not.',
@@ -113,5 +120,6 @@ export const RotatedSecret = Type.Object({
     ...secretValue,
     description: 'The new secret. Shown in this answer only.',
   }),
+  publicKey: Nullable(Type.String({ description: 'The new public key, where it has one.' })),
   previousSecretExpiresAt: Timestamp,
 });

@@ -4,17 +4,18 @@
  * 1. An organization has at most 50.
  * 2. The secret is in the answers to create and rotate-secret and nowhere else; the database holds
  *    it sealed.
- * 3. A replaced secret signs beside the new one for an hour. Rotating again within the hour adds
- *    one more, so that each keeps the time that it was promised.
+ * 3. A replaced secret signs beside the new one for an hour, or for as long as the webhook says. Rotating
+ *    again meanwhile adds one more, so that each keeps the time that it was promised.
  */
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import { ApiError } from '../../../platform/http/errors.ts';
+import { ApiError, fieldError } from '../../../platform/http/errors.ts';
 import {
   newTypeId,
   parseTypeId,
   type OrganizationId,
   type WebhookId,
 } from '../../../platform/ids.ts';
+import type { WebhookStatus } from '../tables.ts';
 import { formatTimestamp } from '../../../platform/time.ts';
 import type { Vault } from '../../../platform/vault.ts';
 import {
@@ -27,15 +28,24 @@ import {
   replaceSecret,
   unparkDeliveries,
   updateWebhook,
-  type WebhookChange,
   type WebhookRow,
 } from './endpoint-queries.ts';
 import { sealHeaders, type CustomHeaders } from './custom-headers.ts';
 import { secretContext } from './secrets.ts';
-import { newSecret } from '../sending/signing.ts';
+import { newSecret, partsOf, publicKeyOf, withSigningKey } from '../sending/signing.ts';
+import { isSubscribed, type EventCatalogue } from '../outbox/event-kinds.ts';
+import { kindsThatNeverPass } from '../outbox/filter.ts';
+import type { OptionChange } from './option-schemas.ts';
+import {
+  changeOptions,
+  credentialsContext,
+  defaultOverlapS,
+  presentOptions,
+  requireScheme,
+  type StoredOptions,
+} from './options.ts';
 
 const maxWebhooks = 50;
-const previousSecretMs = 3_600_000;
 const maxPreviousSecrets = 10;
 
 export function presentWebhook(row: WebhookRow) {
@@ -49,6 +59,8 @@ export function presentWebhook(row: WebhookRow) {
     failingSince: formatTimestamp(row.failing_since),
     headerNames: row.header_names,
     rateLimit: row.rate_limit,
+    ...presentOptions(row.options),
+    customer: row.customer,
     previousSecretExpiresAt: formatTimestamp(row.previous_secret_ends_at),
     createdAt: formatTimestamp(row.created_at),
   };
@@ -97,14 +109,20 @@ export type WebhookRequest = {
   description: string | null;
   headers?: CustomHeaders | null;
   rateLimit?: number | null;
+  customer?: string | null;
 };
 
-/** @throws ApiError LIMIT_EXCEEDED */
+/**
+ * @param change the options, which are those of a new webhook with this change
+ * @throws ApiError LIMIT_EXCEEDED, VALIDATION_ERROR
+ */
 export async function createWebhook(
   tx: Tx,
   vault: Vault,
   organizationId: OrganizationId,
   request: WebhookRequest,
+  change: OptionChange = {},
+  catalogue: EventCatalogue | null = null,
 ) {
   await lockRegistration(tx, organizationId);
   if ((await countWebhooks(tx, organizationId)) >= maxWebhooks) {
@@ -113,9 +131,13 @@ export async function createWebhook(
     });
   }
   const webhookId = newTypeId('whk');
-  const secret = newSecret();
-  const { url, events, description, headers = null, rateLimit = null } = request;
+  const { url, events, description, headers = null, rateLimit = null, customer = null } = request;
   const { names, sealed } = sealHeaders(vault, organizationId, webhookId, headers);
+  const before = { options: {}, sealedCredentials: null };
+  const context = credentialsContext(organizationId, webhookId);
+  const stored = judgeFilter(changeOptions(vault, context, before, change), events, catalogue);
+  requireTogether(url, stored, names.length > 0);
+  const signed = withKey(newSecret(), stored);
   const row = await insertWebhook(tx, {
     organizationId,
     webhookId,
@@ -125,27 +147,97 @@ export async function createWebhook(
     rateLimit,
     headerNames: names,
     sealedHeaders: sealed,
-    sealedSecret: vault.seal(secret, secretContext(organizationId, webhookId)),
+    customer,
+    ...signed.stored,
+    sealedSecret: vault.seal(signed.text, secretContext(organizationId, webhookId)),
   });
-  return { ...presentWebhook(row), webhookId, secret };
+  return { ...presentWebhook(row), webhookId, secret: signed.secret };
 }
 
-/** @throws ApiError NOT_FOUND */
+/** Adds a key for ed25519 to a secret where the webhook signs with one; the public half is shown. */
+function withKey(
+  secret: string,
+  stored: StoredOptions,
+): { secret: string; text: string; stored: StoredOptions } {
+  const { publicKey: _old, ...options } = stored.options;
+  if (options.signature === undefined) {
+    return { secret, text: secret, stored: { ...stored, options } };
+  }
+  const text = withSigningKey(secret);
+  return {
+    secret,
+    text,
+    stored: { ...stored, options: { ...options, publicKey: publicKeyOf(text) } },
+  };
+}
+
+/** @throws ApiError VALIDATION_ERROR */
+function judgeFilter(
+  stored: StoredOptions,
+  events: readonly string[],
+  catalogue: EventCatalogue | null,
+): StoredOptions {
+  const { neverMatches: _old, ...options } = stored.options;
+  if (options.filter === undefined || catalogue === null) return { ...stored, options };
+  const neverMatches = kindsThatNeverPass(options.filter, kindsOf(catalogue, events));
+  return { ...stored, options: { ...options, neverMatches } };
+}
+
+function kindsOf({ declared }: EventCatalogue, events: readonly string[]) {
+  return new Map([...declared].filter(([kind]) => isSubscribed(events, kind)));
+}
+
+/** @throws ApiError VALIDATION_ERROR */
+function requireTogether(url: string, { options }: StoredOptions, hasHeaders: boolean): void {
+  const type = options.destination?.type ?? 'https';
+  requireScheme(url, type);
+  if (type !== 'https' && hasHeaders) throw fieldError('headers', 'is for HTTPS destinations');
+}
+
+export type ChangeRequest = Partial<Omit<WebhookRequest, 'headers'>> & {
+  status?: WebhookStatus;
+  headers?: CustomHeaders | null;
+};
+
+/**
+ * @param optionChange what changes of its options
+ * @throws ApiError NOT_FOUND, VALIDATION_ERROR
+ */
 export async function changeWebhook(
   tx: Tx,
-  vault: Vault,
+  { vault, catalogue }: { vault: Vault; catalogue: EventCatalogue },
   organizationId: OrganizationId,
   webhookId: WebhookId,
-  { headers, ...change }: Omit<WebhookChange, 'headers'> & { headers?: CustomHeaders | null },
+  { headers, ...change }: ChangeRequest,
+  optionChange: OptionChange = {},
 ): Promise<WebhookRow> {
+  const kept = await lockWebhook(tx, organizationId, webhookId);
+  if (kept === null) throw new ApiError('NOT_FOUND');
+  const context = credentialsContext(organizationId, webhookId);
+  const events = change.events ?? kept.events;
+  const stored = judgeFilter(changeOptions(vault, context, kept, optionChange), events, catalogue);
   const sealed =
-    headers === undefined
-      ? {}
-      : { headers: sealHeaders(vault, organizationId, webhookId, headers) };
-  const row = await updateWebhook(tx, organizationId, webhookId, { ...change, ...sealed });
+    headers === undefined ? null : sealHeaders(vault, organizationId, webhookId, headers);
+  const names = sealed?.names ?? kept.header_names;
+  requireTogether(change.url ?? kept.url, stored, names.length > 0);
+  const row = await updateWebhook(tx, organizationId, webhookId, {
+    ...change,
+    ...(sealed !== null && { headers: sealed }),
+    ...resigned(),
+  });
   if (row === null) throw new ApiError('NOT_FOUND');
   if (change.events !== undefined) await unparkDeliveries(tx, webhookId);
   return row;
+
+  /** The secret stays, and gets or loses its key for ed25519. */
+  function resigned() {
+    const hasKey = kept?.options.publicKey !== undefined;
+    if (kept === null || hasKey === (stored.options.signature !== undefined)) return { stored };
+    const place = secretContext(organizationId, webhookId);
+    const { secret } = partsOf(vault.open(kept.secret, place));
+    const signed = withKey(secret, stored);
+    return { stored: signed.stored, sealedSecret: vault.seal(signed.text, place) };
+  }
 }
 
 /** Its pending deliveries are never sent, and swept later. @throws ApiError NOT_FOUND */
@@ -168,14 +260,20 @@ export async function rotateSecret(
   if (kept === null) throw new ApiError('NOT_FOUND');
   if (kept.previousSecrets.length >= maxPreviousSecrets) {
     throw new ApiError('CONFLICT', {
-      message: `The secret was rotated ${maxPreviousSecrets} times within an hour. Try again later.`,
+      message: `${maxPreviousSecrets} replaced secrets still sign. Try again later.`,
     });
   }
-  const secret = newSecret();
+  const { secret, text, stored } = withKey(newSecret(), kept);
   const previousEndsAt = await replaceSecret(tx, organizationId, webhookId, {
-    sealedSecret: vault.seal(secret, secretContext(organizationId, webhookId)),
-    graceMs: previousSecretMs,
+    sealedSecret: vault.seal(text, secretContext(organizationId, webhookId)),
+    graceMs: (kept.options.rotationOverlap ?? defaultOverlapS) * 1_000,
+    options: stored.options,
     kept,
   });
-  return { id: webhookId, secret, previousSecretExpiresAt: formatTimestamp(previousEndsAt) };
+  return {
+    id: webhookId,
+    secret,
+    publicKey: stored.options.publicKey ?? null,
+    previousSecretExpiresAt: formatTimestamp(previousEndsAt),
+  };
 }

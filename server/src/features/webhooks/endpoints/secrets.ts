@@ -1,6 +1,8 @@
 /** Signing secrets between the database, where they are sealed, and the sender. */
 import { LRUCache } from 'lru-cache';
 import type { Vault } from '../../../platform/vault.ts';
+import type { Credentials } from '../sending/destinations/destination.ts';
+import { credentialsContext } from './options.ts';
 import { signingKey, type SigningKey, type SigningKeys } from '../sending/signing.ts';
 
 /** Binds a sealed secret to its webhook: it opens nowhere else. */
@@ -20,6 +22,7 @@ export type SealedSecrets = {
   readonly sealedSecret: Buffer;
   readonly sealedPrevious: readonly Buffer[];
   readonly sealedHeaders: Buffer | null;
+  readonly sealedCredentials: Buffer | null;
 };
 
 export type OpenedSecrets = {
@@ -27,6 +30,7 @@ export type OpenedSecrets = {
   readonly keys: SigningKeys | Error;
   /** Custom headers by name. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: Credentials;
 };
 
 const maxRemembered = 10_000;
@@ -50,11 +54,18 @@ export function createSecretReader(vault: Vault) {
         current: open(webhook.sealedSecret, context),
         previous: webhook.sealedPrevious.map((sealed) => open(sealed, context)),
       };
-      if (webhook.sealedHeaders === null) return { keys, headers: {} };
-      const text = vault.open(webhook.sealedHeaders, headersContext(organizationId, webhookId));
-      return { keys, headers: JSON.parse(text) as Record<string, string> };
+      const read = (sealed: Buffer | null, place: string): unknown =>
+        sealed === null ? {} : JSON.parse(vault.open(sealed, place));
+      const headers = read(webhook.sealedHeaders, headersContext(organizationId, webhookId));
+      const place = credentialsContext(organizationId, webhookId);
+      const credentials = read(webhook.sealedCredentials, place) as Credentials;
+      return { keys, headers: headers as Record<string, string>, credentials };
     } catch (error) {
-      return { keys: error instanceof Error ? error : new Error(String(error)), headers: {} };
+      return {
+        keys: error instanceof Error ? error : new Error(String(error)),
+        headers: {},
+        credentials: {},
+      };
     }
   };
 }

@@ -6,6 +6,9 @@
  */
 import type { Egress } from '../../../platform/egress/egress.ts';
 import { EgressError } from '../../../platform/egress/egress-errors.ts';
+import { schemesOf, type Destination } from '../sending/destinations/destination.ts';
+import type { OptionChange } from './option-schemas.ts';
+import { requireScheme } from './options.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
 
 /** Top-level names that are reserved for local use (RFC 6761, 6762, 8375, and `internal`). */
@@ -15,15 +18,38 @@ const localNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|intra
 const resolveTimeoutMs = 1_500;
 
 /**
+ * Checks the URL of a webhook by its destination, and that of its OAuth server.
+ *
+ * @returns the webhook's URL as it is stored
+ * @throws ApiError VALIDATION_ERROR
+ */
+export async function requireTargets(
+  egress: Egress,
+  url: string,
+  type: Destination['type'],
+  oauth: OptionChange['oauth'],
+): Promise<string> {
+  requireScheme(url, type);
+  if (oauth) await requireTarget(egress, oauth.tokenUrl, 'https', 'oauth.tokenUrl');
+  return requireTarget(egress, url, type);
+}
+
+/**
  * Checks a URL that is stored or about to be called.
  *
  * @returns the URL as it is stored
  * @throws ApiError VALIDATION_ERROR for `url`
  */
-export async function requireTarget(egress: Egress, url: string): Promise<string> {
+export async function requireTarget(
+  egress: Egress,
+  url: string,
+  type: Destination['type'] = 'https',
+  field = 'url',
+): Promise<string> {
+  const schemes = schemesOf[type];
   const timeout = AbortSignal.timeout(resolveTimeoutMs);
   try {
-    return (await egress.checkUrl(url, {}, timeout)).href;
+    return (await egress.checkUrl(url, { schemes }, timeout)).href;
   } catch (error) {
     const isSilent = error === timeout.reason;
     if (!isSilent && !(error instanceof EgressError)) throw error;
@@ -34,6 +60,6 @@ export async function requireTarget(egress: Egress, url: string): Promise<string
       return parsed.href;
     }
     const reason = error instanceof EgressError && !isUnknown ? error.message : null;
-    throw fieldError('url', reason ?? `${host} is not a public host`);
+    throw fieldError(field, reason ?? `${host} is not a public host`);
   }
 }

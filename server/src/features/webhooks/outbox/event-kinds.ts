@@ -3,6 +3,8 @@ import { Type } from 'typebox';
 import { Timestamp } from '../../../platform/http/schemas.ts';
 import type { ExtensionsOf } from '../../../platform/extension-point.ts';
 import type { EventData, EventKind } from '../webhooks.ts';
+import type { PayloadVersion, WebhookOptions } from '../endpoints/options.ts';
+import { passes } from './filter.ts';
 import { webhookEvents, type DeclaredEvent } from './event-declarations.ts';
 
 /** The kinds of events that the features declare. */
@@ -42,17 +44,39 @@ export function isSubscribed(events: readonly string[], kind: string): boolean {
   return subscriptionsTo(kind).some((subscription) => events.includes(subscription));
 }
 
+/** Whether an event of a kind that a webhook subscribes to passes its filter. */
+export function isWanted({ filter }: WebhookOptions, data: unknown): boolean {
+  return filter === undefined || passes(filter, data);
+}
+
+/** What a delivery has in common with those that it must not overtake; null: it may overtake any. */
+export function orderKeyOf({ orderedBy }: WebhookOptions, data: object): string | null {
+  if (orderedBy === undefined || !('contentId' in data)) return null;
+  return typeof data.contentId === 'string' ? data.contentId : null;
+}
+
+export type DeliveredEvent = {
+  eventId: string;
+  kind: string;
+  dataJson: string;
+  occurredAt: Date;
+  isTest?: boolean;
+};
+
 /**
  * The body of a delivery: the bytes that are signed and sent. It is put together from the stored
  * text of `data`, so that a replay repeats what the first delivery said, byte by byte.
  */
 export function deliveryBody(
-  event: { kind: string; dataJson: string; occurredAt: Date },
+  event: DeliveredEvent,
   webhookId: string,
+  version: PayloadVersion = 1,
 ): string {
   const kind = JSON.stringify(event.kind);
   const timestamp = JSON.stringify(event.occurredAt.toISOString());
-  return `{"event":${kind},"data":${event.dataJson},"timestamp":${timestamp},"webhookId":${JSON.stringify(webhookId)}}`;
+  const head = version === 1 ? '' : `"version":${version},"id":${JSON.stringify(event.eventId)},`;
+  const tail = event.isTest === true ? ',"test":true' : '';
+  return `{${head}"event":${kind},"data":${event.dataJson},"timestamp":${timestamp},"webhookId":${JSON.stringify(webhookId)}${tail}}`;
 }
 
 export type CataloguedKind = {
@@ -72,6 +96,13 @@ export function describeEvents({ declared }: EventCatalogue): CataloguedKind[] {
       data,
       timestamp: Timestamp,
       webhookId: Type.String(),
+      version: Type.Optional(Type.Literal(2, { description: 'From payload version 2 on.' })),
+      id: Type.Optional(Type.String({ description: 'Of the event; from payload version 2 on.' })),
+      test: Type.Optional(
+        Type.Literal(true, {
+          description: 'Made up: a test send, or an event that was triggered.',
+        }),
+      ),
     });
     const body = {
       event,

@@ -8,8 +8,9 @@ import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
 import type { EventKind } from '../webhooks.ts';
 import { describeEvents, type EventCatalogue } from './event-kinds.ts';
 import { listEvents } from './outbox-queries.ts';
-import { recordEvent } from './outbox.ts';
+import { recordMadeUpEvent } from './outbox.ts';
 import { requireMoment } from '../moment.ts';
+import { getWebhook, requireWebhookId } from '../endpoints/endpoints.ts';
 
 const eventDescriptionSchema = (kinds: readonly EventKind[]) =>
   Type.Object({
@@ -33,6 +34,7 @@ const happenedEventSchema = (kinds: readonly EventKind[]) =>
     event: OneOf(kinds),
     data: Type.Object({}, { additionalProperties: true }),
     timestamp: Timestamp,
+    test: Type.Optional(Type.Literal(true, { description: 'Made up by a trigger.' })),
   });
 
 export type EventRouteParts = {
@@ -68,11 +70,12 @@ function addRecentRoute(app: HttpApp, { db, catalogue }: EventRouteParts): void 
       const { since: text, limit = 100 } = request.query;
       const since = requireMoment('since', text);
       const events = await listEvents(db, organizationId, { since, limit });
-      const data = events.map(({ eventId, kind, dataJson, occurredAt }) => ({
+      const data = events.map(({ eventId, kind, dataJson, occurredAt, isTest }) => ({
         id: eventId,
         event: kind as EventKind,
         data: JSON.parse(dataJson) as Record<string, unknown>,
         timestamp: occurredAt.toISOString(),
+        ...(isTest && { test: true as const }),
       }));
       return { data };
     },
@@ -88,18 +91,37 @@ function addTriggerRoute(app: HttpApp, { mutations, catalogue, onDue }: EventRou
         operationId: 'triggerWebhookEvent',
         summary: 'Make up an event',
         description:
-          'Records an event with the data of the example in the catalogue. Every webhook that subscribes to it receives it like any other.',
+          'Records an event with the data of the example in the catalogue, marked as a test. `listen` shows it. Of the webhooks, only those that `webhookIds` names receive it, if they subscribe to it and their filter lets it pass.',
         tags: ['Webhooks'],
-        body: Closed({ event: OneOf(catalogue.kinds, 'The kind to make up an event of.') }),
-        response: answers({ 201: Envelope(Type.Object({ event: OneOf(catalogue.kinds) })) }),
+        body: Closed({
+          event: OneOf(catalogue.kinds, 'The kind to make up an event of.'),
+          webhookIds: Type.Optional(
+            Type.Array(Type.String({ maxLength: 64 }), {
+              maxItems: 50,
+              uniqueItems: true,
+              description: 'Who receives it. Left out: no webhook.',
+            }),
+          ),
+        }),
+        response: answers({
+          201: Envelope(
+            Type.Object({
+              event: OneOf(catalogue.kinds),
+              deliveries: Type.Integer({ description: 'How many webhooks receive it.' }),
+            }),
+          ),
+        }),
       },
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const { event } = request.body;
+      const { event, webhookIds = [] } = request.body;
       return mutations.mutate(request, reply, async (tx) => {
-        await recordEvent(tx, organizationId, event, catalogue.exampleOf(event));
-        return { statusCode: 201, data: { event }, onCommit: onDue };
+        for (const id of webhookIds) await getWebhook(tx, organizationId, requireWebhookId(id));
+        const data = catalogue.exampleOf(event);
+        const chosen = new Set(webhookIds);
+        const deliveries = await recordMadeUpEvent(tx, organizationId, event, data, chosen);
+        return { statusCode: 201, data: { event, deliveries }, onCommit: onDue };
       });
     },
   );

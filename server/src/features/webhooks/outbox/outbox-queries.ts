@@ -1,7 +1,10 @@
 /** The SQL that records events with their deliveries. */
 import { sql } from 'kysely';
 import { subscriptionsTo } from './event-kinds.ts';
+import type { WebhookOptions } from '../endpoints/options.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
+
+export type Subscriber = { webhookId: string; options: WebhookOptions };
 
 /**
  * Who gets an event of this kind, and the moment of the event by the database's clock: the clocks
@@ -11,9 +14,10 @@ export async function selectSubscribers(
   tx: Tx,
   organizationId: string,
   kind: string,
-): Promise<{ now: Date; webhookIds: string[] }> {
-  const { rows } = await sql<{ now: Date; webhookIds: string[] }>`
-    select clock_timestamp() as now, coalesce(array_agg(webhook_id), '{}') as "webhookIds"
+): Promise<{ now: Date; subscribers: Subscriber[] }> {
+  const { rows } = await sql<{ now: Date; subscribers: Subscriber[] }>`
+    select clock_timestamp() as now, coalesce(jsonb_agg(jsonb_build_object(
+      'webhookId', webhook_id, 'options', options)), '[]') as subscribers
     from webhook
     where organization_id = ${organizationId} and status = 'active' and events && ${subscriptionsTo(kind)}::text[]
   `.execute(tx);
@@ -28,37 +32,54 @@ export type NewEvent = {
   kind: string;
   dataJson: string;
   occurredAt: Date;
+  /** Made up. */
+  isTest: boolean;
   deliveries: readonly NewDelivery[];
 };
 
-export type NewDelivery = { webhookId: string; deliveryId: string; body: string };
+export type NewDelivery = {
+  webhookId: string;
+  deliveryId: string;
+  body: string;
+  /** Deliveries of a webhook with the same key are sent one after the other; null: in any order. */
+  orderKey: string | null;
+};
 
-/** The event and its deliveries, due at once. */
+/** The event and its deliveries, due at once, or held where they have an order. */
 export async function insertEvent(tx: Tx, event: NewEvent): Promise<void> {
-  const { organizationId, eventId, kind, dataJson, occurredAt, deliveries } = event;
+  const { organizationId, eventId, kind, dataJson, occurredAt, isTest, deliveries } = event;
   await sql`
     with event as (
-      insert into webhook_event (organization_id, event_id, kind, data, occurred_at)
-      values (${organizationId}, ${eventId}, ${kind}, ${dataJson}, ${occurredAt})
+      insert into webhook_event (organization_id, event_id, kind, data, occurred_at, is_test)
+      values (${organizationId}, ${eventId}, ${kind}, ${dataJson}, ${occurredAt}, ${isTest})
     ), arrival as (
       insert into webhook_arrival (organization_id, webhook_id, deliveries)
       select ${organizationId}, webhook_id, 1
       from unnest(${deliveries.map(({ webhookId }) => webhookId)}::text[]) as webhook_id
+      where not ${isTest}
     )
     insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
-      occurred_at, created_at, due_at)
+      is_test, occurred_at, created_at, due_at, order_key, state)
     select ${organizationId}, delivery.webhook_id, delivery.delivery_id, ${eventId}::uuid, ${kind},
-      delivery.body, moment, moment, moment
+      delivery.body, ${isTest}, moment, moment, moment, order_key,
+      case when order_key is null then 'ready' else 'held' end
     from unnest(
       ${deliveries.map(({ webhookId }) => webhookId)}::text[],
       ${deliveries.map(({ deliveryId }) => deliveryId)}::text[],
-      ${deliveries.map(({ body }) => body)}::text[]
-    ) as delivery (webhook_id, delivery_id, body),
+      ${deliveries.map(({ body }) => body)}::text[],
+      ${deliveries.map(({ orderKey }) => orderKey)}::text[]
+    ) as delivery (webhook_id, delivery_id, body, order_key),
       (select ${occurredAt}::timestamptz) as occurred (moment)
   `.execute(tx);
 }
 
-export type StoredEvent = { eventId: string; kind: string; dataJson: string; occurredAt: Date };
+export type StoredEvent = {
+  eventId: string;
+  kind: string;
+  dataJson: string;
+  occurredAt: Date;
+  isTest: boolean;
+};
 
 /** The first events since a moment, oldest first. */
 export async function listEvents(
@@ -67,7 +88,8 @@ export async function listEvents(
   { since, limit }: { since: Date; limit: number },
 ): Promise<StoredEvent[]> {
   const { rows } = await sql<StoredEvent>`
-    select event_id as "eventId", kind, data as "dataJson", occurred_at as "occurredAt"
+    select event_id as "eventId", kind, data as "dataJson", occurred_at as "occurredAt",
+      is_test as "isTest"
     from webhook_event
     where organization_id = ${organizationId} and occurred_at >= ${since}
     order by occurred_at, event_id limit ${limit}`.execute(db);

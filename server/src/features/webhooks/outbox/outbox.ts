@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../../platform/database/database.ts';
 import { newTypeIdAt } from '../../../platform/ids.ts';
 import { insertEvent, selectSubscribers } from './outbox-queries.ts';
-import { deliveryBody } from './event-kinds.ts';
+import { deliveryBody, isWanted, orderKeyOf } from './event-kinds.ts';
 import type { EventData, EventKind } from '../webhooks.ts';
 
 /** The hint that this process has made deliveries due; it is passed on to other processes. */
@@ -18,7 +18,8 @@ export const deliveriesElsewhere = 'webhook-deliveries-elsewhere';
 
 /**
  * Records that something has happened, and a delivery for each active webhook of the organization
- * that subscribes to the kind. Call it in the transaction that makes it true; two statements.
+ * that subscribes to the kind and whose filter it passes. Call it in the transaction that makes it
+ * true; two statements.
  */
 export async function recordEvent<Kind extends EventKind>(
   tx: Tx,
@@ -26,16 +27,48 @@ export async function recordEvent<Kind extends EventKind>(
   kind: Kind,
   data: EventData[Kind],
 ): Promise<void> {
-  const { now: occurredAt, webhookIds } = await selectSubscribers(tx, organizationId, kind);
-  const event = { kind, dataJson: JSON.stringify(data), occurredAt };
-  await insertEvent(tx, {
-    organizationId,
-    eventId: randomUUID(),
-    ...event,
-    deliveries: webhookIds.map((webhookId) => ({
+  await record(tx, organizationId, { kind, data, isTest: false, wants: () => true });
+}
+
+/**
+ * Records a made-up event, which says so. Only the given webhooks get it.
+ *
+ * @returns how many of them do, by what they subscribe to and their filters
+ */
+export async function recordMadeUpEvent<Kind extends EventKind>(
+  tx: Tx,
+  organizationId: string,
+  kind: Kind,
+  data: EventData[Kind],
+  webhookIds: ReadonlySet<string>,
+): Promise<number> {
+  const wants = (webhookId: string) => webhookIds.has(webhookId);
+  return record(tx, organizationId, { kind, data, isTest: true, wants });
+}
+
+type Recorded = {
+  kind: EventKind;
+  data: object;
+  isTest: boolean;
+  wants: (webhookId: string) => boolean;
+};
+
+async function record(
+  tx: Tx,
+  organizationId: string,
+  { kind, data, isTest, wants }: Recorded,
+): Promise<number> {
+  const { now: occurredAt, subscribers } = await selectSubscribers(tx, organizationId, kind);
+  const eventId = randomUUID();
+  const event = { eventId, kind, dataJson: JSON.stringify(data), occurredAt, isTest };
+  const deliveries = subscribers
+    .filter(({ webhookId, options }) => wants(webhookId) && isWanted(options, data))
+    .map(({ webhookId, options }) => ({
       webhookId,
       deliveryId: newTypeIdAt('dlv', occurredAt),
-      body: deliveryBody(event, webhookId),
-    })),
-  });
+      body: deliveryBody(event, webhookId, options.payloadVersion),
+      orderKey: orderKeyOf(options, data),
+    }));
+  await insertEvent(tx, { organizationId, ...event, deliveries });
+  return deliveries.length;
 }

@@ -1,31 +1,33 @@
 /** One attempt: sign, send, read the answer. At most one request goes on the wire. */
 import { EgressError } from '../../../platform/egress/egress-errors.ts';
-import type { Egress } from '../../../platform/egress/egress.ts';
 import { hidden } from '../../../platform/http/secret-fields.ts';
+import type { OpenedSecrets } from '../endpoints/secrets.ts';
+import type { WebhookOptions } from '../endpoints/options.ts';
+import { https } from './destinations/destination.ts';
+import { DestinationError, type Answer, type Driver } from './destinations/driver.ts';
 import { readRetryAfter, type AttemptEnd } from './schedule.ts';
-import { signedHeaders, type SigningKeys } from './signing.ts';
+import { signedHeaders } from './signing.ts';
 import { OutdatedStateError } from '../endpoints/endpoint-changes.ts';
 
 export type Outgoing = {
   readonly deliveryId: string;
+  readonly kind: string;
   readonly body: string;
   /** Milliseconds since 1970. */
   readonly occurredAtMs: number;
 };
 
-/** Where to, and signed how. */
-export type Destination = {
+/** Where to, and signed how. The keys are an error where the secret is unreadable. */
+export type Destination = OpenedSecrets & {
+  readonly organizationId: string;
   readonly webhookId: string;
   readonly url: string;
-  /** An error where the secret is unreadable. */
-  readonly keys: SigningKeys | Error;
-  /** Of the webhook's own; ours can't be overridden. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly options: WebhookOptions;
 };
 
 export type AttemptParts = {
-  egress: Egress;
-  /** From the start of the attempt to the last byte of the answer. */
+  send: Driver;
+  /** From the start of the attempt to the last byte of the answer, at most. */
   totalTimeoutMs: number;
 };
 
@@ -52,7 +54,6 @@ export type AttemptResult = {
   readonly cause: unknown;
 };
 
-const maxResponseBytesRead = 65_536;
 const maxResponseBytesKept = 4_096;
 /** A shorter value, such as the name of a tenant, is part of ordinary words. */
 const minSecretCharacters = 8;
@@ -72,37 +73,37 @@ export async function attemptDelivery(
     response,
     cause,
   });
-  const { webhookId, url, keys, headers } = destination;
+  const { webhookId, keys, headers, options } = destination;
   if (keys instanceof Error) {
     return ended({ type: 'not made', reason: 'unreadable secret' }, null, keys);
   }
-  const { deliveryId, body, occurredAtMs } = outgoing;
+  const { deliveryId, kind, body, occurredAtMs } = outgoing;
   try {
     const timestamp = new Date(occurredAtMs).toISOString();
     const sentAtMs = Date.now();
     const message = { webhookId, deliveryId, attempt, timestamp, body, sentAtMs, isTest };
-    const answer = await parts.egress.request(
+    const answer = await parts.send(
+      { ...destination, ...options, destination: options.destination ?? https },
       {
-        url,
-        method: 'POST',
-        headers: { ...headers, ...signedHeaders(message, keys) },
+        deliveryId,
+        kind,
+        timestamp,
         body,
-        totalTimeoutMs: parts.totalTimeoutMs,
-        maxBodyBytes: maxResponseBytesRead,
-        onBegin,
+        headers: { ...headers, ...signedHeaders(message, keys) },
       },
-      signal,
+      { timeoutMs: timeoutOf(options, parts), signal, onBegin },
     );
-    const { status: statusCode } = answer;
-    const retryAfterMs = readRetryAfter(statusCode, answer.headers['retry-after'], Date.now());
-    return ended(
-      { type: 'answered', statusCode, retryAfterMs },
-      readableText(answer.body, headers),
-    );
+    const { statusCode, retryAfter } = answer;
+    if (statusCode === null) return ended({ type: 'confirmed', statusCode });
+    const retryAfterMs = readRetryAfter(statusCode, retryAfter, Date.now());
+    return ended({ type: 'answered', statusCode, retryAfterMs }, readableText(answer, destination));
   } catch (error) {
     if (error instanceof EgressError) {
       const { failure, statusCode } = error;
       return ended({ type: 'unanswered', failure, statusCode }, null, error);
+    }
+    if (error instanceof DestinationError) {
+      return ended({ type: 'unanswered', failure: error.failure, statusCode: null }, null, error);
     }
     if (error instanceof OutdatedStateError || signal.aborted) {
       return ended({ type: 'not made', reason: 'given back' });
@@ -112,13 +113,19 @@ export async function attemptDelivery(
   }
 }
 
+/** What the webhook asks for, within what the service allows. */
+function timeoutOf({ timeout }: WebhookOptions, { totalTimeoutMs }: AttemptParts): number {
+  return timeout === undefined ? totalTimeoutMs : Math.min(timeout * 1_000, totalTimeoutMs);
+}
+
 /**
  * Text that PostgreSQL can store: bytes that are no UTF-8, and NUL, become a replacement. Custom headers
- * that a receiver repeats are left out, since they may be secret and the text is kept and shown.
+ * and tokens that a receiver repeats are left out, since they may be secret and the text is kept and shown.
  */
-function readableText(body: Buffer, headers: Destination['headers']): string {
+function readableText({ body, secrets: tokens = [] }: Answer, { headers }: Destination): string {
   if (body.length === 0) return '';
-  const sent = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
+  const values = [...Object.values(headers), ...tokens];
+  const sent = values.flatMap((value) => [value, ...value.split(' ')]);
   const secrets = sent.filter(({ length }) => length >= minSecretCharacters);
   if (secrets.length === 0) return cut(body);
   let text = body.toString('utf8');

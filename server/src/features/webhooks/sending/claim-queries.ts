@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
+import type { WebhookOptions } from '../endpoints/options.ts';
 import type { DeliveryId, OrganizationId, WebhookId } from '../../../platform/ids.ts';
 
 export type ClaimedDelivery = {
@@ -35,6 +36,8 @@ export type ClaimedWebhook = {
   /** What it subscribes to. */
   events: string[];
   sealedHeaders: Buffer | null;
+  options: WebhookOptions;
+  sealedCredentials: Buffer | null;
   /** Sends a second. */
   rateLimit: number | null;
   /** The first failed attempt since the last success, in seconds since 1970. */
@@ -116,7 +119,8 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
     ), open as materialized (
       select webhook.organization_id, webhook.webhook_id, webhook.url, webhook.secret,
         webhook.previous_secrets, webhook.previous_secrets_end, webhook.revision, webhook.events,
-        webhook.sealed_headers, webhook.rate_limit, webhook.failing_since, line.allowance,
+        webhook.sealed_headers, webhook.rate_limit, webhook.failing_since, webhook.options,
+        webhook.sealed_credentials, line.allowance,
         line.due_at, line.delivery_id
       from line
       join webhook on webhook.webhook_id = line.webhook_id and webhook.status = 'active'
@@ -149,7 +153,8 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
       is_test as "isTest",
       null as "organizationId", null as url, null::bytea as "sealedSecret",
       null::bytea[] as "sealedPrevious", null::bigint as revision, null::text[] as events, null::bytea as "sealedHeaders",
-      null::int as "rateLimit", null::float8 as "failingSinceS", null::float8 as "claimedAtS"
+      null::int as "rateLimit", null::float8 as "failingSinceS", null::float8 as "claimedAtS",
+      null::jsonb as options, null::bytea as "sealedCredentials"
     from claimed
     union all
     select webhook_id, null, null, null, null, null, null, null, null, organization_id, url, secret,
@@ -158,7 +163,7 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
           with ordinality as old (previous, ends_at, place)
         where ends_at > clock_timestamp() order by place), revision, events, sealed_headers,
       rate_limit, date_part('epoch', failing_since),
-      date_part('epoch', clock_timestamp())
+      date_part('epoch', clock_timestamp()), options, sealed_credentials
     from open where webhook_id in (select webhook_id from claimed)
   `.execute(db);
   const deliveries: ClaimedDelivery[] = [];
@@ -205,6 +210,34 @@ export async function promoteDueDeliveries(db: Db, limit: number): Promise<numbe
     update webhook_delivery delivery set state = 'ready' from due
     where delivery.organization_id = due.organization_id
       and delivery.webhook_id = due.webhook_id and delivery.delivery_id = due.delivery_id
+    returning delivery.delivery_id`.execute(db);
+  return rows.length;
+}
+
+/**
+ * held → ready for the first delivery of each line whose key has no other delivery under way. Of two
+ * senders that look at once one finds the row locked and leaves it, so no key gets ahead of itself.
+ */
+export async function releaseHeldDeliveries(db: Db, limit: number): Promise<number> {
+  const { rows } = await sql`
+    with first as materialized (
+      select distinct on (held.webhook_id, held.order_key)
+        held.organization_id, held.webhook_id, held.order_key, held.delivery_id
+      from webhook_delivery held
+      where held.state = 'held'
+      order by held.webhook_id, held.order_key, held.delivery_id
+    ), free as materialized (
+      select delivery.organization_id, delivery.webhook_id, delivery.delivery_id
+      from first
+      join webhook_delivery delivery using (organization_id, webhook_id, delivery_id)
+      where delivery.state = 'held' and not exists (
+        select from webhook_delivery earlier
+        where earlier.webhook_id = first.webhook_id and earlier.order_key = first.order_key
+          and earlier.state in ('ready', 'scheduled'))
+      limit ${limit} for update of delivery skip locked)
+    update webhook_delivery delivery set state = 'ready' from free
+    where delivery.organization_id = free.organization_id
+      and delivery.webhook_id = free.webhook_id and delivery.delivery_id = free.delivery_id
     returning delivery.delivery_id`.execute(db);
   return rows.length;
 }

@@ -3,6 +3,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import {
   claimDeliveries,
   promoteDueDeliveries,
+  releaseHeldDeliveries,
   renewStatistics,
   type ClaimedDelivery,
   type Claims,
@@ -50,7 +51,8 @@ export class Claimer {
     const now = performance.now();
     if (now - this.#promotedAt < this.#promoteEveryMs) return false;
     const promoted = await promoteDueDeliveries(this.#db, promotedAtOnce);
-    if (promoted === promotedAtOnce) return true;
+    const released = await releaseHeldDeliveries(this.#db, promotedAtOnce);
+    if (promoted === promotedAtOnce || released === promotedAtOnce) return true;
     this.#promotedAt = now;
     return false;
   }

@@ -11,6 +11,7 @@ import {
   markHealthy,
   type DisabledWebhook,
 } from './health-queries.ts';
+import { enqueueNotice } from '../notices/notices.ts';
 import type { AttemptRecord } from './record-queries.ts';
 
 /** The webhooks whose health a batch of records changes. */
@@ -59,6 +60,7 @@ export async function applyHealth(
   if (overdue.length === 0) return [];
   const disabled = await disableFailing(tx, overdue, disableAfterMs);
   for (const { organizationId, webhookId, url, description, ...moments } of disabled) {
+    await enqueueNotice(tx, organizationId, webhookId, 'disabled');
     await recordEvent(tx, organizationId, 'webhook.disabled', {
       webhookId,
       // The rest of a URL may hold a token.

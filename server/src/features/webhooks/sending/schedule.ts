@@ -1,7 +1,8 @@
 /**
  * What happens to a delivery after an attempt: the one place that decides it.
  *
- * 1. An answer of status 2xx, read to its end or to the limit, is a success. Nothing else is.
+ * 1. An answer of status 2xx, read to its end or to the limit, is a success, and so is what a broker has
+ *    confirmed. Nothing else is.
  * 2. Any other end of an attempt is a failure of the receiver's: the next attempt follows after the
  *    delay of the schedule, and after the last one the delivery has failed.
  * 3. An attempt by hand is one attempt: it succeeds or the delivery has failed.
@@ -11,14 +12,16 @@
  *    step after it, and never earlier.
  * 7. A delivery of a kind that the webhook does not subscribe to any more is parked.
  */
-import type { EgressFailure } from '../../../platform/egress/egress-errors.ts';
+import type { DestinationFailure } from './destinations/driver.ts';
 
 /** How an attempt ended. */
 export type AttemptEnd =
   | { readonly type: 'answered'; readonly statusCode: number; readonly retryAfterMs: number | null }
+  /** By a destination without statuses. */
+  | { readonly type: 'confirmed'; readonly statusCode: null }
   | {
       readonly type: 'unanswered';
-      readonly failure: EgressFailure;
+      readonly failure: DestinationFailure;
       /** Where the answer broke off behind its head. */
       readonly statusCode: number | null;
     }
@@ -35,6 +38,8 @@ export const unansweredErrors = [
   'tls_error',
   'blocked_address',
   'protocol_error',
+  'rejected',
+  'token_error',
 ] as const;
 
 export type DeliveryError = (typeof unansweredErrors)[number] | `http_${number}`;
@@ -62,6 +67,8 @@ export function decide(
     case 'not made':
       if (end.reason === 'unsubscribed') return { next: 'park' };
       return { next: 'release', delayMs: end.reason === 'given back' ? 0 : unreadableDelayMs };
+    case 'confirmed':
+      return { next: 'success' };
     case 'answered':
       if (end.statusCode >= 200 && end.statusCode <= 299) return { next: 'success' };
       if (end.statusCode === 410) return { next: 'failed', error: 'http_410' };
@@ -81,7 +88,7 @@ export function decide(
   }
 }
 
-function errorOf(failure: EgressFailure): DeliveryError {
+function errorOf(failure: DestinationFailure): DeliveryError {
   switch (failure) {
     // A stored URL was good once: the guard refuses what the operator's exceptions no longer cover.
     case 'invalid_url':
@@ -96,6 +103,8 @@ function errorOf(failure: EgressFailure): DeliveryError {
     case 'tls_error':
     case 'blocked_address':
     case 'protocol_error':
+    case 'rejected':
+    case 'token_error':
       return failure;
     default:
       throw failure satisfies never;

@@ -8,16 +8,15 @@ import type { RecordFate } from './recorder.ts';
 import { decide, type Decision } from './schedule.ts';
 import type { DeliveryReport } from './sender-options.ts';
 import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
-import type { SigningKeys } from './signing.ts';
+import type { OpenedSecrets } from '../endpoints/secrets.ts';
 import type { SendResult } from './slots.ts';
 
 /** A webhook with deliveries on their way. */
-export type SendingWebhook = ClaimedWebhook & {
-  readonly keys: SigningKeys | Error;
-  readonly headers: Readonly<Record<string, string>>;
-  /** When the latest query began that found this state, by the process's monotonic clock. */
-  readAt: number;
-};
+export type SendingWebhook = ClaimedWebhook &
+  OpenedSecrets & {
+    /** When the latest query began that found this state, by the process's monotonic clock. */
+    readAt: number;
+  };
 
 export type Sending = BagMember & {
   /** Who has claimed it: the fence of what is recorded. */
@@ -52,7 +51,8 @@ export function toRecord(
   scheduleMs: readonly number[],
 ): AttemptRecord {
   const attempt = attemptNumber(claim);
-  const decision = decide(end, { attempt, isManual: claim.isManual }, scheduleMs);
+  const own = webhook.options.retrySchedule?.map((delayS) => delayS * 1_000);
+  const decision = decide(end, { attempt, isManual: claim.isManual }, own ?? scheduleMs);
   return {
     organizationId: webhook.organizationId,
     webhookId: claim.webhookId,

@@ -3,7 +3,7 @@
  *
  *   recorded with its event → ready → sending → success | failed     (ended: moved to the log)
  *                               ↑        ├────→ scheduled → ready    (its next attempt is due)
- *                               ├────────┘ released or taken back    (the attempt counts for nothing)
+ *                  └→ held ─────→├────────┘ released or taken back    (the attempt counts for nothing)
  *                               ├──────────── parked, until the webhook subscribes to its kind again
  *                               └──────────── success | failed       (retried by hand)
  *
@@ -21,12 +21,15 @@
  *    records.
  * 7. No request begins under a state of its webhook that has changed since: see
  *    `endpoint-changes.ts`. A delivery that finds its webhook changed is released.
+ * 8. Of a webhook with an order, a delivery is `held` while an earlier one with the same key is `ready` or
+ *    `scheduled`.
  */
 import { hostname } from 'node:os';
 import { Bag } from '../../../platform/bag.ts';
 import { background, sleep } from '../../../platform/lifecycle.ts';
 import { Doorbell } from '../../../platform/hints.ts';
 import { attemptDelivery, type AttemptParts } from './attempt.ts';
+import { createDrivers, type Drivers } from './destinations/drivers.ts';
 import { DatabaseWatch } from './database-watch.ts';
 import { Liveness } from './liveness.ts';
 import type { AttemptRecord } from './record-queries.ts';
@@ -74,6 +77,7 @@ const claimEveryMs = 4;
 class Sender implements DeliverySender {
   readonly #options: SenderOptions;
   readonly #timing: SenderTiming;
+  readonly #drivers: Drivers;
   readonly #attempts: AttemptParts;
   readonly #readSecrets: SecretReader;
   readonly #slots: Slots<Sending>;
@@ -98,7 +102,8 @@ class Sender implements DeliverySender {
     this.#options = options;
     this.#timing = { ...defaultSenderTiming, ...options.timing };
     const { totalTimeoutMs, deadAfterMs, beatEveryMs } = this.#timing;
-    this.#attempts = { egress, totalTimeoutMs };
+    this.#drivers = createDrivers(egress);
+    this.#attempts = { send: this.#drivers.send, totalTimeoutMs };
     this.#database = new DatabaseWatch(log);
     this.#readSecrets = createSecretReader(vault);
     this.#claimer = new Claimer(db, this.#timing.pollEveryMs / 2);
@@ -228,8 +233,9 @@ class Sender implements DeliverySender {
       if (!this.#changes.isCurrent(webhook.webhookId, webhook.readAt)) {
         throw new OutdatedStateError();
       }
+      // A driver may send twice, after another token was fetched.
+      if (!sending.hasBegun) this.#slots.begin(slot);
       sending.hasBegun = true;
-      this.#slots.begin(slot);
     };
     const { isTest } = claim;
     const signal = this.#cutOff.signal;
@@ -282,6 +288,7 @@ class Sender implements DeliverySender {
     clearTimeout(timer);
     await this.#renewing[Symbol.asyncDispose]();
     await this.#beating[Symbol.asyncDispose]();
+    await this.#drivers[Symbol.asyncDispose]();
     await this.#liveness.leave().catch((error: unknown) => {
       this.#options.log.info({ err: error }, 'the webhook sender left without a word');
     });

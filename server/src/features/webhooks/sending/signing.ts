@@ -1,9 +1,18 @@
 /**
  * The headers of a delivery. Two schemes stand side by side: the service's own signature over
  * `<timestamp>.<body>`, and that of Standard Webhooks over `<id>.<unix seconds>.<body>`, which also
- * protects the id and the moment of sending. Both are over the very bytes of the body.
+ * protects the id and the moment of sending. Both are over the very bytes of the body. A webhook may
+ * also have a key for ed25519, whose signature needs no secret at the receiver.
  */
-import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  randomBytes,
+  sign,
+  type KeyObject,
+} from 'node:crypto';
 import { version } from '../../../version.ts';
 
 const userAgent = `Reelfeed-Webhooks/${version}`;
@@ -14,14 +23,50 @@ export function newSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString('base64');
 }
 
-/** A secret as each of the two schemes uses it: the whole text, and the bytes that it stands for. */
-export type SigningKey = { readonly text: KeyObject; readonly bytes: KeyObject };
+const privatePrefix = 'whsk_';
+const publicPrefix = 'whpk_';
+/** What precedes the 32 bytes of a private key in PKCS #8 (RFC 8410, 7). */
+const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** Adds a new private key for ed25519 to a secret; together they are stored as one text. */
+export function withSigningKey(secret: string): string {
+  return `${secret} ${privatePrefix}${randomBytes(32).toString('base64')}`;
+}
+
+/** The public key of a text that `withSigningKey` has made, by Standard Webhooks. */
+export function publicKeyOf(text: string): string {
+  const { privateText } = partsOf(text);
+  if (privateText === null) throw new Error('the webhook has no key for ed25519');
+  const spki = createPublicKey(privateKey(privateText)).export({ format: 'der', type: 'spki' });
+  return publicPrefix + spki.subarray(-32).toString('base64');
+}
+
+/** The secret, and the private key behind it where there is one. */
+export function partsOf(text: string): { secret: string; privateText: string | null } {
+  const at = text.indexOf(` ${privatePrefix}`);
+  if (at === -1) return { secret: text, privateText: null };
+  return { secret: text.slice(0, at), privateText: text.slice(at + 1) };
+}
+
+function privateKey(text: string): KeyObject {
+  const bytes = Buffer.from(text.slice(privatePrefix.length), 'base64');
+  return createPrivateKey({ key: Buffer.concat([pkcs8Head, bytes]), format: 'der', type: 'pkcs8' });
+}
+
+/** A secret as each of the schemes uses it: the whole text, the bytes that it stands for, the private key. */
+export type SigningKey = {
+  readonly text: KeyObject;
+  readonly bytes: KeyObject;
+  readonly ed25519: KeyObject | null;
+};
 
 /** Made once for a secret: making a key costs several times as much as signing with it. */
-export function signingKey(secret: string): SigningKey {
+export function signingKey(sealedText: string): SigningKey {
+  const { secret, privateText } = partsOf(sealedText);
   return {
     text: createSecretKey(secret, 'utf8'),
     bytes: createSecretKey(secret.slice(secretPrefix.length), 'base64'),
+    ed25519: privateText === null ? null : privateKey(privateText),
   };
 }
 
@@ -64,12 +109,18 @@ export function signedHeaders(
     'webhook-timestamp': seconds,
     'webhook-signature': standardSignature(current, standardPayload),
   };
+  const keys = [current, ...previous];
   if (isTest) headers['x-service-test'] = 'true';
   if (previous.length > 0) {
     const earlier = previous.map((key) => serviceSignature(key, payload));
     const standard = previous.map((key) => standardSignature(key, standardPayload));
     headers['x-service-signature-previous'] = earlier.join(', ');
     headers['webhook-signature'] += ` ${standard.join(' ')}`;
+  }
+  for (const { ed25519 } of keys) {
+    if (ed25519 === null) continue;
+    const signature = sign(null, Buffer.from(standardPayload), ed25519).toString('base64');
+    headers['webhook-signature'] += ` v1a,${signature}`;
   }
   return headers;
 }

@@ -1,0 +1,186 @@
+/**
+ * The options of a webhook: what it gets, when and how. They are stored as the API shows them, one
+ * JSON object; an absent one has its default. What is secret of them is stored apart, encrypted.
+ */
+import { X509Certificate, createPrivateKey } from 'node:crypto';
+import { fieldError } from '../../../platform/http/errors.ts';
+import type { Vault } from '../../../platform/vault.ts';
+import {
+  https,
+  schemesOf,
+  type ClientCertificate,
+  type Credentials,
+  type Destination,
+  type OAuth,
+} from '../sending/destinations/destination.ts';
+import type { Filter } from '../outbox/filter.ts';
+import type { OptionChange } from './option-schemas.ts';
+
+export type PayloadVersion = 1 | 2;
+
+export type WebhookOptions = {
+  readonly filter?: Filter;
+  /** Kinds that it subscribes to and whose events never pass the filter. */
+  readonly neverMatches?: readonly string[];
+  /** Seconds before each attempt. */
+  readonly retrySchedule?: readonly number[];
+  /** Seconds. */
+  readonly timeout?: number;
+  readonly payloadVersion?: PayloadVersion;
+  /** Seconds. */
+  readonly rotationOverlap?: number;
+  readonly orderedBy?: 'contentId';
+  readonly signature?: 'ed25519';
+  /** Of `ed25519`. */
+  readonly publicKey?: string;
+  readonly destination?: Exclude<Destination, { type: 'https' }>;
+  readonly clientCertificate?: ClientCertificate;
+  readonly oauth?: OAuth;
+  /** Who is told by mail that it fails. */
+  readonly notify?: readonly string[];
+};
+
+export const defaultTimeoutS = 30;
+export const defaultOverlapS = 3_600;
+
+/** The options as the API answers them. */
+export function presentOptions(options: WebhookOptions) {
+  return {
+    filter: options.filter ?? null,
+    neverMatches: [...(options.neverMatches ?? [])],
+    retrySchedule: options.retrySchedule === undefined ? null : [...options.retrySchedule],
+    timeout: options.timeout ?? defaultTimeoutS,
+    payloadVersion: options.payloadVersion ?? 1,
+    rotationOverlap: options.rotationOverlap ?? defaultOverlapS,
+    orderedBy: options.orderedBy ?? null,
+    signature: options.signature ?? ('hmac' as const),
+    publicKey: options.publicKey ?? null,
+    destination: options.destination ?? https,
+    clientCertificate: options.clientCertificate ?? null,
+    oauth: options.oauth ?? null,
+    notify: [...(options.notify ?? [])],
+  };
+}
+
+/** Binds sealed credentials to their webhook. */
+export function credentialsContext(organizationId: string, webhookId: string): string {
+  return `webhook credentials ${organizationId} ${webhookId}`;
+}
+
+export type StoredOptions = { options: WebhookOptions; sealedCredentials: Buffer | null };
+
+/**
+ * The options after a change: a field that is absent stays, null means its default.
+ *
+ * @throws ApiError VALIDATION_ERROR where fields do not go together
+ */
+export function changeOptions(
+  vault: Vault,
+  context: string,
+  { options, sealedCredentials }: StoredOptions,
+  change: OptionChange,
+): StoredOptions {
+  const { destination, clientCertificate, oauth, signature, ...plain } = change;
+  let credentials: Record<string, unknown> = openCredentials(vault, context, sealedCredentials);
+  let next: Record<string, unknown> = { ...options, ...plain };
+  if (plain.notify?.length === 0) next['notify'] = null;
+  if (signature !== undefined) next['signature'] = signature === 'hmac' ? null : signature;
+  if (destination !== undefined) {
+    const { shown, secret } = splitDestination(destination);
+    next['destination'] = shown;
+    credentials = { ...credentials, destination: secret };
+  }
+  if (clientCertificate !== undefined) {
+    next['clientCertificate'] = clientCertificate && describeCertificate(clientCertificate);
+    credentials = { ...credentials, clientCertificate };
+  }
+  if (oauth !== undefined) {
+    const { clientSecret, ...shown } = oauth ?? { clientSecret: null };
+    next['oauth'] = oauth && shown;
+    credentials = { ...credentials, oauth: clientSecret === null ? null : { clientSecret } };
+  }
+  next = withoutNulls(next);
+  requireConsistent(next);
+  const kept = withoutNulls(credentials);
+  return {
+    options: next,
+    sealedCredentials:
+      Object.keys(kept).length === 0 ? null : vault.seal(JSON.stringify(kept), context),
+  };
+}
+
+/** @throws Error when they were sealed with another key */
+export function openCredentials(vault: Vault, context: string, sealed: Buffer | null): Credentials {
+  return sealed === null ? {} : (JSON.parse(vault.open(sealed, context)) as Credentials);
+}
+
+type GivenDestination = NonNullable<OptionChange['destination']>;
+
+function splitDestination(destination: GivenDestination | null) {
+  if (destination === null || destination.type === 'https') return { shown: null, secret: null };
+  if (destination.type === 's3') {
+    const { secretAccessKey, ...shown } = destination;
+    return {
+      shown: { ...shown, prefix: shown.prefix ?? '' },
+      secret: { password: secretAccessKey },
+    };
+  }
+  if (destination.type === 'rabbitmq') {
+    const { password, ...shown } = destination;
+    return { shown: { ...shown, exchange: shown.exchange ?? '' }, secret: { password } };
+  }
+  const { password, token, ...shown } = destination;
+  return { shown, secret: { password, token } };
+}
+
+/** @throws ApiError VALIDATION_ERROR */
+function describeCertificate({
+  certificate,
+  key,
+}: {
+  certificate: string;
+  key: string;
+}): ClientCertificate {
+  const read = <T>(field: string, what: string, parse: () => T): T => {
+    try {
+      return parse();
+    } catch {
+      throw fieldError(`clientCertificate.${field}`, `is not ${what} in PEM`);
+    }
+  };
+  const parsed = read('certificate', 'a certificate', () => new X509Certificate(certificate));
+  const privateKey = read('key', 'a private key without a passphrase', () => createPrivateKey(key));
+  if (!parsed.checkPrivateKey(privateKey)) {
+    throw fieldError('clientCertificate.key', 'does not belong to the certificate');
+  }
+  return {
+    subject: parsed.subject.replaceAll('\n', ', '),
+    fingerprint: parsed.fingerprint256,
+    expiresAt: new Date(parsed.validTo).toISOString(),
+  };
+}
+
+function requireConsistent(options: WebhookOptions): void {
+  const [firstDelay = 0] = options.retrySchedule ?? [];
+  if (firstDelay !== 0) throw fieldError('retrySchedule', 'must begin with 0');
+  if (options.destination === undefined) return;
+  for (const name of ['clientCertificate', 'oauth'] as const) {
+    if (options[name] !== undefined) throw fieldError(name, 'is for HTTPS destinations');
+  }
+}
+
+/** @throws ApiError VALIDATION_ERROR unless the URL's scheme is one of the destination's */
+export function requireScheme(url: string, type: Destination['type']): void {
+  const schemes: readonly string[] = schemesOf[type];
+  const found = URL.parse(url)?.protocol ?? '';
+  if (schemes.includes(found)) return;
+  const wanted = schemes.map((scheme) => `${scheme}//`).join(' or ');
+  throw fieldError('url', `must start with ${wanted} for the destination ${type}`);
+}
+
+function withoutNulls<T extends object>(value: T): T {
+  const entries = Object.entries(value).filter(
+    ([, inner]) => inner !== null && inner !== undefined,
+  );
+  return Object.fromEntries(entries) as T;
+}

@@ -1,0 +1,47 @@
+/** Mail through the operator's server. */
+import { createTransport } from 'nodemailer';
+
+export type Mail = {
+  readonly to: readonly string[];
+  readonly subject: string;
+  readonly text: string;
+  /** The same mail sent again has the same. */
+  readonly id: string;
+};
+
+/** Resolves when the server has taken the mail. */
+export type SendMail = (mail: Mail) => Promise<void>;
+
+const timeoutMs = 20_000;
+
+/** Null without a server. */
+export function openMail({
+  smtpUrl,
+  mailFrom,
+}: {
+  smtpUrl: string | null;
+  mailFrom: string;
+}): SendMail | null {
+  if (smtpUrl === null) return null;
+  const url = new URL(smtpUrl);
+  const isTls = url.protocol === 'smtps:';
+  const transport = createTransport({
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (isTls ? 465 : 587) : Number(url.port),
+    secure: isTls,
+    // A password must not travel in clear.
+    requireTLS: !isTls && url.username !== '',
+    ...(url.username !== '' && {
+      auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
+    }),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return async ({ to, subject, text, id }) => {
+    const messageId = `<${id}@reelfeed>`;
+    await transport.sendMail({ from: mailFrom, to: [...to], subject, text, messageId });
+  };
+}

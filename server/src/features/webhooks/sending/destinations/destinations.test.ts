@@ -1,0 +1,238 @@
+/** Every driver against a real server of its kind. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { createServer } from 'node:https';
+import { connect as connectSocket, type AddressInfo, type LookupFunction } from 'node:net';
+import { test } from 'node:test';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect as connectNats } from '@nats-io/transport-node';
+import { connect as connectRabbit } from 'amqplib';
+import { verifyWebhook } from '@reelfeed/client/server';
+import { atEnd } from '../../../../../test/database.ts';
+import { receiverCertificate, startReceiver } from '../../../../../test/receiver.ts';
+import { startS3 } from '../../../../../test/s3-server.ts';
+import { eventually } from '../../../../../test/waiting.ts';
+import { parseAllowList } from '../../../../platform/egress/allow-list.ts';
+import { createEgress } from '../../../../platform/egress/egress.ts';
+import { allEnded, startWebhookService } from '../../webhooks.fixture.ts';
+import { testDestination, type Subject } from './conformance.ts';
+
+const service = await startWebhookService({
+  REELFEED_EGRESS_ALLOW: '127.0.0.0/8',
+  REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s',
+});
+const nothingSecret = 'guessed-wrong-secret';
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connectSocket(port, '127.0.0.1');
+  const isOpen = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'error').then(() => false),
+  ]);
+  socket.destroy();
+  return isOpen;
+}
+
+async function httpsSubject(): Promise<Subject> {
+  const receiver = await startReceiver(({ path }) => (path.endsWith('/gone') ? 404 : 204));
+  return {
+    port: Number(new URL(receiver.url).port),
+    url: (port) => `https://127.0.0.1:${port}/hook`,
+    destination: { type: 'https' },
+    credentials: {},
+    received: async () =>
+      receiver.requests.map(({ body, headers }) => ({
+        id: String(headers['webhook-id']),
+        body,
+        headers,
+      })),
+    repeats: 2,
+    closed: { destination: { type: 'https' }, failure: 204 },
+    refused: null,
+  };
+}
+
+async function natsSubject(): Promise<Subject> {
+  const connection = await connectNats({ servers: ['127.0.0.1:4222'] });
+  atEnd(() => connection.close());
+  const manager = await jetstreamManager(connection);
+  const stream = `hooks-${randomUUID()}`;
+  await manager.streams.add({ name: stream, subjects: [`${stream}.>`], storage: 'memory' });
+  atEnd(async () => void (await manager.streams.delete(stream)));
+  return {
+    port: 4_222,
+    url: (port) => `nats://127.0.0.1:${port}`,
+    destination: { type: 'nats', subject: `${stream}.{event}` },
+    credentials: {},
+    async received() {
+      const { state } = await manager.streams.info(stream);
+      const found = [];
+      for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq += 1) {
+        const message = await manager.streams.getMessage(stream, { seq });
+        if (message === null) continue;
+        assert.equal(message.subject, `${stream}.content.ready`);
+        const names = message.header.keys();
+        const headers = Object.fromEntries(names.map((name) => [name, message.header.get(name)]));
+        const id = message.header.get('Nats-Msg-Id');
+        found.push({ id, body: message.string(), headers });
+      }
+      return found;
+    },
+    repeats: 1,
+    closed: { destination: { type: 'nats', subject: `none-${stream}` }, failure: 'rejected' },
+    refused: null,
+  };
+}
+
+async function rabbitSubject(): Promise<Subject> {
+  const connection = await connectRabbit('amqp://127.0.0.1:5672');
+  atEnd(() => connection.close());
+  const channel = await connection.createChannel();
+  const queue = `hooks-${randomUUID()}`;
+  const exchange = `${queue}-exchange`;
+  await channel.assertQueue(queue, { autoDelete: true });
+  await channel.assertExchange(exchange, 'topic', { autoDelete: true });
+  await channel.bindQueue(queue, exchange, 'reelfeed.#');
+  const found: { id: string; body: string; headers: object }[] = [];
+  await channel.consume(
+    queue,
+    (message) => {
+      if (message === null) return;
+      const { headers = {}, messageId } = message.properties;
+      assert.equal(message.fields.routingKey, 'reelfeed.content.ready');
+      found.push({ id: String(messageId), body: message.content.toString('utf8'), headers });
+    },
+    { noAck: true },
+  );
+  const destination = { type: 'rabbitmq', exchange, routingKey: 'reelfeed.{event}' } as const;
+  return {
+    port: 5_672,
+    url: (port) => `amqp://127.0.0.1:${port}/`,
+    destination: { ...destination, username: 'guest' },
+    credentials: { destination: { password: 'guest' } },
+    async received() {
+      // The queue is read when a message that was sent after all others has come back.
+      const marker = randomUUID();
+      channel.publish(exchange, 'reelfeed.content.ready', Buffer.from(''), { messageId: marker });
+      await eventually('the queue', async () => found.some(({ id }) => id === marker) || null);
+      return found.filter(({ body }) => body !== '');
+    },
+    repeats: 2,
+    closed: { destination: { ...destination, routingKey: 'nobody' }, failure: 'rejected' },
+    refused: {
+      credentials: { destination: { password: nothingSecret } },
+      failure: 'rejected',
+    },
+  };
+}
+
+/** The server of the S3 tests behind TLS. */
+async function s3Subject(): Promise<Subject> {
+  const s3 = await startS3({ bucket: 'hooks' });
+  const { port: toPort } = new URL(s3.endpoint);
+  const server = createServer(receiverCertificate, (request, response) => {
+    const { method, url: path, headers } = request;
+    const onward = httpRequest({ host: '127.0.0.1', port: toPort, method, path, headers });
+    onward.on('response', (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const { accessKeyId, secretAccessKey } = s3.credentials;
+  const destination = {
+    type: 's3',
+    bucket: 'hooks',
+    region: 'us-east-1',
+    prefix: 'events/',
+    accessKeyId,
+  } as const;
+  return {
+    port: (server.address() as AddressInfo).port,
+    url: (port) => `https://127.0.0.1:${port}/`,
+    destination,
+    credentials: { destination: { password: secretAccessKey } },
+    received: async () =>
+      [...s3.objects].map(([name, { bytes }]) => ({
+        id: /^events\/\d{4}-\d\d-\d\d\/content\.ready\/(dlv_\w+)\.json$/.exec(name)?.[1] ?? name,
+        body: bytes.toString('utf8'),
+        headers: null,
+      })),
+    repeats: 1,
+    closed: { destination: { ...destination, bucket: 'other' }, failure: 404 },
+    refused: { credentials: { destination: { password: nothingSecret } }, failure: 403 },
+  };
+}
+
+const subjects: Record<string, { port: number | null; make: () => Promise<Subject> }> = {
+  https: { port: null, make: httpsSubject },
+  nats: { port: 4_222, make: natsSubject },
+  rabbitmq: { port: 5_672, make: rabbitSubject },
+  s3: { port: null, make: s3Subject },
+};
+
+for (const [name, { port, make }] of Object.entries(subjects)) {
+  if (port !== null && !(await isListening(port))) {
+    test(name, { skip: `no server listens on 127.0.0.1:${port}` }, () => undefined);
+    continue;
+  }
+  const subject = await make();
+  testDestination(name, subject);
+  test(`${name}: a webhook delivers there, and shows no credentials`, async () => {
+    await deliver(subject);
+  });
+}
+
+async function deliver({ port, url, destination, credentials, received }: Subject): Promise<void> {
+  const { password } = credentials.destination ?? {};
+  const secret = destination.type === 's3' ? { secretAccessKey: password } : { password };
+  const given = { ...destination, ...(password !== undefined && secret) };
+  const body = { url: url(port), events: ['content.ready'], destination: given };
+  const made = await service.call('POST', '/v1/webhooks', { body });
+  assert.equal(made.status, 201, made.text);
+  const { id, secret: key } = made.body.data;
+  assert.deepEqual(made.body.data.destination, destination);
+  await service.cause('Through the service');
+  await allEnded(service.db);
+  const [delivery] = await service.deliveries(id);
+  assert.equal(delivery?.status, 'success', JSON.stringify(delivery));
+  const found = (await received()).find(({ body: text }) => text.includes(id));
+  assert.ok(found !== undefined);
+  assert.deepEqual(JSON.parse(found.body), delivery.payload);
+  if (found.headers !== null) {
+    const headers = found.headers as Record<string, string>;
+    assert.equal(verifyWebhook(found.body, headers, key).deliveryId, delivery.id);
+  }
+  const tested = await service.call('POST', `/v1/webhooks/${id}/test`, {
+    body: { event: 'content.ready' },
+  });
+  assert.equal(tested.body.data.status, 'success', tested.text);
+  const audit = await service.call('GET', '/v1/audit');
+  if (password !== undefined && password !== 'guest') {
+    assert.ok(!`${made.text}${audit.text}`.includes(password), 'no answer holds the secret');
+  }
+  await service.call('DELETE', `/v1/webhooks/${id}`);
+}
+
+test('without TLS a broker is reached only where the operator has named it', async () => {
+  const publicAddress: LookupFunction = (_name, _options, callback) =>
+    callback(null, [{ address: '93.184.216.34', family: 4 }]);
+  const egress = createEgress({ allow: parseAllowList([]), lookup: publicAddress });
+  for (const url of ['nats://broker.example.com', 'amqp://broker.example.com']) {
+    const schemes = ['nats:', 'amqp:'] as const;
+    await assert.rejects(egress.resolve(url, schemes), { failure: 'invalid_url' });
+    await assert.rejects(egress.checkUrl(url, { schemes }), { failure: 'invalid_url' });
+  }
+  const found = await egress.resolve('amqps://broker.example.com/v', ['amqps:']);
+  assert.deepEqual(found, { host: 'broker.example.com', port: 5_671, address: '93.184.216.34' });
+  await egress[Symbol.asyncDispose]();
+});

@@ -1,0 +1,60 @@
+/** HTTPS: the request of a webhook, with a certificate or a token of its own where it has one. */
+import { OutdatedStateError } from '../../endpoints/endpoint-changes.ts';
+import type { HttpsDestination } from './destination.ts';
+import type { Answer, Driver, DriverParts, Message, SendOptions, Target } from './driver.ts';
+import type { Tokens } from './oauth.ts';
+
+const maxAnswerBytes = 65_536;
+
+export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<HttpsDestination> {
+  return async (target, message, options) => {
+    if (target.oauth === undefined) return post(target, message, options);
+    const endsAt = performance.now() + options.timeoutMs;
+    const left = () => ({ ...options, timeoutMs: Math.max(1, endsAt - performance.now()) });
+    const first = await tokens.get(target, left());
+    const sent = await post(target, authorized(message, first.token), left());
+    const answer = { ...sent, secrets: [first.token] };
+    if (answer.statusCode !== 401 || first.isNew) return answer;
+    // The token was revoked before its time.
+    tokens.forget(target, first.token);
+    const { token } = await tokens.get(target, left());
+    try {
+      return { ...(await post(target, authorized(message, token), left())), secrets: [token] };
+    } catch (error) {
+      // The webhook has changed meanwhile: what was answered stands.
+      if (error instanceof OutdatedStateError) return answer;
+      throw error;
+    }
+  };
+
+  async function post(
+    { url, credentials, clientCertificate }: Target,
+    { headers, body }: Message,
+    { timeoutMs, signal, onBegin }: SendOptions,
+  ): Promise<Answer> {
+    const secret = credentials.clientCertificate;
+    const answer = await egress.request(
+      {
+        url,
+        method: 'POST',
+        headers,
+        body,
+        totalTimeoutMs: timeoutMs,
+        maxBodyBytes: maxAnswerBytes,
+        onBegin,
+        ...(clientCertificate !== undefined &&
+          secret !== undefined && {
+            clientCertificate: { id: clientCertificate.fingerprint, ...secret },
+          }),
+      },
+      signal,
+    );
+    const retryAfter = answer.headers['retry-after'];
+    return { statusCode: answer.status, retryAfter, body: answer.body };
+  }
+}
+
+function authorized(message: Message, token: string): Message {
+  const { authorization: _own, ...headers } = message.headers;
+  return { ...message, headers: { ...headers, authorization: `Bearer ${token}` } };
+}
