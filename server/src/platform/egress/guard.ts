@@ -10,7 +10,7 @@ import { isPublicAddress } from './address.ts';
 import { bareHost, type AllowList } from './allow-list.ts';
 import { asEgressError, BlockedAddressError, EgressError } from './egress-errors.ts';
 import { noteDemandedCertificate } from './client-certificate.ts';
-import { dropContinue } from './interim-answers.ts';
+import { dropInterimAnswers } from './interim-answers.ts';
 import { resolveHost } from './resolver.ts';
 
 export type Guard = {
@@ -142,5 +142,5 @@ function checkPeer(
     return;
   }
   noteDemandedCertificate(socket);
-  callback(null, dropContinue(socket));
+  callback(null, dropInterimAnswers(socket));
 }

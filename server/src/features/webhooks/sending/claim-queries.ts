@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { DeliveryId, OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import { isFree, turnEnd } from './turn-queries.ts';
 
 export type ClaimedDelivery = {
   webhookId: WebhookId;
@@ -120,8 +121,18 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
         line.due_at, line.delivery_id
       from line
       join webhook on webhook.webhook_id = line.webhook_id and webhook.status = 'active'
-      where line.allowance > 0
+      where line.allowance > 0 and (webhook.rate_limit is null or not exists (
+        select from webhook_turn turn
+        where turn.organization_id = webhook.organization_id
+          and turn.webhook_id = webhook.webhook_id and not ${isFree(senderId)}))
       limit ${limit}
+    ), turn as (
+      insert into webhook_turn as turn (organization_id, webhook_id, sender_id, ends_at)
+      select organization_id, webhook_id, sender_id, ${turnEnd}
+      from open, sender where rate_limit is not null order by webhook_id
+      on conflict (organization_id, webhook_id) do update
+      set sender_id = excluded.sender_id, ends_at = excluded.ends_at where ${isFree(senderId)}
+      returning turn.webhook_id
     ), chosen as materialized (
       -- The rows are locked, so they stay where they are until they are updated below.
       select due.place from open cross join lateral (
@@ -133,6 +144,7 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
         order by delivery.due_at, delivery.delivery_id
         limit least(open.allowance, ceil(${limit}::float8 / (select count(*) from open))::int)
         for update skip locked) due
+      where open.rate_limit is null or open.webhook_id in (select turn.webhook_id from turn)
       limit ${limit}
     ), claimed as (
       update webhook_delivery delivery set sender_id = sender.sender_id

@@ -8,7 +8,7 @@ import {
   type Claims,
 } from './claim-queries.ts';
 import { Lines } from './lines.ts';
-import type { Room } from './slots.ts';
+import type { Room } from './room.ts';
 
 const promotedAtOnce = 1_000;
 /** A look at all lines that takes longer may follow a plan from when there were few. */
