@@ -145,6 +145,7 @@ class Sender implements DeliverySender {
         () => this.#liveness.beatAndLook(),
         () => this.#liveness.lostSight(),
       );
+      this.#changes.sendsAs(this.#liveness.senderId);
       if (isNew) this.#doorbell.ring();
       await sleep(this.#timing.beatEveryMs, signal);
     }
