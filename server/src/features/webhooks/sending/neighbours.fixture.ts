@@ -20,7 +20,6 @@ export function badAnswerOf(path = ''): BadAnswer | null {
 
 export function answerBadly(name: BadAnswer, request: IncomingMessage, response: ServerResponse) {
   const { socket } = request;
-  socket.on('error', () => undefined);
   switch (name) {
     case 'slow':
       setTimeout(() => response.writeHead(200).end(), slowMs);

@@ -17,24 +17,36 @@ const leisurelyFactor = 2;
 const othersFactor = 4;
 /** and the share of it that slow webhooks leave to unknown ones. */
 const reserveShare = 1 / 8;
+/** What may wait here for connections to slow webhooks; the rest waits in the database. */
+const maxSlowWaiting = 32;
 /** Windows of a quick webhook that may wait beside the one under way. */
 const windowsAhead = 8;
 /** What may wait in all, as a factor of `total`: the quick webhooks share it evenly. */
 const aheadFactor = 2;
 
-/**
- * @param total the slots of quick webhooks
- * @param claimed deliveries that are claimed and not recorded, waiting or not
- */
+export type RoomFor = {
+  /** The slots of quick webhooks. */
+  readonly total: number;
+  /** Deliveries that are claimed and not recorded, waiting or not. */
+  readonly claimed: number;
+  /** A number that moves on with each call. */
+  readonly turn: number;
+  /** Whether webhooks that are not quick may have something. */
+  readonly isForAll: boolean;
+  readonly now: number;
+};
+
 export function roomFor(
   loads: ReadonlyMap<string, Load<unknown>>,
-  { total, claimed, now }: { total: number; claimed: number; now: number },
+  { total, claimed, turn, now, isForAll }: RoomFor,
 ): Room {
   const webhooks: Record<PoolName, number> = { quick: 0, leisurely: 0, unknown: 0, slow: 0 };
   const taken: Record<PoolName, number> = { quick: 0, leisurely: 0, unknown: 0, slow: 0 };
+  let slowWaiting = 0;
   for (const load of loads.values()) {
     webhooks[load.pool] += 1;
     taken[load.pool] += heldOf(load);
+    if (load.pool === 'slow') slowWaiting += load.waiting.length;
   }
   const othersFree = Math.max(0, total * othersFactor - taken.unknown - taken.slow);
   const free: Record<PoolName, number> = {
@@ -45,10 +57,20 @@ export function roomFor(
   };
   const ahead = Math.ceil((total * aheadFactor) / Math.max(1, webhooks.quick));
   const allowances = new Map<string, number>();
+  const slowMayWait = Math.max(0, maxSlowWaiting - slowWaiting);
+  const slowShare = Math.ceil(slowMayWait / Math.max(1, webhooks.slow));
+  let slowPlace = turn;
   for (const [webhookId, load] of loads) {
-    const wanted = wantedBy(load, ahead, now);
-    const share = shareOf(free[load.pool], webhooks[load.pool], heldOf(load));
-    allowances.set(webhookId, Math.max(0, Math.min(wanted, share)));
+    let allowance = wantedBy(load, ahead, now);
+    allowance = Math.min(allowance, shareOf(free[load.pool], webhooks[load.pool], heldOf(load)));
+    if (load.pool === 'slow') {
+      slowPlace += 1;
+      // Where there are more of them than may wait, each has its turn.
+      const isTurn = slowPlace % webhooks.slow < slowMayWait;
+      allowance = isTurn ? Math.min(allowance, slowShare) : 0;
+    }
+    const isIncluded = isForAll || load.pool === 'quick';
+    allowances.set(webhookId, isIncluded ? Math.max(0, allowance) : 0);
   }
   const most = total * (quickFactor + leisurelyFactor + othersFactor);
   return { total: Math.max(0, most - claimed), allowances, unknownWebhooks: othersFree };

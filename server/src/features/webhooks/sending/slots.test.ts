@@ -159,11 +159,12 @@ describe('one webhook with a rate limit', () => {
   });
 
   test('gets back what was claimed and not sent (5)', () => {
-    const { slots, enter, end, limitRate } = open();
+    const { slots, enter, end, clock, limitRate } = open();
     limitRate('a', 1);
     enter('a', 1);
     assert.equal(allowance(slots, 'a'), 0);
     end('a', 'not made');
+    clock.now = 25;
     assert.equal(allowance(slots, 'a'), 1);
   });
 
@@ -277,6 +278,20 @@ describe('many webhooks', () => {
     assert.ok(
       started.every(({ slot }) => (slot.pool === 'quick') === (slot.webhookId === 'healthy')),
     );
+  });
+
+  test('that are not quick are left out of most claims (6)', () => {
+    const { slots, prove, enter, end, clock } = open();
+    prove('quick');
+    prove('failing');
+    enter('failing', 1);
+    end('failing', 'failure');
+    const both = () => [...slots.room(0).allowances.values()];
+    assert.deepEqual([both(), slots.untilRoomMs()], [[8, 8], Infinity]);
+    clock.now = 10;
+    assert.deepEqual([both(), slots.untilRoomMs()], [[8, 0], 15]);
+    clock.now = 25;
+    assert.deepEqual([both(), slots.untilRoomMs()], [[8, 8], Infinity]);
   });
 
   test('that are slow share their slots evenly, and leave some to unknown ones (4)', () => {

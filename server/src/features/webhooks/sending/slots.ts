@@ -19,7 +19,7 @@
  * 5. A webhook with a rate limit gets no more claimed than it may send now (`rate-limit.ts`).
  * 6. Deliveries beyond the window of a quick webhook wait here, a few windows at most, so that a
  *    quick receiver need not wait for the next claim. A claim has a price of its own, so none is
- *    made for a webhook before half of them have gone.
+ *    made for a webhook before half of them have gone, and for one that is not quick now and then.
  */
 import { RateLimit } from './rate-limit.ts';
 import { roomFor, type Room } from './room.ts';
@@ -62,6 +62,11 @@ export type KnownWebhook = {
 const maxConnecting = { unknown: 12, slow: 4 } as const;
 /** unless they have waited for so long that it is not the handshake that takes the time. */
 const handshakeMs = 25;
+/**
+ * Between two claims for webhooks that are not quick: hundreds of them make a claim longer, and quick
+ * ones wait for its end.
+ */
+const patienceMs = 25;
 /** Webhooks that were good and have been idle since. */
 const maxRemembered = 10_000;
 
@@ -76,6 +81,9 @@ export class Slots<T> {
   /** Sends to unknown and slow webhooks that have no connection yet, oldest first. */
   readonly #connecting = new Set<Slot>();
   #underWay = 0;
+  #turn = 0;
+  #claimedForAllAt = Number.NEGATIVE_INFINITY;
+  #isForAllDue = false;
   #timer: NodeJS.Timeout | null = null;
 
   /**
@@ -109,7 +117,12 @@ export class Slots<T> {
   room(claimed: number): Room {
     this.#lookAround();
     const { total } = this.#limits;
-    return roomFor(this.#loads, { total, claimed, now: this.#now() });
+    const now = this.#now();
+    const isForAll = now - this.#claimedForAllAt >= patienceMs;
+    if (isForAll) this.#claimedForAllAt = now;
+    this.#isForAllDue = !isForAll;
+    this.#turn += 1;
+    return roomFor(this.#loads, { total, claimed, turn: this.#turn, isForAll, now });
   }
 
   /** Call it before the first `enter` of a claim's webhook. */
@@ -131,13 +144,16 @@ export class Slots<T> {
   }
 
   /**
-   * How long until a webhook that its rate limit holds back may have something claimed; Infinity
-   * without such a webhook.
+   * How long until something may be claimed for a webhook that its rate limit holds back, or for
+   * those that are not quick if the latest claim left them out; Infinity without such a webhook.
    */
   untilRoomMs(): number {
     const now = this.#now();
     let untilMs = Infinity;
     for (const load of this.#loads.values()) {
+      if (this.#isForAllDue && load.pool !== 'quick') {
+        untilMs = Math.min(untilMs, Math.max(0, this.#claimedForAllAt + patienceMs - now));
+      }
       if (load.rate === null || openOf(load) <= 0) continue;
       untilMs = Math.min(untilMs, load.rate.untilRoomMs(now));
     }
@@ -194,18 +210,18 @@ export class Slots<T> {
     for (const name of poolNames) this.#serve(name);
   }
 
-  /** Gives back what waits for slow webhooks, for one webhook, or everything that waits. */
+  /** Gives back what waits beyond the window of slow webhooks, for one webhook, or all that waits. */
   takeWaiting(which: 'slow' | 'all' | { webhookId: string }): T[] {
     const taken: T[] = [];
     for (const [webhookId, load] of this.#loads) {
       if (load.waiting.length === 0) continue;
       if (which === 'slow' && poolOf(load, this.#now()) !== 'slow') continue;
       if (typeof which === 'object' && which.webhookId !== webhookId) continue;
-      for (const item of load.waiting) {
+      const kept = which === 'slow' ? Math.max(0, load.window - load.underWay.size) : 0;
+      for (const item of load.waiting.splice(kept)) {
         load.rate?.giveBack();
         taken.push(item);
       }
-      load.waiting = [];
     }
     return taken;
   }
