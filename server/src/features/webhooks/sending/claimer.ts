@@ -103,7 +103,8 @@ export class Claimer {
 
   /** Claims do not wait for it, and a failure shows as the next slow look. */
   #renewStatistics(now: number): void {
-    if (now - this.#renewedStatisticsAt < renewStatisticsEveryMs) return;
+    // Both need the same lock.
+    if (this.#isVacuuming || now - this.#renewedStatisticsAt < renewStatisticsEveryMs) return;
     this.#renewedStatisticsAt = now;
     renewStatistics(this.#db).catch(() => undefined);
   }

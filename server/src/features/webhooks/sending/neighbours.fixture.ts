@@ -11,7 +11,7 @@ export type BadAnswer = (typeof badAnswers)[number];
 
 const slowMs = 1_900;
 const dripEveryMs = 1_000;
-const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024));
+let bomb: Buffer | null = null;
 const earlyHints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n';
 
 export function badAnswerOf(path = ''): BadAnswer | null {
@@ -42,6 +42,7 @@ export function answerBadly(name: BadAnswer, request: IncomingMessage, response:
       socket.destroy();
       return;
     case 'gzip':
+      bomb ??= gzipSync(Buffer.alloc(100 * 1024 * 1024));
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
       return;
     default:
@@ -60,7 +61,7 @@ function flood(socket: Socket): void {
 
 /** A port that takes connections and says nothing, as for a handshake that hangs. */
 export async function startSilentPort(): Promise<{ port: number; server: Server }> {
-  const server = createServer((socket) => void socket.on('error', () => undefined));
+  const server = createServer((socket) => void socket.on('error', () => undefined).unref());
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { port: (server.address() as AddressInfo).port, server };
