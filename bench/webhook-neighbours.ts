@@ -76,7 +76,7 @@ const log = createLogger('error');
 type Neighbours = { kind: string; count: number; origin: 'same' | 'other'; url: string };
 
 async function newOrganization(): Promise<OrganizationId> {
-  const organizationId = newTypeId('org') as OrganizationId;
+  const organizationId = newTypeId('org');
   await db
     .insertInto('organization')
     .values({ organization_id: organizationId, name: 'bench' })

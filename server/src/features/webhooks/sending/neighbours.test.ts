@@ -55,7 +55,7 @@ for (const [kind, url] of [
       return isThere ? true : null;
     });
     for (let round = 0; round < rounds; round += 1) {
-      const fresh = newTypeId('org') as OrganizationId;
+      const fresh = newTypeId('org');
       await db.insertInto('organization').values({ organization_id: fresh, name: 'new' }).execute();
       await register(receiver.url, fresh);
       await arrivesInTime(organizationId, `warm ${round}`);

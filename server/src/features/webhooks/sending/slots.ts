@@ -287,7 +287,8 @@ export class Slots<T> {
 
   /** Time makes room where connections and answers take long. */
   #serveSoon(): void {
-    this.#timer ??= setTimeout(() => {
+    if (this.#timer !== null) return;
+    this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#lookAround();
     }, handshakeMs).unref();
