@@ -3010,8 +3010,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7beykrhy1901mrct2f",
-                     *         "asOf": "2026-11-23T15:30:47.154Z"
+                     *         "requestId": "req_01m84n4kb0ex1tfvexk53ck6e5",
+                     *         "asOf": "2026-11-23T16:51:58.903Z"
                      *       }
                      *     }
                      */
@@ -3138,7 +3138,32 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
+                     *           "contentId": "01a20952-0c5a-7196-9dd6-255e9f12b470",
+                     *           "title": "An item",
+                     *           "metrics": {
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 1,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           }
+                     *         },
+                     *         {
+                     *           "contentId": "01a20952-0a0a-70cd-a298-b503f96c3e99",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3164,10 +3189,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7neex9e4apfzsjxt64",
-                     *         "total": 1,
+                     *         "requestId": "req_01m84n4m0re69vcvvnxe15zesz",
+                     *         "total": 2,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T15:30:47.165Z"
+                     *         "asOf": "2026-11-23T16:51:59.549Z"
                      *       }
                      *     }
                      */
@@ -3290,7 +3315,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20907-f900-77de-8e17-0f8621e7af5b",
+                     *         "contentId": "01a20952-5221-7224-b6be-cc89a39cfa59",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3372,8 +3397,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy84etn9e4nanase97p4",
-                     *         "asOf": "2026-11-23T15:30:47.176Z"
+                     *         "requestId": "req_01m84n4msqe298bm95yjkfy7ss",
+                     *         "asOf": "2026-11-23T16:52:00.397Z"
                      *       }
                      *     }
                      */
@@ -3565,7 +3590,7 @@ export interface operations {
                      *       "data": {
                      *         "summary": {
                      *           "sessions": 1,
-                     *           "averageSessionLength": 0,
+                     *           "averageSessionLength": 1.203,
                      *           "averageVideosPerSession": 0,
                      *           "averageWatchTimePerSession": 0
                      *         },
@@ -3588,8 +3613,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8be2kszs1w3hh5c7hs",
-                     *         "asOf": "2026-11-23T15:30:47.185Z"
+                     *         "requestId": "req_01m84n4ndhez794nzy78w5302k",
+                     *         "asOf": "2026-11-23T16:52:00.870Z"
                      *       }
                      *     }
                      */
@@ -3738,8 +3763,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8yej8r4q2sejkz915c",
-                     *         "asOf": "2026-11-23T15:30:47.202Z"
+                     *         "requestId": "req_01m84n4p78ejfasevg63wbnb5r",
+                     *         "asOf": "2026-11-23T16:52:01.507Z"
                      *       }
                      *     }
                      */
@@ -3856,7 +3881,7 @@ export interface operations {
                      *           "engagementRate": null,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 0,
+                     *           "saves": 1,
                      *           "views": 0,
                      *           "engagedViews": 0,
                      *           "hookRate": null,
@@ -3993,8 +4018,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6ver2v6q2v4c3g97fr",
-                     *         "asOf": "2026-11-23T15:30:47.141Z"
+                     *         "requestId": "req_01m84n4jv2ev5bfmesxqe4cvac",
+                     *         "asOf": "2026-11-23T16:51:58.178Z"
                      *       }
                      *     }
                      */
@@ -4297,8 +4322,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8merya0pxzxr6pa44k",
-                     *         "asOf": "2026-11-23T15:30:47.191Z"
+                     *         "requestId": "req_01m84n4ntne98ba97wsrcqfg8s",
+                     *         "asOf": "2026-11-23T16:52:01.034Z"
                      *       }
                      *     }
                      */
@@ -4463,8 +4488,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8se6gsvc0xyq41j2df",
-                     *         "asOf": "2026-11-23T15:30:47.195Z"
+                     *         "requestId": "req_01m84n4p0tedbs5aj1gwvk4deq",
+                     *         "asOf": "2026-11-23T16:52:01.273Z"
                      *       }
                      *     }
                      */
@@ -4582,8 +4607,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy94epksgmt8ygnce5b7",
-                     *         "asOf": "2026-11-23T15:30:47.206Z"
+                     *         "requestId": "req_01m84n4peyegdvxadcm31qhf65",
+                     *         "asOf": "2026-11-23T16:52:01.708Z"
                      *       }
                      *     }
                      */
@@ -4683,40 +4708,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84gft11ejnspkz6xkr423sk",
-                     *           "recordedAt": "2026-11-23T15:30:42.849Z",
+                     *           "id": "aud_01m84n2177ecvavf6a7w42kz69",
+                     *           "recordedAt": "2026-11-23T16:50:34.343Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84n1kdxegyv8k904bekmc06",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *           "resourceId": "key_01m84n2176e828trsfnedjbys1",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0yez0ry3zr0tjcpyx7"
+                     *           "requestId": "req_01m84n216ve11s06pk809gcsds"
                      *         },
                      *         {
-                     *           "id": "aud_01m84gft0ke8vt7yc9yzjnjj7g",
-                     *           "recordedAt": "2026-11-23T15:30:42.836Z",
+                     *           "id": "aud_01m84n214pedtvjcnhckrh7c29",
+                     *           "recordedAt": "2026-11-23T16:50:34.263Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84n1kdxegyv8k904bekmc06",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft0ke8vt7yc5hkrxssye",
+                     *           "resourceId": "key_01m84n214me6zrxsbn023w8vyg",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0he4w9zvhtyp572cnv"
+                     *           "requestId": "req_01m84n213keafvqpscx77rahqa"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft27e44r93qsvq34rtmz",
+                     *         "requestId": "req_01m84n21kbe1es6464s5n45v48",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4812,7 +4837,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0ten1typth70616b6m",
+                     *         "requestId": "req_01m84n4a93eh5v67j3crtw0d7r",
                      *         "experiments": []
                      *       }
                      *     }
@@ -4921,7 +4946,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e859-77c0-8247-07b30610bfa9",
+                     *           "id": "01a20951-081a-76bc-946d-111e6689b570",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -4959,11 +4984,11 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.906Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.920Z"
+                     *           "createdAt": "2026-11-23T16:50:35.208Z",
+                     *           "updatedAt": "2026-11-23T16:50:35.520Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-e713-71f7-885d-5618310874c1",
+                     *           "id": "01a20950-ebe7-7684-abda-af7f5ddf248d",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -5001,12 +5026,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.580Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.660Z"
+                     *           "createdAt": "2026-11-23T16:50:27.983Z",
+                     *           "updatedAt": "2026-11-23T16:50:29.008Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft42e669p8d6abyy5gkc",
+                     *         "requestId": "req_01m84n22ypeq5av7xze2pwchy2",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5106,7 +5131,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e894-73a5-8e72-d54db174b646",
+                     *         "id": "01a20951-0ea7-7148-aac9-3bcd6042c8bb",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5144,11 +5169,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:42.964Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.964Z"
+                     *         "createdAt": "2026-11-23T16:50:36.876Z",
+                     *         "updatedAt": "2026-11-23T16:50:36.876Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft4deek87f8yjb9s8srp"
+                     *         "requestId": "req_01m84n23gheeh8tzy0a2b18m3r"
                      *       }
                      *     }
                      */
@@ -5217,7 +5242,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e89f-72cb-8ad8-21dc08accbe3",
+                     *         "id": "01a20951-0fec-751d-90c0-2ff747c061fe",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5266,11 +5291,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.975Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.975Z"
+                     *         "createdAt": "2026-11-23T16:50:37.152Z",
+                     *         "updatedAt": "2026-11-23T16:50:37.152Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft54epq95g6y7wpgzc02"
+                     *         "requestId": "req_01m84n2422epavhz6nsnwf4jgn"
                      *       }
                      *     }
                      */
@@ -5345,11 +5370,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8be-73e5-91bc-5b20fb0e2ffd",
+                     *         "id": "01a20951-1187-72e8-8fa5-6e11dc85bda3",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft61enyv88t4qx4mzr8w"
+                     *         "requestId": "req_01m84n24cwefg9jjca9tgwb4nq"
                      *       }
                      *     }
                      */
@@ -5480,7 +5505,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8a8-71fd-8fdd-3e828ce6678e",
+                     *         "id": "01a20951-10a3-7682-896b-83765000d575",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5529,11 +5554,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.985Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.002Z"
+                     *         "createdAt": "2026-11-23T16:50:37.374Z",
+                     *         "updatedAt": "2026-11-23T16:50:37.455Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft5cehcve0f5b073a0ce"
+                     *         "requestId": "req_01m84n2476eyd8eb2na42zpqtf"
                      *       }
                      *     }
                      */
@@ -5601,7 +5626,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxcecwtk2rzmnnzspm3"
+                     *         "requestId": "req_01m84n320jep69vzmbxy4yn36h"
                      *       }
                      *     }
                      */
@@ -5680,17 +5705,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "id": "01a20951-8446-77fe-b43f-e1f4d4379d05",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/sFKGP-WG5fTTIMFrLXr_dw/a-01a20907-ef9b-746f-89d5-bb912d80cb8e/captions.vtt",
-                     *         "trackId": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "url": "https://feed.example.org/media/AtC0-1qN8EwuBANDAKb_aw/a-01a20951-8446-77fe-b43f-e1f4d4379d05/captions.vtt",
+                     *         "trackId": "01a20951-8446-77fe-b43f-e1f4d4379d05",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T15:30:44.772Z"
+                     *         "createdAt": "2026-11-23T16:51:07.494Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvwke3zbr0abb887nr2w"
+                     *         "requestId": "req_01m84n30x8ex3shzgzamcwf98y"
                      *       }
                      *     }
                      */
@@ -5761,11 +5786,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efb5-752e-9ffa-e42bf49fddd5",
+                     *         "id": "01a20951-8ada-721c-8730-7da7960e6e51",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxzen2vxaj3r36g2s9y"
+                     *         "requestId": "req_01m84n34axewaajdsv23e1gxr8"
                      *       }
                      *     }
                      */
@@ -5844,7 +5869,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *         "id": "01a20951-91f7-72fa-a85f-99a4bde8495a",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -5859,18 +5884,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/NwsI7rtGnuDcSuovw8qgEQ/a-01a20951-9de1-75da-b6a6-86da7f336cf3/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/NwsI7rtGnuDcSuovw8qgEQ/a-01a20951-9de1-75da-b6a6-86da7f336cf3/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/NwsI7rtGnuDcSuovw8qgEQ/a-01a20951-9de1-75da-b6a6-86da7f336cf3/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -5895,11 +5920,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:44.807Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.066Z"
+                     *         "createdAt": "2026-11-23T16:51:10.456Z",
+                     *         "updatedAt": "2026-11-23T16:51:15.790Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvyteqhtshnmqhrhdyya"
+                     *         "requestId": "req_01m84n355reca9e8kn8e2mm1tt"
                      *       }
                      *     }
                      */
@@ -5969,7 +5994,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *         "id": "01a20951-a7dc-705e-9a20-40ab02ae19f6",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6007,11 +6032,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:45.072Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.093Z"
+                     *         "createdAt": "2026-11-23T16:51:16.060Z",
+                     *         "updatedAt": "2026-11-23T16:51:16.707Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw71ej79e6q0vf9h69ny"
+                     *         "requestId": "req_01m84n3ahpe07a1jb3az4v4b82"
                      *       }
                      *     }
                      */
@@ -6087,14 +6112,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ea01-73f6-b863-c46cac25751c",
-                     *         "imageUrl": "https://feed.example.org/media/iPmO3MtUdjwP3vwxFphtkg/a-01a20907-ea01-73f6-b863-c46cac25751c/large.jpg",
+                     *         "id": "01a20951-4725-7795-b9ee-daa418b1c13f",
+                     *         "imageUrl": "https://feed.example.org/media/FKoEFiWR3d6zJ-iUV15BEw/a-01a20951-4725-7795-b9ee-daa418b1c13f/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.643Z"
+                     *         "createdAt": "2026-11-23T16:50:54.253Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftfse3pbsc2ww3zq8my5"
+                     *         "requestId": "req_01m84n2hmrewebft2kn866z4zw"
                      *       }
                      *     }
                      */
@@ -6165,11 +6190,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ed89-7367-9be8-85dcc4af1495",
+                     *         "id": "01a20951-66e2-776d-955e-cef7df54ef80",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvw6ez59tzffhdp38m7b"
+                     *         "requestId": "req_01m84n2zcme9s97c80x6vkswd8"
                      *       }
                      *     }
                      */
@@ -6211,8 +6236,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20907-ec7b-711b-8099-8655dd7ea547",
-                 *         "01a20907-eb5a-74d8-a314-34d3c6e5af8c"
+                 *         "01a20951-5ca0-74af-9e57-a29d407f34f2",
+                 *         "01a20951-54a8-72f1-9b12-2bf4a89c14a7"
                  *       ]
                  *     }
                  */
@@ -6254,22 +6279,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-ec7b-711b-8099-8655dd7ea547",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-ec7b-711b-8099-8655dd7ea547/large.jpg",
+                     *           "id": "01a20951-5ca0-74af-9e57-a29d407f34f2",
+                     *           "imageUrl": "https://feed.example.org/media/TH2hHES5s9yABp1X4Zc3fw/a-01a20951-5ca0-74af-9e57-a29d407f34f2/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T15:30:44.206Z"
+                     *           "createdAt": "2026-11-23T16:50:59.042Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-eb5a-74d8-a314-34d3c6e5af8c",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-eb5a-74d8-a314-34d3c6e5af8c/large.jpg",
+                     *           "id": "01a20951-54a8-72f1-9b12-2bf4a89c14a7",
+                     *           "imageUrl": "https://feed.example.org/media/TH2hHES5s9yABp1X4Zc3fw/a-01a20951-54a8-72f1-9b12-2bf4a89c14a7/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T15:30:43.950Z"
+                     *           "createdAt": "2026-11-23T16:50:56.262Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvbme93twm9zazjpt4ee"
+                     *         "requestId": "req_01m84n2sbee54sc4wvhvr71yy7"
                      *       }
                      *     }
                      */
@@ -6339,7 +6364,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKUX9_d0KOactvucRnNplFV_Us8Q/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKmqJ9L5VHBG_t2qiI8Hh7KJ2_8Q/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6347,11 +6372,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T21:30:42.943Z",
+                     *         "expiresAt": "2026-11-23T22:50:36.029Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft3xem6a17mz14e0swmc"
+                     *         "requestId": "req_01m84n22v6emrtk60yrn071hhe"
                      *       }
                      *     }
                      */
@@ -6440,7 +6465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8c6-73c1-855c-52572ec13d7e",
+                     *         "id": "01a20951-11fe-754c-b411-fbc23672deb0",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6478,11 +6503,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.014Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.022Z"
+                     *         "createdAt": "2026-11-23T16:50:37.699Z",
+                     *         "updatedAt": "2026-11-23T16:50:37.926Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6dezcaceh650hfhmk1"
+                     *         "requestId": "req_01m84n24p5eb0vrjfs9spd921f"
                      *       }
                      *     }
                      */
@@ -6547,7 +6572,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *         "id": "01a20951-1d89-77cc-8fc1-74f75e3422eb",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6585,11 +6610,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.056Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.084Z"
+                     *         "createdAt": "2026-11-23T16:50:40.650Z",
+                     *         "updatedAt": "2026-11-23T16:50:43.631Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft89ekst6agxgn2f089y"
+                     *         "requestId": "req_01m84n2a4wef4arm5m6zr9z2ga"
                      *       }
                      *     }
                      */
@@ -6656,7 +6681,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyeqexmtnt436q19dmy6"
+                     *         "requestId": "req_01m84n4xcyec2b4v422vc9pr2a"
                      *       }
                      *     }
                      */
@@ -6719,18 +6744,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-b8761f280821",
-                     *           "contentId": "01a20907-e99a-7483-80f0-627f42976437",
+                     *           "id": "01a20951-432c-74f6-95e8-8547e633de6c",
+                     *           "contentId": "01a20951-425e-7542-8196-0fe75920bef4",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-be0c4f3c74d7",
-                     *           "contentId": "01a20907-e99b-7078-b2dc-6e7ee74ff4da",
+                     *           "id": "01a20951-432c-74f6-95e8-8a3688a5d8c5",
+                     *           "contentId": "01a20951-425f-70c2-bacb-273d68df442a",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfte2ezkrmdr0xqxyetxm"
+                     *         "requestId": "req_01m84n2gx4egnapder8rwmnbqs"
                      *       }
                      *     }
                      */
@@ -6774,8 +6799,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20907-e9ca-72e6-b4e7-adcace8e5547",
-                 *         "01a20907-e9cb-73c2-96f0-bfc4b7a56f10"
+                 *         "01a20951-43ba-729a-abf0-6bf465fb8e6c",
+                 *         "01a20951-43d0-72db-819b-32243143166e"
                  *       ]
                  *     }
                  */
@@ -6821,18 +6846,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-adec670b3f90",
-                     *           "contentId": "01a20907-e9ca-72e6-b4e7-adcace8e5547",
+                     *           "id": "01a20951-44d9-7676-a794-b52eb0913e7a",
+                     *           "contentId": "01a20951-43ba-729a-abf0-6bf465fb8e6c",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-b04d41966a17",
-                     *           "contentId": "01a20907-e9cb-73c2-96f0-bfc4b7a56f10",
+                     *           "id": "01a20951-44d9-7676-a794-bbe7bcfeb1c7",
+                     *           "contentId": "01a20951-43d0-72db-819b-32243143166e",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftf1ezera647s41md8cf"
+                     *         "requestId": "req_01m84n2h3deqq9a8h8bh80vzn3"
                      *       }
                      *     }
                      */
@@ -6909,11 +6934,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e988-76ca-88c9-8daa6291dcc8",
+                     *         "id": "01a20951-41ce-751e-9f09-c106f1bdfe30",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftcdexab406j1c136bd6"
+                     *         "requestId": "req_01m84n2ghber9864g1j6z724s3"
                      *       }
                      *     }
                      */
@@ -6955,8 +6980,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                 *         "01a20907-e956-70ff-aaca-5a9c48b4ce1c"
+                 *         "01a20951-3931-7570-9083-892314a8dbff",
+                 *         "01a20951-3931-7570-9083-84bd0160fbc1"
                  *       ]
                  *     }
                  */
@@ -6998,18 +7023,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                     *           "contentId": "01a20907-e92c-742b-9537-ad42e83228f3",
+                     *           "id": "01a20951-3931-7570-9083-892314a8dbff",
+                     *           "contentId": "01a20951-3054-707c-9ca8-976d52aeb9e9",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5a9c48b4ce1c",
-                     *           "contentId": "01a20907-e92a-77ab-9d61-7cff65a9b8ab",
+                     *           "id": "01a20951-3931-7570-9083-84bd0160fbc1",
+                     *           "contentId": "01a20951-3053-726b-8134-56ead2ddf81d",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftaxe9mbw19xpkrhhneb"
+                     *         "requestId": "req_01m84n2epkejfr2mf66ws4b1x4"
                      *       }
                      *     }
                      */
@@ -7056,8 +7081,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f119-7656-b104-e27c0d9ee342",
-                 *         "01a20907-f11a-7170-8456-47907b51a69e"
+                 *         "01a20951-aeda-759f-af29-dfd5b253988e",
+                 *         "01a20951-aee0-71b3-99c9-19778d011f65"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7106,11 +7131,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f119-7656-b104-e27c0d9ee342",
+                     *             "id": "01a20951-aeda-759f-af29-dfd5b253988e",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20907-f11a-7170-8456-47907b51a69e",
+                     *             "id": "01a20951-aee0-71b3-99c9-19778d011f65",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7128,7 +7153,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw8yeyet367erjpqz7b4"
+                     *         "requestId": "req_01m84n3c4zegg99wghp8x9nk32"
                      *       }
                      *     }
                      */
@@ -7217,13 +7242,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *           "jobId": "job_01m84n3df5epgsh7yxgj3nf969",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T15:30:45.192Z",
+                     *           "createdAt": "2026-11-23T16:51:19.479Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7234,7 +7259,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfwadev0rdjjjb8j8d2ws",
+                     *         "requestId": "req_01m84n3dtpex0vy5m222b82g0s",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7422,14 +7447,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *         "jobId": "job_01m84n3df5epgsh7yxgj3nf969",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:45.192Z"
+                     *         "createdAt": "2026-11-23T16:51:19.479Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ze70vbsm24rdkzqa9"
+                     *         "requestId": "req_01m84n3d3dexyaxpw9891kh29w"
                      *       }
                      *     }
                      */
@@ -7507,17 +7532,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxmaen9987bryfx0v6vp",
+                     *         "jobId": "job_01m84n3se5ep8vpzxkz4ygk3j5",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.538Z",
-                     *         "completedAt": "2026-11-23T15:30:46.552Z"
+                     *         "createdAt": "2026-11-23T16:51:31.784Z",
+                     *         "completedAt": "2026-11-23T16:51:32.612Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxn2esnryn8vpyg15a2p"
+                     *         "requestId": "req_01m84n3thpe6jaj59dvrs39w7z"
                      *       }
                      *     }
                      */
@@ -7582,17 +7607,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxk4e0ra6zvv51mf71eg",
+                     *         "jobId": "job_01m84n3r7xe5yan1g8ge6a5k8f",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.499Z",
-                     *         "completedAt": "2026-11-23T15:30:46.527Z"
+                     *         "createdAt": "2026-11-23T16:51:30.645Z",
+                     *         "completedAt": "2026-11-23T16:51:31.023Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxktemq88hh7yqygvwwa"
+                     *         "requestId": "req_01m84n3rg0eba8kzzx2gnj2tpv"
                      *       }
                      *     }
                      */
@@ -7660,7 +7685,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnjewk9n5253qqbcca4",
+                     *         "requestId": "req_01m84n3tz5e0t9ae0v58fbhm47",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7708,8 +7733,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f129-73f9-92dc-34f8640fb1fe",
-                 *         "01a20907-f129-73f9-92dc-3cee8c53bd93"
+                 *         "01a20951-b0b0-71ba-9816-d6c2011333a5",
+                 *         "01a20951-b0b5-7727-8f0b-d6449e56a13e"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7762,13 +7787,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-34f8640fb1fe",
+                     *             "id": "01a20951-b0b0-71ba-9816-d6c2011333a5",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-3cee8c53bd93",
+                     *             "id": "01a20951-b0b5-7727-8f0b-d6449e56a13e",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7788,7 +7813,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ce9s8bk25pmxh4r4r"
+                     *         "requestId": "req_01m84n3c80e3p8gxkbj8jk2qjq"
                      *       }
                      *     }
                      */
@@ -7846,11 +7871,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                 *           "id": "01a20951-aa83-72da-80fb-ae16ef0b998e",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                 *           "id": "01a20951-aac8-7145-97de-e5c9484095b5",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -7920,11 +7945,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                     *             "id": "01a20951-aa83-72da-80fb-ae16ef0b998e",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                     *             "id": "01a20951-aac8-7145-97de-e5c9484095b5",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -7942,7 +7967,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw89emw8bmrv4qvqyjk1"
+                     *         "requestId": "req_01m84n3ax6enav045b0dp7y9dp"
                      *       }
                      *     }
                      */
@@ -8000,8 +8025,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f134-769b-bdc8-57534bb12c33",
-                 *         "01a20907-f134-769b-bdc8-5e7009c7063c"
+                 *         "01a20951-b338-721e-8114-97dec918c8c7",
+                 *         "01a20951-b2c5-734d-bff1-f8a44abf5da6"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8047,11 +8072,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-57534bb12c33",
+                     *             "id": "01a20951-b338-721e-8114-97dec918c8c7",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-5e7009c7063c",
+                     *             "id": "01a20951-b2c5-734d-bff1-f8a44abf5da6",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8069,7 +8094,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9rejpse3yes3r3928t"
+                     *         "requestId": "req_01m84n3cxmepdb5wv57refdps0"
                      *       }
                      *     }
                      */
@@ -8224,7 +8249,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft8herh8v7nf13629cjb"
+                     *         "requestId": "req_01m84n2aswer48hdcfah5mp78b"
                      *       }
                      *     }
                      */
@@ -8370,7 +8395,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d0-749f-bc5a-474ef0926568",
+                     *         "id": "01a20951-136c-7305-86ff-f9f188b16a3e",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8408,14 +8433,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.025Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.025Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/NL_vYIYoAApvRGtX9KSzmk9OzMvO0oV_",
+                     *         "createdAt": "2026-11-23T16:50:38.060Z",
+                     *         "updatedAt": "2026-11-23T16:50:38.060Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/pQnYgueNpd9XH3uH5104u9AksBcbZ-lT",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T15:30:43.025Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:50:38.060Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6gejfvrpj21aafggyf"
+                     *         "requestId": "req_01m84n24vbe1hscvx2g1kpdmcd"
                      *       }
                      *     }
                      */
@@ -8541,12 +8566,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
-                 *       "eventId": "01a20907-f773-73a7-a425-bd68a577c244",
+                 *       "contentId": "01a20952-0a0a-70cd-a298-b503f96c3e99",
+                 *       "eventId": "01a20952-0a66-7173-b5e1-e5ed510c274b",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T15:30:46.771Z",
+                 *       "timestamp": "2026-11-23T16:51:41.287Z",
                  *       "data": {}
                  *     }
                  */
@@ -8640,10 +8665,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20907-f773-73a7-a425-bd68a577c244"
+                     *         "eventId": "01a20952-0a66-7173-b5e1-e5ed510c274b"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxvkeekt89e1azf2m5ds"
+                     *         "requestId": "req_01m84n42m3ec5rgbkr206fwh7d"
                      *       }
                      *     }
                      */
@@ -8702,22 +8727,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20907-f780-7183-ba77-4dcfd03874a0",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-d8b90837a417",
+                 *           "contentId": "01a20952-0c5a-7196-9dd6-255e9f12b470",
+                 *           "eventId": "01a20952-0f1a-76b2-9c2c-d45c7390f1bf",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:51:42.490Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                 *           "eventId": "01a20952-0f1a-76b2-9c2c-d90239f92c96",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:51:42.490Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8824,14 +8849,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                     *             "eventId": "01a20952-0f1a-76b2-9c2c-d90239f92c96",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwfermbj141159bda93"
+                     *         "requestId": "req_01m84n43veet8aet0r8mnantq1"
                      *       }
                      *     }
                      */
@@ -8982,7 +9007,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84gfy18eqrszgx0289qk93p",
+                     *           "id": "exp_01m84n4an5e9yrbrqkcgd6abkk",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -9010,15 +9035,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T15:30:46.984Z",
+                     *           "startedAt": "2026-11-23T16:51:49.724Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T15:30:46.951Z"
+                     *           "createdAt": "2026-11-23T16:51:49.483Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2cekysxv3zwd5shwqp",
+                     *         "requestId": "req_01m84n4ay6e97s5e57f8k2nvfh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9202,7 +9227,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2jejvve65kvbht10a2",
+                     *         "id": "exp_01m84n4b56e4xr171p8yav1xy3",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -9245,11 +9270,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.994Z",
+                     *         "createdAt": "2026-11-23T16:51:50.024Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2hese9wkkbbt7mdjp3"
+                     *         "requestId": "req_01m84n4b32efn8xbvrse6526ca"
                      *       }
                      *     }
                      */
@@ -9356,7 +9381,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2qehgabbf9y04pq782",
+                     *         "id": "exp_01m84n4bbgex78brxmatqnh2hc",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -9390,15 +9415,15 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T15:30:47.004Z",
+                     *         "startedAt": "2026-11-23T16:51:50.549Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.998Z",
+                     *         "createdAt": "2026-11-23T16:51:50.255Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy31e0z9995fc9zww260"
+                     *         "requestId": "req_01m84n4cbjeh8aftkva8ns5jk6"
                      *       }
                      *     }
                      */
@@ -9507,11 +9532,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy3we9w87j6h1jd3401w",
+                     *         "id": "exp_01m84n4dfjexg8w2dngrap58rc",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3ye22rrcfb7x2wwark"
+                     *         "requestId": "req_01m84n4dh1efsrn2gwytbeeapz"
                      *       }
                      *     }
                      */
@@ -9632,7 +9657,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy36exkbfdkarqg8szew",
+                     *         "id": "exp_01m84n4cqze7xbza0f8ddzs85n",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9668,11 +9693,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:47.013Z",
+                     *         "createdAt": "2026-11-23T16:51:51.590Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3aejrss240enqw3438"
+                     *         "requestId": "req_01m84n4cyje408ydqnkz8qgj04"
                      *       }
                      *     }
                      */
@@ -9780,13 +9805,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84gfy67etps39yw5cbad2cc",
+                     *         "experimentId": "exp_01m84n4hqgezwsgbgw75mnq2r2",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T15:30:47.116Z"
+                     *           "startedAt": "2026-11-23T16:51:56.855Z"
                      *         },
-                     *         "asOf": "2026-11-23T15:30:47.120Z",
+                     *         "asOf": "2026-11-23T16:51:57.091Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -9849,7 +9874,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6fe1a8pgjw34a16r0t"
+                     *         "requestId": "req_01m84n4hxxe09akm3dz1507e8j"
                      *       }
                      *     }
                      */
@@ -9973,13 +9998,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy5aeg5b2ymahsyxx6gk",
+                     *         "id": "exp_01m84n4f9refxr1z8qeweap11n",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T15:30:47.107Z"
+                     *         "rolledOutAt": "2026-11-23T16:51:56.301Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy5ze32ahs6earry6zxb"
+                     *         "requestId": "req_01m84n4gm2e5pr70tw8znxad3k"
                      *       }
                      *     }
                      */
@@ -10062,12 +10087,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy44eq1b3jvs76js89j9",
+                     *         "id": "exp_01m84n4drmew19a81z5e1mk5qw",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T15:30:47.048Z"
+                     *         "startedAt": "2026-11-23T16:51:52.994Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy47eg69dn6vjvdypcpt"
+                     *         "requestId": "req_01m84n4dxyerxrra5sbac452d9"
                      *       }
                      *     }
                      */
@@ -10158,14 +10183,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy4eemx8a5mw2zsdmbzt",
+                     *         "id": "exp_01m84n4e5neztv6mbc8bp5k848",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T15:30:47.072Z",
+                     *         "stoppedAt": "2026-11-23T16:51:54.107Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy4sejsb8s1gn4fpz7q7"
+                     *         "requestId": "req_01m84n4ew0e529w7s0xcw225h6"
                      *       }
                      *     }
                      */
@@ -10286,7 +10311,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6mecrastt14e43wszh"
+                     *         "requestId": "req_01m84n4j5webqb9zq8g6c6ty0n"
                      *       }
                      *     }
                      */
@@ -10365,7 +10390,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *           "id": "dex_01m84n4pxgeyftfjc78x65db1e",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -10376,13 +10401,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T15:30:47.211Z",
+                     *           "createdAt": "2026-11-23T16:52:01.941Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9fe5wtvtjjg3ndwevs",
+                     *         "requestId": "req_01m84n4q70es1bygjs104qn58p",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10485,7 +10510,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *         "id": "dex_01m84n4pxgeyftfjc78x65db1e",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10496,12 +10521,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.211Z",
+                     *         "createdAt": "2026-11-23T16:52:01.941Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy98e3yr4gvj9qnwemx8"
+                     *         "requestId": "req_01m84n4pk9egevnag65q3fmwsd"
                      *       }
                      *     }
                      */
@@ -10567,7 +10592,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9sev9rr1ecatde44py",
+                     *         "id": "dex_01m84n4qwgef29vd0w9ctyr8gd",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10578,12 +10603,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.221Z",
+                     *         "createdAt": "2026-11-23T16:52:02.998Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9wezjb0m0p883mkvdw"
+                     *         "requestId": "req_01m84n4r37ernap7hbwmrh28hx"
                      *       }
                      *     }
                      */
@@ -10667,7 +10692,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *           "id": "01a20951-a7dc-705e-9a20-40ab02ae19f6",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -10705,8 +10730,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:45.072Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.093Z",
+                     *           "createdAt": "2026-11-23T16:51:16.060Z",
+                     *           "updatedAt": "2026-11-23T16:51:16.707Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10718,9 +10743,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249954365593744,
+                     *             "score": 0.624896147403552,
                      *             "signals": {
-                     *               "recency": 0.9999817462374975,
+                     *               "recency": 0.9995845896142082,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10736,7 +10761,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24999543655937437,
+                     *               "recency": 0.24989614740355204,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10750,9 +10775,9 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
+                     *           "id": "01a20951-6672-7204-9378-a96b40966cdc",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -10765,34 +10790,29 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
-                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
+                     *           "thumbnailUrl": "https://feed.example.org/media/srBVkvH33VS0KHI8puKbGw/a-01a20951-6d31-7221-9940-dd6265faac8f/small.jpg",
+                     *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [
-                     *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
-                     *               "type": "image/jpeg",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             },
-                     *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
-                     *               "type": "image/webp",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             }
-                     *           ],
+                     *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a20951-6d31-7221-9940-dd6265faac8f",
+                     *               "imageUrl": "https://feed.example.org/media/srBVkvH33VS0KHI8puKbGw/a-01a20951-6d31-7221-9940-dd6265faac8f/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-23T16:51:05.218Z"
+                     *             }
+                     *           ],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
                      *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
+                     *           "videoQuality": null,
                      *           "resolutionTier": null,
                      *           "autoScrollInterval": null,
                      *           "articleUrl": null,
@@ -10801,8 +10821,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:44.807Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.066Z",
+                     *           "createdAt": "2026-11-23T16:50:59.315Z",
+                     *           "updatedAt": "2026-11-23T16:51:06.161Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10814,9 +10834,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249949050765773,
+                     *             "score": 0.6248625792648866,
                      *             "signals": {
-                     *               "recency": 0.9999796203063092,
+                     *               "recency": 0.9994503170595465,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10832,7 +10852,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499949050765773,
+                     *               "recency": 0.24986257926488661,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10847,10 +10867,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfycce8er1fsq7aqwtmzv",
-                     *         "nextCursor": "AjVsZkA9j4Twg7Xih2ZlZF8wMW04NGdmeWNmZXQyOXZwNzJxbTMxN3ZtbRQFCAEBMAcAAQoCAQEBAQEBAQECAQECAQEBBAE",
+                     *         "requestId": "req_01m84n4vncep4scjjfs0yrdyjw",
+                     *         "nextCursor": "AmUdF8W5q9r341_avGZlZF8wMW04NG40dnBhZXphdjNzd3ZuMHg1OTl0cBQFBgEBNgUABAcCAQEBAQEBAQEBAQECAQIBBAE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84gfycfet29vp72qm317vmm",
+                     *         "feedId": "fed_01m84n4vpaezav3swvn0x599tp",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -10933,11 +10953,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T15:30:46.908Z"
+                     *           "updatedAt": "2026-11-23T16:51:47.395Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy00extv73mb6dyg7qjh",
+                     *         "requestId": "req_01m84n48vyer0bnhrmqfg7meq9",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11016,10 +11036,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T15:30:46.916Z"
+                     *         "updatedAt": "2026-11-23T16:51:47.893Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy09ewt910426rx1y574"
+                     *         "requestId": "req_01m84n49bmemqtpve8b47r22hr"
                      *       }
                      *     }
                      */
@@ -11119,10 +11139,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T15:30:46.924Z"
+                     *         "updatedAt": "2026-11-23T16:51:48.338Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0cev0vjsr36wyatcbp"
+                     *         "requestId": "req_01m84n49fgewavdv3xar5kjbkk"
                      *       }
                      *     }
                      */
@@ -11207,7 +11227,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0penhar90h1sqgztc3"
+                     *         "requestId": "req_01m84n4a1weyraa3rm0pzp9svg"
                      *       }
                      *     }
                      */
@@ -11277,11 +11297,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84gfs9xe6y97z0zagcr7h9h",
+                     *           "id": "key_01m84n1kdze53tftyvrshcqb95",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:50:20.215Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11289,11 +11309,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84gfs9veq99z3merf4gnn05",
+                     *           "id": "key_01m84n1kdxegyv8k904bekmc06",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:50:20.215Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11302,7 +11322,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszye199xdxw08p603y6",
+                     *         "requestId": "req_01m84n20mreatsrpkgtxh3y7es",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11386,11 +11406,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0cexrs4ks1pe8rmref",
+                     *         "id": "key_01m84n210we8ct27vwff5mp98a",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.830Z",
+                     *         "createdAt": "2026-11-23T16:50:34.142Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11399,7 +11419,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft06e1f8h32998npjjrc"
+                     *         "requestId": "req_01m84n20vpe3g8n42vbzx1sq6q"
                      *       }
                      *     }
                      */
@@ -11468,19 +11488,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *         "id": "key_01m84n2176e828trsfnedjbys1",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.848Z",
+                     *         "createdAt": "2026-11-23T16:50:34.342Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T15:30:42.852Z",
+                     *         "revokedAt": "2026-11-23T16:50:34.349Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft12eh8sysndcw5zcxxx"
+                     *         "requestId": "req_01m84n2179eb7sa84syrvgvh0x"
                      *       }
                      *     }
                      */
@@ -11550,7 +11570,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1de7przjp4nvhnfhcf",
+                     *         "requestId": "req_01m84n2181e1pv05c93dbgw5ae",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -11635,21 +11655,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0ve8sagycm9ykrmnrb",
+                     *         "id": "key_01m84n216me1xbts5khvyf7hw6",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.842Z",
+                     *         "createdAt": "2026-11-23T16:50:34.323Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84gft0ke8vt7yc5hkrxssye"
+                     *         "replaces": "key_01m84n214me6zrxsbn023w8vyg"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft0pe3ra2r18ak3ystds"
+                     *         "requestId": "req_01m84n2168ee6v3edfxwrpa384"
                      *       }
                      *     }
                      */
@@ -11720,8 +11740,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *           "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *           "id": "lst_01m84n4rmret6b98t4km7vp77d",
+                     *           "contentId": "01a20952-6204-73be-90c2-962d84569ef9",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -11729,13 +11749,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T15:30:47.235Z",
+                     *           "createdAt": "2026-11-23T16:52:03.763Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfya8e88s2gzp4bf2swm7",
+                     *         "requestId": "req_01m84n4rsveh2sv3v6rnx56w45",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11844,8 +11864,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *         "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *         "id": "lst_01m84n4rmret6b98t4km7vp77d",
+                     *         "contentId": "01a20952-6204-73be-90c2-962d84569ef9",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11853,13 +11873,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.235Z",
+                     *         "createdAt": "2026-11-23T16:52:03.763Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9yesktta76g4g9djwy"
+                     *         "requestId": "req_01m84n4r93ek99f67fdj4rz4z0"
                      *       }
                      *     }
                      */
@@ -11958,8 +11978,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyaeet7vrj401f5mvdst",
-                     *         "contentId": "01a20907-f94d-74e4-8f65-5d7ff5e61ef3",
+                     *         "id": "lst_01m84n4s4jeswadr45pr704nn6",
+                     *         "contentId": "01a20952-6481-7558-ba64-5a175ec88875",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11967,12 +11987,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.245Z",
+                     *         "createdAt": "2026-11-23T16:52:04.354Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyajep598vqv36nbm9y5"
+                     *         "requestId": "req_01m84n4sbfekk8sea94txkwfm4"
                      *       }
                      *     }
                      */
@@ -12037,11 +12057,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyazervvrdq6b9jre529",
+                     *         "id": "lst_01m84n4sjyee3v1zsy9gja87md",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyb2emqv9dj8xgbea8af"
+                     *         "requestId": "req_01m84n4speep2ar625v9fpaath"
                      *       }
                      *     }
                      */
@@ -12110,8 +12130,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybpeg1r3h27w2c26826",
-                     *         "contentId": "01a20907-f975-7175-a056-0bc7798f0019",
+                     *         "id": "lst_01m84n4thvewt95nwhm5gvh7d4",
+                     *         "contentId": "01a20952-6a29-7180-8480-303fb2f3ef50",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12119,12 +12139,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.285Z",
+                     *         "createdAt": "2026-11-23T16:52:05.801Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T15:30:47.292Z"
+                     *         "endedAt": "2026-11-23T16:52:06.227Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybsepcrjsvjx5b6fdqc"
+                     *         "requestId": "req_01m84n4tsje9ytz9cxj6jy6dxp"
                      *       }
                      *     }
                      */
@@ -12189,8 +12209,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyc3ekdvbyvse2ms8jmm",
-                     *         "contentId": "01a20907-f981-71b6-a076-9430f1e6806f",
+                     *         "id": "lst_01m84n4vbqegjae3c8sr979b7j",
+                     *         "contentId": "01a20952-6d50-735d-bc86-8f04808d4b77",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12198,13 +12218,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.298Z",
+                     *         "createdAt": "2026-11-23T16:52:06.608Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyc6e1jtkj2b5heyzx5d"
+                     *         "requestId": "req_01m84n4vhcea2bzvhtzva93q8v"
                      *       }
                      *     }
                      */
@@ -12299,8 +12319,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybeecx9zstrhygdta7x",
-                     *         "contentId": "01a20907-f96d-779a-83f1-c197ce77db77",
+                     *         "id": "lst_01m84n4t6meg1rtdpq904gxq8n",
+                     *         "contentId": "01a20952-68c4-7418-b531-5eb0aeb52ded",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12308,7 +12328,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybje2v8nh2zkrkgf3t2"
+                     *         "requestId": "req_01m84n4tf4ea2bj0gqrq5mtchf"
                      *       }
                      *     }
                      */
@@ -12384,7 +12404,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84n1kdtesf9xhthg4yyvnmq",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12394,7 +12414,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszdeneaxzm9p446vmzw"
+                     *         "requestId": "req_01m84n1zrve36rvkym8zzc9z8d"
                      *       }
                      *     }
                      */
@@ -12473,7 +12493,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84n1kdtesf9xhthg4yyvnmq",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12483,7 +12503,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszke0htrbd9ttnqskzt"
+                     *         "requestId": "req_01m84n20d1enw88wm8ck55zsa3"
                      *       }
                      *     }
                      */
@@ -12554,20 +12574,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f11a-7170-8456-47907b51a69e",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a20951-aee0-71b3-99c9-19778d011f65",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-23T16:51:18.306Z",
+                     *           "completedAt": "2026-11-23T16:51:42.195Z"
                      *         },
                      *         {
-                     *           "contentId": "01a20907-f119-7656-b104-e27c0d9ee342",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a20951-aeda-759f-af29-dfd5b253988e",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-23T16:51:18.306Z",
+                     *           "completedAt": "2026-11-23T16:51:42.195Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy7ecxr1yke4xs5wcfr",
+                     *         "requestId": "req_01m84n45k9efgty1vmhf9586jd",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12653,7 +12673,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyewehav7vpmbaxxxscx"
+                     *         "requestId": "req_01m84n4y5qegf965mc7w5j9fg2"
                      *       }
                      *     }
                      */
@@ -12825,7 +12845,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyezebq9xf15g0egmrps"
+                     *         "requestId": "req_01m84n4yf1ec8am1kaz65m07jd"
                      *       }
                      *     }
                      */
@@ -12956,12 +12976,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84gfs9veq99z3merf4gnn05",
-                     *           "createdAt": "2026-11-23T15:30:47.395Z"
+                     *           "keyId": "key_01m84n1kdxegyv8k904bekmc06",
+                     *           "createdAt": "2026-11-23T16:52:10.015Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyf6e5m9wrzxagrtw2zp",
+                     *         "requestId": "req_01m84n4yvpe5g8fz2979v6ep6f",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13090,7 +13110,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfce71vq2mgqvrr3vdf"
+                     *         "requestId": "req_01m84n4yz1edjsn75bs91p3xjr"
                      *       }
                      *     }
                      */
@@ -13269,30 +13289,30 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a20951-43d0-72db-819b-32243143166e",
+                     *                 "score": 0.6997374815221691,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9993437038054227,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "Item 1"
                      *               },
                      *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
+                     *                 "contentId": "01a20952-7419-7284-a1f2-a3cc632c4553",
+                     *                 "score": 0.6999874900977252,
                      *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
+                     *                   "recency": 0.9999687252443126,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 1"
                      *               }
                      *             ]
                      *           },
@@ -13313,37 +13333,37 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a20951-43d0-72db-819b-32243143166e",
+                     *                 "score": 0.6997374815221691,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9993437038054227,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "Item 1"
                      *               },
                      *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
+                     *                 "contentId": "01a20952-7419-7284-a1f2-a3cc632c4553",
+                     *                 "score": 0.6999874900977252,
                      *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
+                     *                   "recency": 0.9999687252443126,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 1"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygve6za1qqe7hkcayw3"
+                     *         "requestId": "req_01m84n50xqe7evht8qzbqr94t3"
                      *       }
                      *     }
                      */
@@ -13457,7 +13477,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfgex0rvxrefjdes6yw",
+                     *         "requestId": "req_01m84n4z4nehgsqq6w05nt13sb",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13583,7 +13603,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfpe9pv2sgmsce5p1sz",
+                     *         "id": "rul_01m84n4zaaezcsawp4jha8mt98",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13594,11 +13614,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.416Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.416Z"
+                     *         "createdAt": "2026-11-23T16:52:10.747Z",
+                     *         "updatedAt": "2026-11-23T16:52:10.747Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfke2bv1xjkf5hvjkfw"
+                     *         "requestId": "req_01m84n4z99e0t8mg91ah7yfn5r"
                      *       }
                      *     }
                      */
@@ -13694,11 +13714,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyg3ebsagjhnmt23hsk1",
+                     *         "id": "rul_01m84n5098ez4sex3pm545bzs7",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygrej2v661vwz2b2vf8"
+                     *         "requestId": "req_01m84n50qne6cs7zqx4m384y8p"
                      *       }
                      *     }
                      */
@@ -13791,7 +13811,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfte339dw9pxm0vxb0j",
+                     *         "id": "rul_01m84n4zgnehbsr2m5j1nb4p3a",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13802,11 +13822,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.419Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.425Z"
+                     *         "createdAt": "2026-11-23T16:52:10.946Z",
+                     *         "updatedAt": "2026-11-23T16:52:11.016Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfwes1r1t16ryrznjhs"
+                     *         "requestId": "req_01m84n4zkeepbbnc7pfq8zeded"
                      *       }
                      *     }
                      */
@@ -13914,7 +13934,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyevef1rrb0v1q16z55s"
+                     *         "requestId": "req_01m84n4y14e629tec44anrw39d"
                      *       }
                      *     }
                      */
@@ -13989,11 +14009,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T15:30:46.862Z"
+                     *           "updatedAt": "2026-11-23T16:51:44.815Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxyperja6jqdnqfcde69",
+                     *         "requestId": "req_01m84n46fre8xaf0602r279m96",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14072,10 +14092,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T15:30:46.876Z"
+                     *         "updatedAt": "2026-11-23T16:51:45.712Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz5e2xrxj1tm08xw590"
+                     *         "requestId": "req_01m84n47dseknsttywp5w8c6a8"
                      *       }
                      *     }
                      */
@@ -14165,10 +14185,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T15:30:46.889Z"
+                     *         "updatedAt": "2026-11-23T16:51:46.439Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz7er4tb2ajytr10har"
+                     *         "requestId": "req_01m84n47m4eqnbas67fhgfn7w1"
                      *       }
                      *     }
                      */
@@ -14253,7 +14273,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxznee3t3bv8xs301yre"
+                     *         "requestId": "req_01m84n489je2r9t2e1qnrw94x8"
                      *       }
                      *     }
                      */
@@ -14323,7 +14343,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *         "id": "01a20951-1458-779b-bfcc-1ce0e44cd386",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -14361,11 +14381,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.028Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.049Z"
+                     *         "createdAt": "2026-11-23T16:50:38.299Z",
+                     *         "updatedAt": "2026-11-23T16:50:40.129Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6ve39r9nc2kenfzd49"
+                     *         "requestId": "req_01m84n2602e3hshx6gp28eh6j6"
                      *       }
                      *     }
                      */
@@ -14431,13 +14451,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.824Z",
+                     *         "requestedAt": "2026-11-23T16:51:43.170Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxgeqn8hayrj00rkdac"
+                     *         "requestId": "req_01m84n44gseywtpzcyphwpvvf7"
                      *       }
                      *     }
                      */
@@ -14518,13 +14538,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.817Z",
+                     *         "requestedAt": "2026-11-23T16:51:43.145Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwyek7shvhzet7k7ta1"
+                     *         "requestId": "req_01m84n44cdekpv6d1zsyzq6jmh"
                      *       }
                      *     }
                      */
@@ -14602,13 +14622,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.844Z",
+                     *         "requestedAt": "2026-11-23T16:51:43.473Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy2esv94sx36n831fa5"
+                     *         "requestId": "req_01m84n450ye269krgzp98k7s8k"
                      *       }
                      *     }
                      */
@@ -14688,13 +14708,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.839Z",
+                     *         "requestedAt": "2026-11-23T16:51:43.428Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxneka89zbzcxvc1bbg"
+                     *         "requestId": "req_01m84n44nze1jv1e02tqeq4dd1"
                      *       }
                      *     }
                      */
@@ -14768,7 +14788,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1jea5821raj2qa9qs6",
+                     *         "requestId": "req_01m84n218de2hrby28spz717hy",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14846,14 +14866,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft1qeb6t55db8gcdee4d",
+                     *         "id": "vky_01m84n218meapbmagrq5meqznm",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T15:30:42.872Z",
+                     *         "createdAt": "2026-11-23T16:50:34.389Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_Tg34lH7xFKCDu5Bjfa44Z0b8-vOnUyMVCij-th1hrXU"
+                     *         "key": "rf_vk_ndnPVK2dDJApfcRiQX9SlbGXby5hPnm2FG5fLi8uGro"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1neb6t5q1azmwjtw05"
+                     *         "requestId": "req_01m84n218gegw96t1d90xj6y5t"
                      *       }
                      *     }
                      */
@@ -14922,13 +14942,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft23ep2bj8pcprj2svsb",
+                     *         "id": "vky_01m84n21f4emaa32vqmepgzd2s",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.884Z",
+                     *         "createdAt": "2026-11-23T16:50:34.603Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft25e2ysvqnejsqmyrdk"
+                     *         "requestId": "req_01m84n21feeemre6jfx5y0cyrd"
                      *       }
                      *     }
                      */
@@ -15008,15 +15028,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft20efrt9y6ypq1pjk73",
+                     *         "id": "vky_01m84n21ete74ssphkp1m740fq",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.880Z",
+                     *         "createdAt": "2026-11-23T16:50:34.587Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_AfjeDvBcEIyLzMQadvgFgt8QiCwiPqHCvaYd0U-rXhc",
-                     *         "replaces": "vky_01m84gft1vev9rc4aqcsm86n33"
+                     *         "key": "rf_vk_IsL-jvXR9LsbjcYj9GAN85-L0f8qtjUmCtQiDTTsKtU",
+                     *         "replaces": "vky_01m84n21azedzvcg0a56rcc59a"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1xe1zvtz9yf255sbew"
+                     *         "requestId": "req_01m84n21ebeavsp1xpncy9ppeg"
                      *       }
                      *     }
                      */
@@ -15231,7 +15251,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnqedw8frf62gc2th6s"
+                     *         "requestId": "req_01m84n3v3dexyvabmbd897arxd"
                      *       }
                      *     }
                      */
@@ -15310,21 +15330,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ef5b73ed-84ce-4430-9afc-5da17e71b95d",
+                     *           "id": "dc23b6f7-e8d1-4675-8aa3-ee4e3282e3ff",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *             "contentId": "01a20951-1458-779b-bfcc-1ce0e44cd386",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.894Z"
+                     *           "timestamp": "2026-11-23T16:50:49.755Z"
                      *         },
                      *         {
-                     *           "id": "734619f3-f893-4d05-818b-9832fa060299",
+                     *           "id": "e4463862-436a-4073-9883-64823c00cfa9",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *             "contentId": "01a20951-1d89-77cc-8fc1-74f75e3422eb",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -15332,11 +15352,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.919Z"
+                     *           "timestamp": "2026-11-23T16:50:50.152Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnve87asjnpd5jcf4b8"
+                     *         "requestId": "req_01m84n3v68e639gdmrf77avm9k"
                      *       }
                      *     }
                      */
@@ -15429,7 +15449,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxp5e0xrsyep8n9vr8kn"
+                     *         "requestId": "req_01m84n3vd8egh8qy5bweswsksw"
                      *       }
                      *     }
                      */
@@ -15502,7 +15522,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpbehws389s9hsmremj",
+                     *         "requestId": "req_01m84n3vhpejst0312bjcy2akq",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15595,7 +15615,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "id": "whk_01m84n3vtkepnvhv098sqm19j4",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15607,12 +15627,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.610Z",
-                     *         "webhookId": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "createdAt": "2026-11-23T16:51:34.279Z",
+                     *         "webhookId": "whk_01m84n3vtkepnvhv098sqm19j4",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpeer6s990qgd12nzk9"
+                     *         "requestId": "req_01m84n3vmxebytqtzb1rtk5g5d"
                      *       }
                      *     }
                      */
@@ -15703,7 +15723,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpre8kv8616mjb46k61",
+                     *         "id": "whk_01m84n3vznesaaw5qbqz8dtks9",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15715,7 +15735,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.615Z",
+                     *         "createdAt": "2026-11-23T16:51:34.459Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -15724,7 +15744,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqhe5yrkwqh44j6csz8"
+                     *         "requestId": "req_01m84n3wymekv9avmr94b6hg1p"
                      *       }
                      *     }
                      */
@@ -15818,11 +15838,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr1egssfjzkrb45p062",
+                     *         "id": "whk_01m84n3xjze6psn9vsrt6dd5tb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr3eemb81pywvyqw21b"
+                     *         "requestId": "req_01m84n3xkne4jtr5gf4c0fn398"
                      *       }
                      *     }
                      */
@@ -15918,7 +15938,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxqpe029rm5tv37mah5n",
+                     *         "id": "whk_01m84n3x93esvvekeaej6caag9",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15930,10 +15950,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.645Z"
+                     *         "createdAt": "2026-11-23T16:51:35.782Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqrebcv27wva4gjemgw"
+                     *         "requestId": "req_01m84n3xcwep4bb4cxx3qj35t1"
                      *       }
                      *     }
                      */
@@ -16020,7 +16040,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84gfxrheckrm3k1vev6xxa1",
+                     *           "id": "dlv_01m84n3xsfe6yrq2497jvsnras",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16032,18 +16052,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T15:30:46.673Z",
-                     *             "webhookId": "whk_01m84gfxrdekqvqnn859mctj6r"
+                     *             "timestamp": "2026-11-23T16:51:36.367Z",
+                     *             "webhookId": "whk_01m84n3xr8et9sz5vwznbt5jz5"
                      *           },
-                     *           "createdAt": "2026-11-23T15:30:46.673Z",
+                     *           "createdAt": "2026-11-23T16:51:36.367Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-23T15:30:46.673Z",
+                     *           "responseTime": 78,
+                     *           "lastAttemptAt": "2026-11-23T16:51:36.367Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxrne4kvd8987d37ngf7",
+                     *         "requestId": "req_01m84n3y0he758s5gypd7vyez6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16085,7 +16105,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.717Z"
+                 *       "since": "2026-11-23T16:50:37.825Z"
                  *     }
                  */
                 "application/json": {
@@ -16135,14 +16155,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxsvedzbfsmqmpc08v3t",
-                     *         "since": "2026-11-23T15:29:46.717Z",
-                     *         "until": "2026-11-23T15:30:46.721Z",
+                     *         "id": "whk_01m84n3z14egh8w0m2wxn74vw8",
+                     *         "since": "2026-11-23T16:50:37.825Z",
+                     *         "until": "2026-11-23T16:51:37.976Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsyec892rq0dqa0qsgn"
+                     *         "requestId": "req_01m84n3z9ne87sm5ntm5a74rd5"
                      *       }
                      *     }
                      */
@@ -16202,7 +16222,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.738Z"
+                 *       "since": "2026-11-23T16:50:40.149Z"
                  *     }
                  */
                 "application/json": {
@@ -16246,13 +16266,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxtge73rz5w0ab0k5z9n",
-                     *         "since": "2026-11-23T15:29:46.738Z",
+                     *         "id": "whk_01m84n41fhe0dsp6p9zgad72nk",
+                     *         "since": "2026-11-23T16:50:40.149Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxtke7e9t5rt79wn080w"
+                     *         "requestId": "req_01m84n41fneb8rvsvcds7fs1pq"
                      *       }
                      *     }
                      */
@@ -16334,12 +16354,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr6ef495pvkb6w8ekn1",
+                     *         "id": "whk_01m84n3xpzes09akp1fbfxm3jh",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T16:30:46.666Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:51:36.316Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr8ej4st4mtkty13tbr"
+                     *         "requestId": "req_01m84n3xqkett9zn2x1de6sej0"
                      *       }
                      *     }
                      */
@@ -16429,14 +16449,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84gfxv9enhsy7ncenssfqtt",
+                     *         "deliveryId": "dlv_01m84n424xex98xy7t3v2r68xn",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
+                     *         "responseTime": 122,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxv7ep68sz14hb1dyfxg"
+                     *         "requestId": "req_01m84n4248e4x9q5rhnh6f0sdm"
                      *       }
                      *     }
                      */
@@ -16514,7 +16534,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxs1e8bb445ecwmc953s",
+                     *         "id": "dlv_01m84n3yb3ef6vnxbtvmrm8fx0",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -16526,18 +16546,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:46.689Z",
-                     *           "webhookId": "whk_01m84gfxrxe0w8e13dv9skd51m"
+                     *           "timestamp": "2026-11-23T16:51:36.931Z",
+                     *           "webhookId": "whk_01m84n3y77e82bm57h1sc8d8b5"
                      *         },
-                     *         "createdAt": "2026-11-23T15:30:46.689Z",
+                     *         "createdAt": "2026-11-23T16:51:36.931Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-23T15:30:46.689Z",
+                     *         "responseTime": 46,
+                     *         "lastAttemptAt": "2026-11-23T16:51:36.931Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T15:30:46.689Z",
-                     *             "responseTime": 3,
+                     *             "startedAt": "2026-11-23T16:51:36.931Z",
+                     *             "responseTime": 46,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -16545,7 +16565,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxs6e458sc1wkcegf3v1"
+                     *         "requestId": "req_01m84n3ydwezt86bszh24g32tp"
                      *       }
                      *     }
                      */
@@ -16664,13 +16684,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxseek59c13ycf9p6n1g",
+                     *         "id": "dlv_01m84n3ymye3f8a1sbhnzjjvkd",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T15:30:46.710Z"
+                     *         "nextAttemptAt": "2026-11-23T16:51:37.481Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsmecc9vhwqyhvwfh2m"
+                     *         "requestId": "req_01m84n3ytzem1vy284bze420rn"
                      *       }
                      *     }
                      */
