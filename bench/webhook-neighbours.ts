@@ -202,7 +202,10 @@ await measure(null);
 const baselines: Lags[] = [await measure(null)];
 const results: { neighbours: Neighbours; lags: Lags }[] = [];
 for (const [n, neighbours] of cases.entries()) {
-  results.push({ neighbours, lags: await measure(neighbours) });
+  const lags = await measure(neighbours);
+  results.push({ neighbours, lags });
+  const { kind, count, origin } = neighbours;
+  process.stderr.write(`${n + 1} of ${cases.length}: ${kind}:${count}:${origin}${figures(lags)}\n`);
   if (n % 8 === 7) baselines.push(await measure(null));
 }
 const limitOf = (lags: keyof Lags) =>
