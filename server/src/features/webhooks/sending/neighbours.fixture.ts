@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 
 /** What a receiver does with a request; each is the first part of its path. */
 export const badAnswers = ['slow', 'headers', 'body', 'drip', 'interim', 'reset', 'gzip'] as const;
@@ -11,7 +12,8 @@ export type BadAnswer = (typeof badAnswers)[number];
 
 const slowMs = 1_900;
 const dripEveryMs = 1_000;
-let bomb: Buffer | null = null;
+/** In a thread, so that the receiver goes on meanwhile. */
+const bomb = promisify(gzip)(Buffer.alloc(16 * 1024 * 1024));
 const earlyHints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n';
 
 export function badAnswerOf(path = ''): BadAnswer | null {
@@ -42,8 +44,8 @@ export function answerBadly(name: BadAnswer, request: IncomingMessage, response:
       socket.destroy();
       return;
     case 'gzip':
-      bomb ??= gzipSync(Buffer.alloc(100 * 1024 * 1024));
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
+      response.writeHead(200, { 'content-encoding': 'gzip' });
+      void bomb.then((bytes) => response.end(bytes));
       return;
     default:
       throw name satisfies never;
