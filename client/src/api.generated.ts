@@ -1695,7 +1695,7 @@ export interface paths {
         put?: never;
         /**
          * Make up an event
-         * @description Records an event with the data of the example in the catalogue, marked as a test. `listen` shows it. Of the webhooks, only those that `webhookIds` names receive it, if they subscribe to it and their filter lets it pass.
+         * @description Records an event with the data of the example in the catalogue. Every webhook that subscribes to it receives it like any other.
          */
         post: operations["triggerWebhookEvent"];
         delete?: never;
@@ -1751,7 +1751,7 @@ export interface paths {
         head?: never;
         /**
          * Change a webhook
-         * @description While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer; where another process sends, after one second.
+         * @description While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer, which takes 0.7 seconds longer where other processes send as well.
          */
         patch: operations["updateWebhook"];
         trace?: never;
@@ -1827,7 +1827,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the signing secret
-         * @description For one hour, or the `rotationOverlap` of the webhook, deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.
+         * @description For one hour deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -1890,26 +1890,6 @@ export interface paths {
          * @description One more attempt of a delivery that has ended, whatever its result was.
          */
         post: operations["retryWebhookDelivery"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/webhooks/portal-links": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Make a link to the portal
-         * @description For one of your own customers: a page with the webhooks whose `customer` this is, their deliveries, and what can be done about them. Whoever has the link has these rights until it expires.
-         */
-        post: operations["createWebhookPortalLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2295,7 +2275,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             lastAttemptAt?: string;
-            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`, `rejected`, `token_error`. */
+            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`. */
             lastError?: string;
             /**
              * Format: date-time
@@ -2736,99 +2716,25 @@ export interface components {
         };
         /** Webhook */
         Webhook: {
-            clientCertificate: {
-                /**
-                 * Format: date-time
-                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                 * @example 2026-01-31T12:00:00.000Z
-                 */
-                expiresAt: string;
-                fingerprint: string;
-                subject: string;
-            } | null;
             /**
              * Format: date-time
              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
              * @example 2026-01-31T12:00:00.000Z
              */
             createdAt: string;
-            customer: string | null;
             description: string | null;
-            destination: {
-                /** @enum {string} */
-                type: "https";
-            } | {
-                /**
-                 * @description Of a JetStream stream. `{event}` stands for the kind.
-                 * @example reelfeed.{event}
-                 */
-                subject: string;
-                /** @enum {string} */
-                type: "nats";
-                username?: string;
-            } | {
-                exchange: string;
-                /** @description `{event}` stands for the kind. */
-                routingKey: string;
-                /** @enum {string} */
-                type: "rabbitmq";
-                username?: string;
-            } | {
-                accessKeyId: string;
-                bucket: string;
-                prefix: string;
-                region: string;
-                /** @enum {string} */
-                type: "s3";
-            };
             disabledReason: ("requested" | "failing") | null;
             events: string[];
             failingSince: string | null;
-            filter: {
-                [key: string]: {
-                    equals?: string | number | boolean | null;
-                    exists?: boolean;
-                    gt?: number;
-                    gte?: number;
-                    in?: (string | number | boolean | null)[];
-                    lt?: number;
-                    lte?: number;
-                    prefix?: string;
-                };
-            } | null;
             /** @description Names of the custom headers. */
             headerNames: string[];
             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
-            /** @description Kinds that it subscribes to and whose events never pass the filter. */
-            neverMatches: string[];
-            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
-            notify: string[];
-            oauth: {
-                audience?: string;
-                clientId: string;
-                scope?: string;
-                tokenUrl: string;
-            } | null;
-            orderedBy: "contentId" | null;
-            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
-            payloadVersion: number;
             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
             previousSecretExpiresAt: string | null;
-            publicKey: string | null;
             rateLimit: number | null;
-            retrySchedule: number[] | null;
-            /** @description Seconds for which a replaced secret signs as well. */
-            rotationOverlap: number;
-            /**
-             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
-             * @enum {string}
-             */
-            signature: "hmac" | "ed25519";
             /** @enum {string} */
             status: "active" | "disabled";
-            /** @description Seconds that an attempt may take in all. */
-            timeout: number;
             url: string;
         };
     };
@@ -3104,8 +3010,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktc0hev7a3e5a0kthc3an",
-                     *         "asOf": "2026-11-23T16:28:54.706Z"
+                     *         "requestId": "req_01m84n4kb0ex1tfvexk53ck6e5",
+                     *         "asOf": "2026-11-23T16:51:58.903Z"
                      *       }
                      *     }
                      */
@@ -3232,7 +3138,32 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a2093d-20d5-71bd-9727-0d2d3bf42f75",
+                     *           "contentId": "01a20952-0c5a-7196-9dd6-255e9f12b470",
+                     *           "title": "An item",
+                     *           "metrics": {
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 1,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "swipesAway": 0
+                     *           }
+                     *         },
+                     *         {
+                     *           "contentId": "01a20952-0a0a-70cd-a298-b503f96c3e99",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3258,10 +3189,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ktc1se8p8kz6cjtbegs5b",
-                     *         "total": 1,
+                     *         "requestId": "req_01m84n4m0re69vcvvnxe15zesz",
+                     *         "total": 2,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T16:28:54.744Z"
+                     *         "asOf": "2026-11-23T16:51:59.549Z"
                      *       }
                      *     }
                      */
@@ -3384,7 +3315,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a2093d-305c-705f-8fbc-56519c62ab61",
+                     *         "contentId": "01a20952-5221-7224-b6be-cc89a39cfa59",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3466,8 +3397,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktc4ae0xs03qjq9z7avng",
-                     *         "asOf": "2026-11-23T16:28:54.843Z"
+                     *         "requestId": "req_01m84n4msqe298bm95yjkfy7ss",
+                     *         "asOf": "2026-11-23T16:52:00.397Z"
                      *       }
                      *     }
                      */
@@ -3659,7 +3590,7 @@ export interface operations {
                      *       "data": {
                      *         "summary": {
                      *           "sessions": 1,
-                     *           "averageSessionLength": 0,
+                     *           "averageSessionLength": 1.203,
                      *           "averageVideosPerSession": 0,
                      *           "averageWatchTimePerSession": 0
                      *         },
@@ -3682,8 +3613,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktc78e01bjkabr5pb09er",
-                     *         "asOf": "2026-11-23T16:28:54.916Z"
+                     *         "requestId": "req_01m84n4ndhez794nzy78w5302k",
+                     *         "asOf": "2026-11-23T16:52:00.870Z"
                      *       }
                      *     }
                      */
@@ -3832,8 +3763,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84ktcb5e5daa1sb695htg3f",
-                     *         "asOf": "2026-11-23T16:28:55.102Z"
+                     *         "requestId": "req_01m84n4p78ejfasevg63wbnb5r",
+                     *         "asOf": "2026-11-23T16:52:01.507Z"
                      *       }
                      *     }
                      */
@@ -3950,7 +3881,7 @@ export interface operations {
                      *           "engagementRate": null,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 0,
+                     *           "saves": 1,
                      *           "views": 0,
                      *           "engagedViews": 0,
                      *           "hookRate": null,
@@ -4087,8 +4018,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktbype4qrbvjg1wg8z2kc",
-                     *         "asOf": "2026-11-23T16:28:54.658Z"
+                     *         "requestId": "req_01m84n4jv2ev5bfmesxqe4cvac",
+                     *         "asOf": "2026-11-23T16:51:58.178Z"
                      *       }
                      *     }
                      */
@@ -4391,8 +4322,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktc8de2vrdfreskabbc44",
-                     *         "asOf": "2026-11-23T16:28:54.968Z"
+                     *         "requestId": "req_01m84n4ntne98ba97wsrcqfg8s",
+                     *         "asOf": "2026-11-23T16:52:01.034Z"
                      *       }
                      *     }
                      */
@@ -4557,8 +4488,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktcabe758e0gmhsfbfjt2",
-                     *         "asOf": "2026-11-23T16:28:55.002Z"
+                     *         "requestId": "req_01m84n4p0tedbs5aj1gwvk4deq",
+                     *         "asOf": "2026-11-23T16:52:01.273Z"
                      *       }
                      *     }
                      */
@@ -4676,8 +4607,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktcg1ezbb7smp8wsy5ze0",
-                     *         "asOf": "2026-11-23T16:28:55.193Z"
+                     *         "requestId": "req_01m84n4peyegdvxadcm31qhf65",
+                     *         "asOf": "2026-11-23T16:52:01.708Z"
                      *       }
                      *     }
                      */
@@ -4777,40 +4708,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84ks32ne6wtzkc5sfyg7qg3",
-                     *           "recordedAt": "2026-11-23T16:28:12.757Z",
+                     *           "id": "aud_01m84n2177ecvavf6a7w42kz69",
+                     *           "recordedAt": "2026-11-23T16:50:34.343Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84krqeeefb932bkcp9688h9",
+                     *             "keyId": "key_01m84n1kdxegyv8k904bekmc06",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84ks32jedf97vh1h4nhzvda",
+                     *           "resourceId": "key_01m84n2176e828trsfnedjbys1",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84ks31zebha5x48jtgb94em"
+                     *           "requestId": "req_01m84n216ve11s06pk809gcsds"
                      *         },
                      *         {
-                     *           "id": "aud_01m84ks310ez3v1s6erw7t3yqf",
-                     *           "recordedAt": "2026-11-23T16:28:12.704Z",
+                     *           "id": "aud_01m84n214pedtvjcnhckrh7c29",
+                     *           "recordedAt": "2026-11-23T16:50:34.263Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84krqeeefb932bkcp9688h9",
+                     *             "keyId": "key_01m84n1kdxegyv8k904bekmc06",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84ks30yek49ax5hjjwqxnfv",
+                     *           "resourceId": "key_01m84n214me6zrxsbn023w8vyg",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84ks30vercb2nwa3y3x01bs"
+                     *           "requestId": "req_01m84n213keafvqpscx77rahqa"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks39ce2ebv4pg92k3a1mp",
+                     *         "requestId": "req_01m84n21kbe1es6464s5n45v48",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4906,7 +4837,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kta80eq8ap82g9hparq8a",
+                     *         "requestId": "req_01m84n4a93eh5v67j3crtw0d7r",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5015,7 +4946,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093c-8d52-7042-a43a-573dddfc36fe",
+                     *           "id": "01a20951-081a-76bc-946d-111e6689b570",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5053,13 +4984,13 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:28:13.018Z",
-                     *           "updatedAt": "2026-11-23T16:28:13.171Z"
+                     *           "createdAt": "2026-11-23T16:50:35.208Z",
+                     *           "updatedAt": "2026-11-23T16:50:35.520Z"
                      *         },
                      *         {
-                     *           "id": "01a2093c-7137-7611-ae8a-e067b8c7859e",
+                     *           "id": "01a20950-ebe7-7684-abda-af7f5ddf248d",
                      *           "contentType": "video",
-                     *           "title": "Item 1",
+                     *           "title": "Item 2",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -5095,12 +5026,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:28:05.845Z",
-                     *           "updatedAt": "2026-11-23T16:28:07.975Z"
+                     *           "createdAt": "2026-11-23T16:50:27.983Z",
+                     *           "updatedAt": "2026-11-23T16:50:29.008Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks3qdekba5g0cgg985x0s",
+                     *         "requestId": "req_01m84n22ypeq5av7xze2pwchy2",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5200,7 +5131,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-8ff0-720a-a185-bb9e55a31d31",
+                     *         "id": "01a20951-0ea7-7148-aac9-3bcd6042c8bb",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5238,11 +5169,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:28:13.710Z",
-                     *         "updatedAt": "2026-11-23T16:28:13.710Z"
+                     *         "createdAt": "2026-11-23T16:50:36.876Z",
+                     *         "updatedAt": "2026-11-23T16:50:36.876Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks3wbeqwrjxs547ebx67d"
+                     *         "requestId": "req_01m84n23gheeh8tzy0a2b18m3r"
                      *       }
                      *     }
                      */
@@ -5311,7 +5242,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-918e-76c4-9467-084565a393a0",
+                     *         "id": "01a20951-0fec-751d-90c0-2ff747c061fe",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5360,11 +5291,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:28:14.089Z",
-                     *         "updatedAt": "2026-11-23T16:28:14.089Z"
+                     *         "createdAt": "2026-11-23T16:50:37.152Z",
+                     *         "updatedAt": "2026-11-23T16:50:37.152Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks4dgey0sxqw1zvxjccpj"
+                     *         "requestId": "req_01m84n2422epavhz6nsnwf4jgn"
                      *       }
                      *     }
                      */
@@ -5439,11 +5370,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-9315-7407-ac65-1bfc18becc1e",
+                     *         "id": "01a20951-1187-72e8-8fa5-6e11dc85bda3",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks4rzedxtsvz55fs3x6v1"
+                     *         "requestId": "req_01m84n24cwefg9jjca9tgwb4nq"
                      *       }
                      *     }
                      */
@@ -5574,7 +5505,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-91c0-721d-b510-a4e339e5005e",
+                     *         "id": "01a20951-10a3-7682-896b-83765000d575",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5623,11 +5554,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:28:14.145Z",
-                     *         "updatedAt": "2026-11-23T16:28:14.474Z"
+                     *         "createdAt": "2026-11-23T16:50:37.374Z",
+                     *         "updatedAt": "2026-11-23T16:50:37.455Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks4fqe0mt3kgm3qn6sp7g"
+                     *         "requestId": "req_01m84n2476eyd8eb2na42zpqtf"
                      *       }
                      *     }
                      */
@@ -5695,7 +5626,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kspv2e7bs7ppp2fny9wrb"
+                     *         "requestId": "req_01m84n320jep69vzmbxy4yn36h"
                      *       }
                      *     }
                      */
@@ -5774,17 +5705,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-da36-7671-a5ba-6c1db87319a9",
+                     *         "id": "01a20951-8446-77fe-b43f-e1f4d4379d05",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/Z_VEiBOfcg-4q3whj2Lorg/a-01a2093c-da36-7671-a5ba-6c1db87319a9/captions.vtt",
-                     *         "trackId": "01a2093c-da36-7671-a5ba-6c1db87319a9",
+                     *         "url": "https://feed.example.org/media/AtC0-1qN8EwuBANDAKb_aw/a-01a20951-8446-77fe-b43f-e1f4d4379d05/captions.vtt",
+                     *         "trackId": "01a20951-8446-77fe-b43f-e1f4d4379d05",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T16:28:32.968Z"
+                     *         "createdAt": "2026-11-23T16:51:07.494Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kspeqeg2b55p6x25nzfky"
+                     *         "requestId": "req_01m84n30x8ex3shzgzamcwf98y"
                      *       }
                      *     }
                      */
@@ -5855,11 +5786,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-dbe1-741e-8be9-3a5be5f0b378",
+                     *         "id": "01a20951-8ada-721c-8730-7da7960e6e51",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksq4fe1wa2kk3q3p0tt0j"
+                     *         "requestId": "req_01m84n34axewaajdsv23e1gxr8"
                      *       }
                      *     }
                      */
@@ -5938,7 +5869,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-dcb8-7407-82a0-f8886f50df3e",
+                     *         "id": "01a20951-91f7-72fa-a85f-99a4bde8495a",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -5953,18 +5884,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/NwsI7rtGnuDcSuovw8qgEQ/a-01a20951-9de1-75da-b6a6-86da7f336cf3/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/NwsI7rtGnuDcSuovw8qgEQ/a-01a20951-9de1-75da-b6a6-86da7f336cf3/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/NwsI7rtGnuDcSuovw8qgEQ/a-01a20951-9de1-75da-b6a6-86da7f336cf3/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -5989,11 +5920,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:28:33.336Z",
-                     *         "updatedAt": "2026-11-23T16:28:35.725Z"
+                     *         "createdAt": "2026-11-23T16:51:10.456Z",
+                     *         "updatedAt": "2026-11-23T16:51:15.790Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksqdye3d8ksnwdt463xp7"
+                     *         "requestId": "req_01m84n355reca9e8kn8e2mm1tt"
                      *       }
                      *     }
                      */
@@ -6063,7 +5994,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-e659-70b0-aa6b-f72aa6a781c3",
+                     *         "id": "01a20951-a7dc-705e-9a20-40ab02ae19f6",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6101,11 +6032,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:28:35.804Z",
-                     *         "updatedAt": "2026-11-23T16:28:35.968Z"
+                     *         "createdAt": "2026-11-23T16:51:16.060Z",
+                     *         "updatedAt": "2026-11-23T16:51:16.707Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kssqxey3tbh2emy77cz38"
+                     *         "requestId": "req_01m84n3ahpe07a1jb3az4v4b82"
                      *       }
                      *     }
                      */
@@ -6181,14 +6112,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-a9d0-71fb-b929-a26493ce3643",
-                     *         "imageUrl": "https://feed.example.org/media/g2Ne1azyj2IS0RI25ww3Kg/a-01a2093c-a9d0-71fb-b929-a26493ce3643/large.jpg",
+                     *         "id": "01a20951-4725-7795-b9ee-daa418b1c13f",
+                     *         "imageUrl": "https://feed.example.org/media/FKoEFiWR3d6zJ-iUV15BEw/a-01a20951-4725-7795-b9ee-daa418b1c13f/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T16:28:22.457Z"
+                     *         "createdAt": "2026-11-23T16:50:54.253Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksa95ebrs6mmpa8rpyq63"
+                     *         "requestId": "req_01m84n2hmrewebft2kn866z4zw"
                      *       }
                      *     }
                      */
@@ -6259,11 +6190,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-c4d5-7620-ba3e-782dee3f8f4b",
+                     *         "id": "01a20951-66e2-776d-955e-cef7df54ef80",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksp9ges69mqff1nmhdcdq"
+                     *         "requestId": "req_01m84n2zcme9s97c80x6vkswd8"
                      *       }
                      *     }
                      */
@@ -6305,8 +6236,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a2093c-bbea-7477-a822-c6e7db272c19",
-                 *         "01a2093c-b29c-75c9-860c-8fdab08ed174"
+                 *         "01a20951-5ca0-74af-9e57-a29d407f34f2",
+                 *         "01a20951-54a8-72f1-9b12-2bf4a89c14a7"
                  *       ]
                  *     }
                  */
@@ -6348,22 +6279,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093c-bbea-7477-a822-c6e7db272c19",
-                     *           "imageUrl": "https://feed.example.org/media/LzNKKLLYwaIpcIhdPysHsQ/a-01a2093c-bbea-7477-a822-c6e7db272c19/large.jpg",
+                     *           "id": "01a20951-5ca0-74af-9e57-a29d407f34f2",
+                     *           "imageUrl": "https://feed.example.org/media/TH2hHES5s9yABp1X4Zc3fw/a-01a20951-5ca0-74af-9e57-a29d407f34f2/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T16:28:26.863Z"
+                     *           "createdAt": "2026-11-23T16:50:59.042Z"
                      *         },
                      *         {
-                     *           "id": "01a2093c-b29c-75c9-860c-8fdab08ed174",
-                     *           "imageUrl": "https://feed.example.org/media/LzNKKLLYwaIpcIhdPysHsQ/a-01a2093c-b29c-75c9-860c-8fdab08ed174/large.jpg",
+                     *           "id": "01a20951-54a8-72f1-9b12-2bf4a89c14a7",
+                     *           "imageUrl": "https://feed.example.org/media/TH2hHES5s9yABp1X4Zc3fw/a-01a20951-54a8-72f1-9b12-2bf4a89c14a7/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T16:28:24.869Z"
+                     *           "createdAt": "2026-11-23T16:50:56.262Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ksgx5epm87p9jmrendjfk"
+                     *         "requestId": "req_01m84n2sbee54sc4wvhvr71yy7"
                      *       }
                      *     }
                      */
@@ -6433,7 +6364,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKhiV-lSDDUoAsT6115FSVwpMmVA/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKmqJ9L5VHBG_t2qiI8Hh7KJ2_8Q/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6441,11 +6372,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T22:28:13.310Z",
+                     *         "expiresAt": "2026-11-23T22:50:36.029Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks3ktety83vztfn0zxtqx"
+                     *         "requestId": "req_01m84n22v6emrtk60yrn071hhe"
                      *       }
                      *     }
                      */
@@ -6534,7 +6465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-9325-75e9-82ff-b6f6745fcaa8",
+                     *         "id": "01a20951-11fe-754c-b411-fbc23672deb0",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6572,11 +6503,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:28:14.503Z",
-                     *         "updatedAt": "2026-11-23T16:28:14.523Z"
+                     *         "createdAt": "2026-11-23T16:50:37.699Z",
+                     *         "updatedAt": "2026-11-23T16:50:37.926Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks4ste4m8btnpeqm0szh1"
+                     *         "requestId": "req_01m84n24p5eb0vrjfs9spd921f"
                      *       }
                      *     }
                      */
@@ -6641,7 +6572,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-9725-77b8-9aad-06ba4c223032",
+                     *         "id": "01a20951-1d89-77cc-8fc1-74f75e3422eb",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6679,11 +6610,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:28:15.534Z",
-                     *         "updatedAt": "2026-11-23T16:28:16.059Z"
+                     *         "createdAt": "2026-11-23T16:50:40.650Z",
+                     *         "updatedAt": "2026-11-23T16:50:43.631Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks69ee6pthe34k0k6jrb2"
+                     *         "requestId": "req_01m84n2a4wef4arm5m6zr9z2ga"
                      *       }
                      *     }
                      */
@@ -6750,7 +6681,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84ktds5ej5s6vjy8dq0z7rf"
+                     *         "requestId": "req_01m84n4xcyec2b4v422vc9pr2a"
                      *       }
                      *     }
                      */
@@ -6813,18 +6744,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093c-a3d8-7605-814d-b1d9036d9edd",
-                     *           "contentId": "01a2093c-a217-75eb-a616-a6077efa403a",
+                     *           "id": "01a20951-432c-74f6-95e8-8547e633de6c",
+                     *           "contentId": "01a20951-425e-7542-8196-0fe75920bef4",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a2093c-a3d8-7605-814d-b75d88213a55",
-                     *           "contentId": "01a2093c-a219-741a-8c26-93758723eb17",
+                     *           "id": "01a20951-432c-74f6-95e8-8a3688a5d8c5",
+                     *           "contentId": "01a20951-425f-70c2-bacb-273d68df442a",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks91xed6bvsax9sbypd9c"
+                     *         "requestId": "req_01m84n2gx4egnapder8rwmnbqs"
                      *       }
                      *     }
                      */
@@ -6868,8 +6799,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
-                 *         "01a2093c-a4cc-71d5-978e-9d4730b04927"
+                 *         "01a20951-43ba-729a-abf0-6bf465fb8e6c",
+                 *         "01a20951-43d0-72db-819b-32243143166e"
                  *       ]
                  *     }
                  */
@@ -6915,18 +6846,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093c-a7a5-7403-896b-75de9e3d0b5c",
-                     *           "contentId": "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
+                     *           "id": "01a20951-44d9-7676-a794-b52eb0913e7a",
+                     *           "contentId": "01a20951-43ba-729a-abf0-6bf465fb8e6c",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a2093c-a7a5-7403-896b-7b37e8145ac5",
-                     *           "contentId": "01a2093c-a4cc-71d5-978e-9d4730b04927",
+                     *           "id": "01a20951-44d9-7676-a794-bbe7bcfeb1c7",
+                     *           "contentId": "01a20951-43d0-72db-819b-32243143166e",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks9sjewdv31cghprnvyv0"
+                     *         "requestId": "req_01m84n2h3deqq9a8h8bh80vzn3"
                      *       }
                      *     }
                      */
@@ -7003,11 +6934,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-a1a2-75ec-b2b6-01d516476deb",
+                     *         "id": "01a20951-41ce-751e-9f09-c106f1bdfe30",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks8d9evwvv9dga7mg4gsh"
+                     *         "requestId": "req_01m84n2ghber9864g1j6z724s3"
                      *       }
                      *     }
                      */
@@ -7049,8 +6980,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a2093c-9ee7-716b-b132-3e0f372a4268",
-                 *         "01a2093c-9ee7-716b-b132-3a035d15736a"
+                 *         "01a20951-3931-7570-9083-892314a8dbff",
+                 *         "01a20951-3931-7570-9083-84bd0160fbc1"
                  *       ]
                  *     }
                  */
@@ -7092,18 +7023,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093c-9ee7-716b-b132-3e0f372a4268",
-                     *           "contentId": "01a2093c-9d38-7205-b04f-2f6ddf2fd485",
+                     *           "id": "01a20951-3931-7570-9083-892314a8dbff",
+                     *           "contentId": "01a20951-3054-707c-9ca8-976d52aeb9e9",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a2093c-9ee7-716b-b132-3a035d15736a",
-                     *           "contentId": "01a2093c-9da2-770d-b7fa-86b8e21f4eb0",
+                     *           "id": "01a20951-3931-7570-9083-84bd0160fbc1",
+                     *           "contentId": "01a20951-3053-726b-8134-56ead2ddf81d",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks7qtee5vhb076b458hgq"
+                     *         "requestId": "req_01m84n2epkejfr2mf66ws4b1x4"
                      *       }
                      *     }
                      */
@@ -7150,8 +7081,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a2093c-e90e-71df-968a-8d5cf19482e6",
-                 *         "01a2093c-e90f-73dc-a037-478b96309aaf"
+                 *         "01a20951-aeda-759f-af29-dfd5b253988e",
+                 *         "01a20951-aee0-71b3-99c9-19778d011f65"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7200,11 +7131,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2093c-e90e-71df-968a-8d5cf19482e6",
+                     *             "id": "01a20951-aeda-759f-af29-dfd5b253988e",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a2093c-e90f-73dc-a037-478b96309aaf",
+                     *             "id": "01a20951-aee0-71b3-99c9-19778d011f65",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7222,7 +7153,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kstb4e60a8b5a7kwg82wq"
+                     *         "requestId": "req_01m84n3c4zegg99wghp8x9nk32"
                      *       }
                      *     }
                      */
@@ -7311,13 +7242,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84kstgpe3frmpe4wdmwyhhq",
+                     *           "jobId": "job_01m84n3df5epgsh7yxgj3nf969",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T16:28:36.757Z",
+                     *           "createdAt": "2026-11-23T16:51:19.479Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7328,7 +7259,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kstjeetb8xckzzjh70mbm",
+                     *         "requestId": "req_01m84n3dtpex0vy5m222b82g0s",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7516,14 +7447,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84kstgpe3frmpe4wdmwyhhq",
+                     *         "jobId": "job_01m84n3df5epgsh7yxgj3nf969",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T16:28:36.757Z"
+                     *         "createdAt": "2026-11-23T16:51:19.479Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kstg2epv834m0wmame96c"
+                     *         "requestId": "req_01m84n3d3dexyaxpw9891kh29w"
                      *       }
                      *     }
                      */
@@ -7601,17 +7532,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84kt4kae49bay8kyr2mgzzy",
+                     *         "jobId": "job_01m84n3se5ep8vpzxkz4ygk3j5",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:28:47.076Z",
-                     *         "completedAt": "2026-11-23T16:28:47.387Z"
+                     *         "createdAt": "2026-11-23T16:51:31.784Z",
+                     *         "completedAt": "2026-11-23T16:51:32.612Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt50we31s5gmbzmc4wb7c"
+                     *         "requestId": "req_01m84n3thpe6jaj59dvrs39w7z"
                      *       }
                      *     }
                      */
@@ -7676,17 +7607,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84kt41eetkbrc8eba9kp3rw",
+                     *         "jobId": "job_01m84n3r7xe5yan1g8ge6a5k8f",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:28:46.488Z",
-                     *         "completedAt": "2026-11-23T16:28:46.771Z"
+                     *         "createdAt": "2026-11-23T16:51:30.645Z",
+                     *         "completedAt": "2026-11-23T16:51:31.023Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt48ge32svxkr6fqxmp96"
+                     *         "requestId": "req_01m84n3rg0eba8kzzx2gnj2tpv"
                      *       }
                      *     }
                      */
@@ -7754,7 +7685,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt55xecx8z79d9hxt8pec",
+                     *         "requestId": "req_01m84n3tz5e0t9ae0v58fbhm47",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7802,8 +7733,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a2093c-e9cb-74b9-8f5b-5f0ca2f1f884",
-                 *         "01a2093c-e9cc-70d3-affc-74c77777fb32"
+                 *         "01a20951-b0b0-71ba-9816-d6c2011333a5",
+                 *         "01a20951-b0b5-7727-8f0b-d6449e56a13e"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7856,13 +7787,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2093c-e9cb-74b9-8f5b-5f0ca2f1f884",
+                     *             "id": "01a20951-b0b0-71ba-9816-d6c2011333a5",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a2093c-e9cc-70d3-affc-74c77777fb32",
+                     *             "id": "01a20951-b0b5-7727-8f0b-d6449e56a13e",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7882,7 +7813,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksteje3hay06022a042sh"
+                     *         "requestId": "req_01m84n3c80e3p8gxkbj8jk2qjq"
                      *       }
                      *     }
                      */
@@ -7940,11 +7871,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a2093c-e711-765d-95d4-e8aba7c95e7f",
+                 *           "id": "01a20951-aa83-72da-80fb-ae16ef0b998e",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a2093c-e709-7127-b87b-08b5c95c9ea5",
+                 *           "id": "01a20951-aac8-7145-97de-e5c9484095b5",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8014,11 +7945,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2093c-e711-765d-95d4-e8aba7c95e7f",
+                     *             "id": "01a20951-aa83-72da-80fb-ae16ef0b998e",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a2093c-e709-7127-b87b-08b5c95c9ea5",
+                     *             "id": "01a20951-aac8-7145-97de-e5c9484095b5",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8036,7 +7967,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ksss7edk8295zjtbr0j74"
+                     *         "requestId": "req_01m84n3ax6enav045b0dp7y9dp"
                      *       }
                      *     }
                      */
@@ -8094,8 +8025,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a2093c-e9de-7328-92dc-c9b92a451b32",
-                 *         "01a2093c-e9e0-72c4-9b6e-41afb6d3050d"
+                 *         "01a20951-b338-721e-8114-97dec918c8c7",
+                 *         "01a20951-b2c5-734d-bff1-f8a44abf5da6"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8141,11 +8072,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2093c-e9de-7328-92dc-c9b92a451b32",
+                     *             "id": "01a20951-b338-721e-8114-97dec918c8c7",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a2093c-e9e0-72c4-9b6e-41afb6d3050d",
+                     *             "id": "01a20951-b2c5-734d-bff1-f8a44abf5da6",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8163,7 +8094,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kstf9ezhvd2xw99v6tnbb"
+                     *         "requestId": "req_01m84n3cxmepdb5wv57refdps0"
                      *       }
                      *     }
                      */
@@ -8318,7 +8249,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks6f2ebysw1x31gzr26d7"
+                     *         "requestId": "req_01m84n2aswer48hdcfah5mp78b"
                      *       }
                      *     }
                      */
@@ -8464,7 +8395,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-933f-76cf-8847-768fe0c454d7",
+                     *         "id": "01a20951-136c-7305-86ff-f9f188b16a3e",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8502,14 +8433,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:28:14.528Z",
-                     *         "updatedAt": "2026-11-23T16:28:14.528Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/anIWtxODW-mDtrBLYWGeSUydTYlHCt14",
+                     *         "createdAt": "2026-11-23T16:50:38.060Z",
+                     *         "updatedAt": "2026-11-23T16:50:38.060Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/pQnYgueNpd9XH3uH5104u9AksBcbZ-lT",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T16:28:14.528Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:50:38.060Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks4syegeapx1xg0ar515c"
+                     *         "requestId": "req_01m84n24vbe1hscvx2g1kpdmcd"
                      *       }
                      *     }
                      */
@@ -8635,12 +8566,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a2093d-20d5-71bd-9727-0d2d3bf42f75",
-                 *       "eventId": "01a2093d-20db-72dd-b0c4-e5d14a881765",
+                 *       "contentId": "01a20952-0a0a-70cd-a298-b503f96c3e99",
+                 *       "eventId": "01a20952-0a66-7173-b5e1-e5ed510c274b",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T16:28:50.779Z",
+                 *       "timestamp": "2026-11-23T16:51:41.287Z",
                  *       "data": {}
                  *     }
                  */
@@ -8734,10 +8665,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a2093d-20db-72dd-b0c4-e5d14a881765"
+                     *         "eventId": "01a20952-0a66-7173-b5e1-e5ed510c274b"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt86vebev1h7a3js3ac4y"
+                     *         "requestId": "req_01m84n42m3ec5rgbkr206fwh7d"
                      *       }
                      *     }
                      */
@@ -8796,22 +8727,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a2093d-20f1-715a-bbf6-d2953f3b2c3b",
-                 *           "eventId": "01a2093d-21bd-76ca-b107-646f8611bd71",
+                 *           "contentId": "01a20952-0c5a-7196-9dd6-255e9f12b470",
+                 *           "eventId": "01a20952-0f1a-76b2-9c2c-d45c7390f1bf",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:28:51.005Z",
+                 *           "timestamp": "2026-11-23T16:51:42.490Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a2093d-21bd-76ca-b107-6bceda043fb6",
+                 *           "eventId": "01a20952-0f1a-76b2-9c2c-d90239f92c96",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:28:51.005Z",
+                 *           "timestamp": "2026-11-23T16:51:42.490Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8918,14 +8849,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a2093d-21bd-76ca-b107-6bceda043fb6",
+                     *             "eventId": "01a20952-0f1a-76b2-9c2c-d90239f92c96",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt8h9e0ctmswqpytxzt8d"
+                     *         "requestId": "req_01m84n43veet8aet0r8mnantq1"
                      *       }
                      *     }
                      */
@@ -9076,7 +9007,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84ktaazeg4b0yykxx5w8nv4",
+                     *           "id": "exp_01m84n4an5e9yrbrqkcgd6abkk",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -9104,15 +9035,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T16:28:53.019Z",
+                     *           "startedAt": "2026-11-23T16:51:49.724Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T16:28:52.957Z"
+                     *           "createdAt": "2026-11-23T16:51:49.483Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ktadpebr9gpqww0er4fh6",
+                     *         "requestId": "req_01m84n4ay6e97s5e57f8k2nvfh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9296,7 +9227,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ktagxewpvd8mvpqcc6sjr",
+                     *         "id": "exp_01m84n4b56e4xr171p8yav1xy3",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -9339,11 +9270,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:53.144Z",
+                     *         "createdAt": "2026-11-23T16:51:50.024Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktagketxaa6ettcp1gz1v"
+                     *         "requestId": "req_01m84n4b32efn8xbvrse6526ca"
                      *       }
                      *     }
                      */
@@ -9450,7 +9381,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ktak0eaptqrj9acfgjf54",
+                     *         "id": "exp_01m84n4bbgex78brxmatqnh2hc",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -9484,15 +9415,15 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:28:53.545Z",
+                     *         "startedAt": "2026-11-23T16:51:50.549Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:53.214Z",
+                     *         "createdAt": "2026-11-23T16:51:50.255Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktb01ewrbaqh3ezat4csw"
+                     *         "requestId": "req_01m84n4cbjeh8aftkva8ns5jk6"
                      *       }
                      *     }
                      */
@@ -9601,11 +9532,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ktb7kewsr6z0zwbzx6tpn",
+                     *         "id": "exp_01m84n4dfjexg8w2dngrap58rc",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktb88ee7tkpngga4hkhtd"
+                     *         "requestId": "req_01m84n4dh1efsrn2gwytbeeapz"
                      *       }
                      *     }
                      */
@@ -9726,7 +9657,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ktb1re8csd66wahnm093n",
+                     *         "id": "exp_01m84n4cqze7xbza0f8ddzs85n",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9762,11 +9693,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:28:53.666Z",
+                     *         "createdAt": "2026-11-23T16:51:51.590Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktb2petyt9k7rsq0dqn4f"
+                     *         "requestId": "req_01m84n4cyje408ydqnkz8qgj04"
                      *       }
                      *     }
                      */
@@ -9874,13 +9805,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84ktbvxe1b8vt5h5zey97ns",
+                     *         "experimentId": "exp_01m84n4hqgezwsgbgw75mnq2r2",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T16:28:54.574Z"
+                     *           "startedAt": "2026-11-23T16:51:56.855Z"
                      *         },
-                     *         "asOf": "2026-11-23T16:28:54.589Z",
+                     *         "asOf": "2026-11-23T16:51:57.091Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -9943,7 +9874,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktbxte48r70sg854g23ta"
+                     *         "requestId": "req_01m84n4hxxe09akm3dz1507e8j"
                      *       }
                      *     }
                      */
@@ -10067,13 +9998,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ktbnnekjv8szttfgpk3g3",
+                     *         "id": "exp_01m84n4f9refxr1z8qeweap11n",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T16:28:54.519Z"
+                     *         "rolledOutAt": "2026-11-23T16:51:56.301Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktbvgeqtaqh2ar7a9z61c"
+                     *         "requestId": "req_01m84n4gm2e5pr70tw8znxad3k"
                      *       }
                      *     }
                      */
@@ -10156,12 +10087,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ktb98eh7sywfasgpfns22",
+                     *         "id": "exp_01m84n4drmew19a81z5e1mk5qw",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T16:28:54.043Z"
+                     *         "startedAt": "2026-11-23T16:51:52.994Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktbbfekpsgk1f9efkcyf6"
+                     *         "requestId": "req_01m84n4dxyerxrra5sbac452d9"
                      *       }
                      *     }
                      */
@@ -10252,14 +10183,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84ktbdye5vvhfte01mehta7",
+                     *         "id": "exp_01m84n4e5neztv6mbc8bp5k848",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T16:28:54.290Z",
+                     *         "stoppedAt": "2026-11-23T16:51:54.107Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktbhaem0ack8dq3cfevpx"
+                     *         "requestId": "req_01m84n4ew0e529w7s0xcw225h6"
                      *       }
                      *     }
                      */
@@ -10380,7 +10311,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktby4eew954gsd4mrkevr"
+                     *         "requestId": "req_01m84n4j5webqb9zq8g6c6ty0n"
                      *       }
                      *     }
                      */
@@ -10459,7 +10390,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84ktcjbeaqrc1bfpbgt35t7",
+                     *           "id": "dex_01m84n4pxgeyftfjc78x65db1e",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -10470,13 +10401,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T16:28:55.235Z",
+                     *           "createdAt": "2026-11-23T16:52:01.941Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ktck1e9st3s8xfzqkggb5",
+                     *         "requestId": "req_01m84n4q70es1bygjs104qn58p",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10579,7 +10510,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84ktcjbeaqrc1bfpbgt35t7",
+                     *         "id": "dex_01m84n4pxgeyftfjc78x65db1e",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10590,12 +10521,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:28:55.235Z",
+                     *         "createdAt": "2026-11-23T16:52:01.941Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktchfeeetmwv80jdspdny"
+                     *         "requestId": "req_01m84n4pk9egevnag65q3fmwsd"
                      *       }
                      *     }
                      */
@@ -10661,7 +10592,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84ktcn5exda57hehynhzeb1",
+                     *         "id": "dex_01m84n4qwgef29vd0w9ctyr8gd",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10672,12 +10603,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:28:55.325Z",
+                     *         "createdAt": "2026-11-23T16:52:02.998Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktcpce7nrjneatdsfxgqd"
+                     *         "requestId": "req_01m84n4r37ernap7hbwmrh28hx"
                      *       }
                      *     }
                      */
@@ -10761,7 +10692,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2093c-dcb8-7407-82a0-f8886f50df3e",
+                     *           "id": "01a20951-a7dc-705e-9a20-40ab02ae19f6",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -10776,23 +10707,10 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
-                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
+                     *           "thumbnailUrl": null,
+                     *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [
-                     *             {
-                     *               "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.jpg",
-                     *               "type": "image/jpeg",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             },
-                     *             {
-                     *               "url": "https://feed.example.org/media/_HP7RfHqUHQFPtbvqWdnqQ/a-01a2093c-e564-7520-9bb2-e92138f7135d/thumbnail.webp",
-                     *               "type": "image/webp",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             }
-                     *           ],
+                     *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
@@ -10812,8 +10730,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:28:33.336Z",
-                     *           "updatedAt": "2026-11-23T16:28:35.725Z",
+                     *           "createdAt": "2026-11-23T16:51:16.060Z",
+                     *           "updatedAt": "2026-11-23T16:51:16.707Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10825,9 +10743,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249540341242158,
+                     *             "score": 0.624896147403552,
                      *             "signals": {
-                     *               "recency": 0.9998161364968629,
+                     *               "recency": 0.9995845896142082,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10843,7 +10761,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499540341242157,
+                     *               "recency": 0.24989614740355204,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10857,7 +10775,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a2093c-c460-714d-ad67-170d932f2a8c",
+                     *           "id": "01a20951-6672-7204-9378-a96b40966cdc",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -10872,7 +10790,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/ef4iJtuTH_LBeXgwOcLDsg/a-01a2093c-cf7b-7532-9434-e256a6642f94/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/srBVkvH33VS0KHI8puKbGw/a-01a20951-6d31-7221-9940-dd6265faac8f/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -10883,11 +10801,11 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a2093c-cf7b-7532-9434-e256a6642f94",
-                     *               "imageUrl": "https://feed.example.org/media/ef4iJtuTH_LBeXgwOcLDsg/a-01a2093c-cf7b-7532-9434-e256a6642f94/large.jpg",
+                     *               "id": "01a20951-6d31-7221-9940-dd6265faac8f",
+                     *               "imageUrl": "https://feed.example.org/media/srBVkvH33VS0KHI8puKbGw/a-01a20951-6d31-7221-9940-dd6265faac8f/large.jpg",
                      *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-23T16:28:32.428Z"
+                     *               "createdAt": "2026-11-23T16:51:05.218Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -10903,8 +10821,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:28:27.105Z",
-                     *           "updatedAt": "2026-11-23T16:28:32.492Z",
+                     *           "createdAt": "2026-11-23T16:50:59.315Z",
+                     *           "updatedAt": "2026-11-23T16:51:06.161Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10916,9 +10834,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249415396275514,
+                     *             "score": 0.6248625792648866,
                      *             "signals": {
-                     *               "recency": 0.9997661585102052,
+                     *               "recency": 0.9994503170595465,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10934,7 +10852,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499415396275513,
+                     *               "recency": 0.24986257926488661,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10949,10 +10867,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ktdc5efxsv33pee88hrbf",
-                     *         "nextCursor": "Amg2mdWqCYCTvfnvjmZlZF8wMW04NGt0ZGNkZWE2cmh5ZXh4ZGpiMnczahQFBgEBRBUBBAQHAgEBAQEBAQEBAQECAQEBAQEE",
+                     *         "requestId": "req_01m84n4vncep4scjjfs0yrdyjw",
+                     *         "nextCursor": "AmUdF8W5q9r341_avGZlZF8wMW04NG40dnBhZXphdjNzd3ZuMHg1OTl0cBQFBgEBNgUABAcCAQEBAQEBAQEBAQECAQIBBAE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84ktdcdea6rhyexxdjb2w3j",
+                     *         "feedId": "fed_01m84n4vpaezav3swvn0x599tp",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -11035,11 +10953,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T16:28:52.105Z"
+                     *           "updatedAt": "2026-11-23T16:51:47.395Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt9nnep6tajhgr0y7dznn",
+                     *         "requestId": "req_01m84n48vyer0bnhrmqfg7meq9",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11118,10 +11036,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T16:28:52.383Z"
+                     *         "updatedAt": "2026-11-23T16:51:47.893Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt9sqem8bjh0z53nezp6e"
+                     *         "requestId": "req_01m84n49bmemqtpve8b47r22hr"
                      *       }
                      *     }
                      */
@@ -11221,10 +11139,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T16:28:52.451Z"
+                     *         "updatedAt": "2026-11-23T16:51:48.338Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt9twehq8xh7s5d3f5f8x"
+                     *         "requestId": "req_01m84n49fgewavdv3xar5kjbkk"
                      *       }
                      *     }
                      */
@@ -11309,7 +11227,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kta02ev8tyc0waxs4b7z0"
+                     *         "requestId": "req_01m84n4a1weyraa3rm0pzp9svg"
                      *       }
                      *     }
                      */
@@ -11379,11 +11297,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84krqj3ee585c150h9kgbb5",
+                     *           "id": "key_01m84n1kdze53tftyvrshcqb95",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T16:28:00.742Z",
+                     *           "createdAt": "2026-11-23T16:50:20.215Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11391,11 +11309,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84krqeeefb932bkcp9688h9",
+                     *           "id": "key_01m84n1kdxegyv8k904bekmc06",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T16:28:00.742Z",
+                     *           "createdAt": "2026-11-23T16:50:20.215Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11404,7 +11322,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks27perxssbesdh9rk4hm",
+                     *         "requestId": "req_01m84n20mreatsrpkgtxh3y7es",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11488,11 +11406,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84ks2yse2hb9w0d3vyn5dz0",
+                     *         "id": "key_01m84n210we8ct27vwff5mp98a",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:28:12.653Z",
+                     *         "createdAt": "2026-11-23T16:50:34.142Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11501,7 +11419,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks2sfeqvr32kvqzyf1dbp"
+                     *         "requestId": "req_01m84n20vpe3g8n42vbzx1sq6q"
                      *       }
                      *     }
                      */
@@ -11570,19 +11488,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84ks32jedf97vh1h4nhzvda",
+                     *         "id": "key_01m84n2176e828trsfnedjbys1",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:28:12.754Z",
+                     *         "createdAt": "2026-11-23T16:50:34.342Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T16:28:12.772Z",
+                     *         "revokedAt": "2026-11-23T16:50:34.349Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks32qeqw9v4t319qf0cft"
+                     *         "requestId": "req_01m84n2179eb7sa84syrvgvh0x"
                      *       }
                      *     }
                      */
@@ -11652,7 +11570,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks33mew8tsc7rhr9h46m1",
+                     *         "requestId": "req_01m84n2181e1pv05c93dbgw5ae",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -11737,21 +11655,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84ks31eeaettpea4fx6hh3y",
+                     *         "id": "key_01m84n216me1xbts5khvyf7hw6",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:28:12.717Z",
+                     *         "createdAt": "2026-11-23T16:50:34.323Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84ks30yek49ax5hjjwqxnfv"
+                     *         "replaces": "key_01m84n214me6zrxsbn023w8vyg"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks314eg58y23pf9068cq3"
+                     *         "requestId": "req_01m84n2168ee6v3edfxwrpa384"
                      *       }
                      *     }
                      */
@@ -11822,8 +11740,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84ktcsee35a0arbk4ffg8pn",
-                     *           "contentId": "01a2093d-332c-7475-81a6-e6e572efb363",
+                     *           "id": "lst_01m84n4rmret6b98t4km7vp77d",
+                     *           "contentId": "01a20952-6204-73be-90c2-962d84569ef9",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -11831,13 +11749,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T16:28:55.468Z",
+                     *           "createdAt": "2026-11-23T16:52:03.763Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ktcssetnsj9aqsz82t0fh",
+                     *         "requestId": "req_01m84n4rsveh2sv3v6rnx56w45",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11946,8 +11864,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ktcsee35a0arbk4ffg8pn",
-                     *         "contentId": "01a2093d-332c-7475-81a6-e6e572efb363",
+                     *         "id": "lst_01m84n4rmret6b98t4km7vp77d",
+                     *         "contentId": "01a20952-6204-73be-90c2-962d84569ef9",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11955,13 +11873,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:28:55.468Z",
+                     *         "createdAt": "2026-11-23T16:52:03.763Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktcpjesx84qes8yzx5zwe"
+                     *         "requestId": "req_01m84n4r93ek99f67fdj4rz4z0"
                      *       }
                      *     }
                      */
@@ -12060,8 +11978,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ktcv7e3graa40n8g7rnq5",
-                     *         "contentId": "01a2093d-3360-725a-a564-967bd43a6d98",
+                     *         "id": "lst_01m84n4s4jeswadr45pr704nn6",
+                     *         "contentId": "01a20952-6481-7558-ba64-5a175ec88875",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12069,12 +11987,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:28:55.521Z",
+                     *         "createdAt": "2026-11-23T16:52:04.354Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktcygezk84zrxx96k92sn"
+                     *         "requestId": "req_01m84n4sbfekk8sea94txkwfm4"
                      *       }
                      *     }
                      */
@@ -12139,11 +12057,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ktd2ge2xa5gkvb29as3gt",
+                     *         "id": "lst_01m84n4sjyee3v1zsy9gja87md",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktd3yevkvhj0d8s1kahdn"
+                     *         "requestId": "req_01m84n4speep2ar625v9fpaath"
                      *       }
                      *     }
                      */
@@ -12212,8 +12130,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ktd8fecd94x1arp59bwh0",
-                     *         "contentId": "01a2093d-3506-7334-8747-deeb04f1b2a7",
+                     *         "id": "lst_01m84n4thvewt95nwhm5gvh7d4",
+                     *         "contentId": "01a20952-6a29-7180-8480-303fb2f3ef50",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12221,12 +12139,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:28:55.943Z",
+                     *         "createdAt": "2026-11-23T16:52:05.801Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T16:28:55.979Z"
+                     *         "endedAt": "2026-11-23T16:52:06.227Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktd91ew7td96a6d0hpedt"
+                     *         "requestId": "req_01m84n4tsje9ytz9cxj6jy6dxp"
                      *       }
                      *     }
                      */
@@ -12291,8 +12209,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ktdawegja6wy2kxtdpn4m",
-                     *         "contentId": "01a2093d-3554-77b5-9420-0fcaba970544",
+                     *         "id": "lst_01m84n4vbqegjae3c8sr979b7j",
+                     *         "contentId": "01a20952-6d50-735d-bc86-8f04808d4b77",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12300,13 +12218,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:28:56.021Z",
+                     *         "createdAt": "2026-11-23T16:52:06.608Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktdbcesk9tjmm6bsyq09x"
+                     *         "requestId": "req_01m84n4vhcea2bzvhtzva93q8v"
                      *       }
                      *     }
                      */
@@ -12401,8 +12319,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84ktd69eyrvrnan2hpvdj07",
-                     *         "contentId": "01a2093d-34c7-72fb-8294-e3cb9d3dcba7",
+                     *         "id": "lst_01m84n4t6meg1rtdpq904gxq8n",
+                     *         "contentId": "01a20952-68c4-7418-b531-5eb0aeb52ded",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12410,7 +12328,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktd75e1qsrcc2k2dp1rx8"
+                     *         "requestId": "req_01m84n4tf4ea2bj0gqrq5mtchf"
                      *       }
                      *     }
                      */
@@ -12486,7 +12404,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84krqcaesyrypmf13a2rhrm",
+                     *         "id": "org_01m84n1kdtesf9xhthg4yyvnmq",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12496,7 +12414,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks1tvewtb1z25w1c6scaf"
+                     *         "requestId": "req_01m84n1zrve36rvkym8zzc9z8d"
                      *       }
                      *     }
                      */
@@ -12575,7 +12493,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84krqcaesyrypmf13a2rhrm",
+                     *         "id": "org_01m84n1kdtesf9xhthg4yyvnmq",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12585,7 +12503,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks22cehqv360nch8xs6xw"
+                     *         "requestId": "req_01m84n20d1enw88wm8ck55zsa3"
                      *       }
                      *     }
                      */
@@ -12656,20 +12574,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a2093c-e90f-73dc-a037-478b96309aaf",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T16:28:36.587Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a20951-aee0-71b3-99c9-19778d011f65",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-23T16:51:18.306Z",
+                     *           "completedAt": "2026-11-23T16:51:42.195Z"
                      *         },
                      *         {
-                     *           "contentId": "01a2093c-e90e-71df-968a-8d5cf19482e6",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T16:28:36.587Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a20951-aeda-759f-af29-dfd5b253988e",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-23T16:51:18.306Z",
+                     *           "completedAt": "2026-11-23T16:51:42.195Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt8the5etd4xfv62v37ea",
+                     *         "requestId": "req_01m84n45k9efgty1vmhf9586jd",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12755,7 +12673,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktdtaes1aegtvcvy2kws9"
+                     *         "requestId": "req_01m84n4y5qegf965mc7w5j9fg2"
                      *       }
                      *     }
                      */
@@ -12927,7 +12845,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktdtnepvapd8znw85mvxh"
+                     *         "requestId": "req_01m84n4yf1ec8am1kaz65m07jd"
                      *       }
                      *     }
                      */
@@ -13058,12 +12976,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84krqeeefb932bkcp9688h9",
-                     *           "createdAt": "2026-11-23T16:28:56.575Z"
+                     *           "keyId": "key_01m84n1kdxegyv8k904bekmc06",
+                     *           "createdAt": "2026-11-23T16:52:10.015Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ktdyeetd8et35be3c656h",
+                     *         "requestId": "req_01m84n4yvpe5g8fz2979v6ep6f",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13192,7 +13110,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kte5qe3gvqap6ssskb9fb"
+                     *         "requestId": "req_01m84n4yz1edjsn75bs91p3xjr"
                      *       }
                      *     }
                      */
@@ -13371,30 +13289,30 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
-                     *                 "score": 0.6998764885116235,
+                     *                 "contentId": "01a20951-43d0-72db-819b-32243143166e",
+                     *                 "score": 0.6997374815221691,
                      *                 "signals": {
-                     *                   "recency": 0.9996912212790584,
+                     *                   "recency": 0.9993437038054227,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "Item 1"
                      *               },
                      *               {
-                     *                 "contentId": "01a2093d-36aa-70d3-b0fa-9fe93f950053",
-                     *                 "score": 0.6999963101107549,
+                     *                 "contentId": "01a20952-7419-7284-a1f2-a3cc632c4553",
+                     *                 "score": 0.6999874900977252,
                      *                 "signals": {
-                     *                   "recency": 0.999990775276887,
+                     *                   "recency": 0.9999687252443126,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 2"
+                     *                 "title": "Item 1"
                      *               }
                      *             ]
                      *           },
@@ -13415,37 +13333,37 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a2093c-a4cb-73ff-bc66-70b47aad3dfe",
-                     *                 "score": 0.6998764885116235,
+                     *                 "contentId": "01a20951-43d0-72db-819b-32243143166e",
+                     *                 "score": 0.6997374815221691,
                      *                 "signals": {
-                     *                   "recency": 0.9996912212790584,
+                     *                   "recency": 0.9993437038054227,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "Item 1"
                      *               },
                      *               {
-                     *                 "contentId": "01a2093d-36aa-70d3-b0fa-9fe93f950053",
-                     *                 "score": 0.6999963101107549,
+                     *                 "contentId": "01a20952-7419-7284-a1f2-a3cc632c4553",
+                     *                 "score": 0.6999874900977252,
                      *                 "signals": {
-                     *                   "recency": 0.999990775276887,
+                     *                   "recency": 0.9999687252443126,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 2"
+                     *                 "title": "Item 1"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kteqqe7eshkav1z8xsvs4"
+                     *         "requestId": "req_01m84n50xqe7evht8qzbqr94t3"
                      *       }
                      *     }
                      */
@@ -13559,7 +13477,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kte87en0vn0watpg8m1fn",
+                     *         "requestId": "req_01m84n4z4nehgsqq6w05nt13sb",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13685,7 +13603,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84kte9ceh790ca9tmv8zpbs",
+                     *         "id": "rul_01m84n4zaaezcsawp4jha8mt98",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13696,11 +13614,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:28:57.025Z",
-                     *         "updatedAt": "2026-11-23T16:28:57.025Z"
+                     *         "createdAt": "2026-11-23T16:52:10.747Z",
+                     *         "updatedAt": "2026-11-23T16:52:10.747Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kte91ecybnndmbvv1pqg4"
+                     *         "requestId": "req_01m84n4z99e0t8mg91ah7yfn5r"
                      *       }
                      *     }
                      */
@@ -13796,11 +13714,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84ktephezeb8c3dgc2ybjyp",
+                     *         "id": "rul_01m84n5098ez4sex3pm545bzs7",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kteq8ewfsv8kafjdr0wrm"
+                     *         "requestId": "req_01m84n50qne6cs7zqx4m384y8p"
                      *       }
                      *     }
                      */
@@ -13893,7 +13811,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84ktecyeswr5aaahynv6zpp",
+                     *         "id": "rul_01m84n4zgnehbsr2m5j1nb4p3a",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13904,11 +13822,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:28:57.224Z",
-                     *         "updatedAt": "2026-11-23T16:28:57.348Z"
+                     *         "createdAt": "2026-11-23T16:52:10.946Z",
+                     *         "updatedAt": "2026-11-23T16:52:11.016Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ktejbe4q9g176j6gzrmk3"
+                     *         "requestId": "req_01m84n4zkeepbbnc7pfq8zeded"
                      *       }
                      *     }
                      */
@@ -14016,7 +13934,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84ktdsxe0hvhw3axq874grc"
+                     *         "requestId": "req_01m84n4y14e629tec44anrw39d"
                      *       }
                      *     }
                      */
@@ -14091,11 +14009,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T16:28:51.586Z"
+                     *           "updatedAt": "2026-11-23T16:51:44.815Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt90xeqx9gbfs52yg0r0q",
+                     *         "requestId": "req_01m84n46fre8xaf0602r279m96",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14174,10 +14092,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T16:28:51.845Z"
+                     *         "updatedAt": "2026-11-23T16:51:45.712Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt99ve5sa6mythc7ec702"
+                     *         "requestId": "req_01m84n47dseknsttywp5w8c6a8"
                      *       }
                      *     }
                      */
@@ -14267,10 +14185,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T16:28:51.941Z"
+                     *         "updatedAt": "2026-11-23T16:51:46.439Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt9b4et0tnxq7w5085gna"
+                     *         "requestId": "req_01m84n47m4eqnbas67fhgfn7w1"
                      *       }
                      *     }
                      */
@@ -14355,7 +14273,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt9esej3bwp74bf27pfse"
+                     *         "requestId": "req_01m84n489je2r9t2e1qnrw94x8"
                      *       }
                      *     }
                      */
@@ -14425,7 +14343,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2093c-9344-7467-9d7e-0239d39c6f12",
+                     *         "id": "01a20951-1458-779b-bfcc-1ce0e44cd386",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -14463,11 +14381,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:28:14.532Z",
-                     *         "updatedAt": "2026-11-23T16:28:14.798Z"
+                     *         "createdAt": "2026-11-23T16:50:38.299Z",
+                     *         "updatedAt": "2026-11-23T16:50:40.129Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks4tae02are5r6ykanr38"
+                     *         "requestId": "req_01m84n2602e3hshx6gp28eh6j6"
                      *       }
                      *     }
                      */
@@ -14533,13 +14451,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:28:51.265Z",
+                     *         "requestedAt": "2026-11-23T16:51:43.170Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt8s3ersrztfrhqz0swqk"
+                     *         "requestId": "req_01m84n44gseywtpzcyphwpvvf7"
                      *       }
                      *     }
                      */
@@ -14620,13 +14538,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:28:51.239Z",
+                     *         "requestedAt": "2026-11-23T16:51:43.145Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt8mted19bcnnjk4phw73"
+                     *         "requestId": "req_01m84n44cdekpv6d1zsyzq6jmh"
                      *       }
                      *     }
                      */
@@ -14704,13 +14622,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:28:51.386Z",
+                     *         "requestedAt": "2026-11-23T16:51:43.473Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt8t3emja3qthzhj0xta7"
+                     *         "requestId": "req_01m84n450ye269krgzp98k7s8k"
                      *       }
                      *     }
                      */
@@ -14790,13 +14708,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:28:51.377Z",
+                     *         "requestedAt": "2026-11-23T16:51:43.428Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt8s8ecy9ec625bywqj5r"
+                     *         "requestId": "req_01m84n44nze1jv1e02tqeq4dd1"
                      *       }
                      *     }
                      */
@@ -14870,7 +14788,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84ks33we2fs4bdsb623bdx2",
+                     *         "requestId": "req_01m84n218de2hrby28spz717hy",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14948,14 +14866,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84ks34fe3e9mmq0562nzpeb",
+                     *         "id": "vky_01m84n218meapbmagrq5meqznm",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T16:28:12.816Z",
+                     *         "createdAt": "2026-11-23T16:50:34.389Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_fWZKhUDDHdyQU9-1ZmINqxyv-4rsfXGko6_6wFyfnZ4"
+                     *         "key": "rf_vk_ndnPVK2dDJApfcRiQX9SlbGXby5hPnm2FG5fLi8uGro"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks344eanb0nqva5gsgegr"
+                     *         "requestId": "req_01m84n218gegw96t1d90xj6y5t"
                      *       }
                      *     }
                      */
@@ -15024,13 +14942,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84ks377e8vthv93qgd22f3e",
+                     *         "id": "vky_01m84n21f4emaa32vqmepgzd2s",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:28:12.905Z",
+                     *         "createdAt": "2026-11-23T16:50:34.603Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks37zet4t7h1wr9np91h0"
+                     *         "requestId": "req_01m84n21feeemre6jfx5y0cyrd"
                      *       }
                      *     }
                      */
@@ -15110,15 +15028,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84ks361ebmvg7n2ck8qs3nv",
+                     *         "id": "vky_01m84n21ete74ssphkp1m740fq",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:28:12.868Z",
+                     *         "createdAt": "2026-11-23T16:50:34.587Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_JJU1SuANn8NEJn-uvOFr7UmUsq3hD8emakrYXSwvCHo",
-                     *         "replaces": "vky_01m84ks34veervmxdrh713wkr1"
+                     *         "key": "rf_vk_IsL-jvXR9LsbjcYj9GAN85-L0f8qtjUmCtQiDTTsKtU",
+                     *         "replaces": "vky_01m84n21azedzvcg0a56rcc59a"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84ks355e0jv0qxg3ey12wf5"
+                     *         "requestId": "req_01m84n21ebeavsp1xpncy9ppeg"
                      *       }
                      *     }
                      */
@@ -15238,11 +15156,6 @@ export interface operations {
                      *               },
                      *               "webhookId": {
                      *                 "type": "string"
-                     *               },
-                     *               "test": {
-                     *                 "type": "boolean",
-                     *                 "const": true,
-                     *                 "description": "Made up: a test send, or an event that was triggered."
                      *               }
                      *             }
                      *           },
@@ -15318,11 +15231,6 @@ export interface operations {
                      *               },
                      *               "webhookId": {
                      *                 "type": "string"
-                     *               },
-                     *               "test": {
-                     *                 "type": "boolean",
-                     *                 "const": true,
-                     *                 "description": "Made up: a test send, or an event that was triggered."
                      *               }
                      *             }
                      *           },
@@ -15343,7 +15251,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt5apetkrdhnxxga3f2dw"
+                     *         "requestId": "req_01m84n3v3dexyvabmbd897arxd"
                      *       }
                      *     }
                      */
@@ -15422,21 +15330,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "54703ff0-c8b5-4574-a39f-d60f94ca5028",
+                     *           "id": "dc23b6f7-e8d1-4675-8aa3-ee4e3282e3ff",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a2093c-9344-7467-9d7e-0239d39c6f12",
+                     *             "contentId": "01a20951-1458-779b-bfcc-1ce0e44cd386",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:28:21.574Z"
+                     *           "timestamp": "2026-11-23T16:50:49.755Z"
                      *         },
                      *         {
-                     *           "id": "0197cdb8-698f-441e-9f89-6000dfd260f0",
+                     *           "id": "e4463862-436a-4073-9883-64823c00cfa9",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a2093c-9725-77b8-9aad-06ba4c223032",
+                     *             "contentId": "01a20951-1d89-77cc-8fc1-74f75e3422eb",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -15444,11 +15352,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T16:28:21.616Z"
+                     *           "timestamp": "2026-11-23T16:50:50.152Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt5bvevta56taaccg25mg"
+                     *         "requestId": "req_01m84n3v68e639gdmrf77avm9k"
                      *       }
                      *     }
                      */
@@ -15460,11 +15368,6 @@ export interface operations {
                             /** @enum {string} */
                             event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             id: string;
-                            /**
-                             * @description Made up by a trigger.
-                             * @enum {boolean}
-                             */
-                            test?: true;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -15509,8 +15412,6 @@ export interface operations {
                      * @enum {string}
                      */
                     event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
-                    /** @description Who receives it. Left out: no webhook. */
-                    webhookIds?: string[];
                 };
             };
         };
@@ -15545,18 +15446,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "event": "export.ready",
-                     *         "deliveries": 0
+                     *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt5dtex8smwndvm32tsg9"
+                     *         "requestId": "req_01m84n3vd8egh8qy5bweswsksw"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description How many webhooks receive it. */
-                            deliveries: number;
                             /** @enum {string} */
                             event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                         };
@@ -15624,7 +15522,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt5fwee3rqkcsyqcean1v",
+                     *         "requestId": "req_01m84n3vhpejst0312bjcy2akq",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15671,78 +15569,15 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    clientCertificate?: {
-                        certificate: string;
-                        key: string;
-                    } | null;
-                    customer?: string | null;
                     description?: string | null;
-                    destination?: ({
-                        /** @enum {string} */
-                        type: "https";
-                    } | {
-                        password?: string;
-                        /**
-                         * @description Of a JetStream stream. `{event}` stands for the kind.
-                         * @example reelfeed.{event}
-                         */
-                        subject: string;
-                        token?: string;
-                        /** @enum {string} */
-                        type: "nats";
-                        username?: string;
-                    } | {
-                        /** @description Left out: the default exchange. */
-                        exchange?: string;
-                        password?: string;
-                        /** @description `{event}` stands for the kind. */
-                        routingKey: string;
-                        /** @enum {string} */
-                        type: "rabbitmq";
-                        username?: string;
-                    } | {
-                        accessKeyId: string;
-                        bucket: string;
-                        prefix?: string;
-                        region: string;
-                        secretAccessKey: string;
-                        /** @enum {string} */
-                        type: "s3";
-                    }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
                     events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
-                    filter?: {
-                        [key: string]: {
-                            equals?: string | number | boolean | null;
-                            exists?: boolean;
-                            gt?: number;
-                            gte?: number;
-                            in?: (string | number | boolean | null)[];
-                            lt?: number;
-                            lte?: number;
-                            prefix?: string;
-                        };
-                    } | null;
                     headers?: {
                         [key: string]: string;
                     } | null;
-                    notify?: string[] | null;
-                    oauth?: {
-                        audience?: string;
-                        clientId: string;
-                        clientSecret: string;
-                        scope?: string;
-                        tokenUrl: string;
-                    } | null;
-                    orderedBy?: "contentId" | null;
-                    payloadVersion?: (1 | 2) | null;
                     rateLimit?: number | null;
-                    retrySchedule?: number[] | null;
-                    rotationOverlap?: number | null;
-                    signature?: ("hmac" | "ed25519") | null;
-                    timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
+                     * @description Where events are sent: https, to a public address.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url: string;
@@ -15780,7 +15615,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84kt5skehssd84axdv6ps98",
+                     *         "id": "whk_01m84n3vtkepnvhv098sqm19j4",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15791,129 +15626,39 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
-                     *         "filter": null,
-                     *         "neverMatches": [],
-                     *         "retrySchedule": null,
-                     *         "timeout": 30,
-                     *         "payloadVersion": 1,
-                     *         "rotationOverlap": 3600,
-                     *         "orderedBy": null,
-                     *         "signature": "hmac",
-                     *         "publicKey": null,
-                     *         "destination": {
-                     *           "type": "https"
-                     *         },
-                     *         "clientCertificate": null,
-                     *         "oauth": null,
-                     *         "notify": [],
-                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:28:48.279Z",
-                     *         "webhookId": "whk_01m84kt5skehssd84axdv6ps98",
+                     *         "createdAt": "2026-11-23T16:51:34.279Z",
+                     *         "webhookId": "whk_01m84n3vtkepnvhv098sqm19j4",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt5h1egwt0k9g0ew7ctfy"
+                     *         "requestId": "req_01m84n3vmxebytqtzb1rtk5g5d"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            clientCertificate: {
-                                /**
-                                 * Format: date-time
-                                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                                 * @example 2026-01-31T12:00:00.000Z
-                                 */
-                                expiresAt: string;
-                                fingerprint: string;
-                                subject: string;
-                            } | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
-                            customer: string | null;
                             description: string | null;
-                            destination: {
-                                /** @enum {string} */
-                                type: "https";
-                            } | {
-                                /**
-                                 * @description Of a JetStream stream. `{event}` stands for the kind.
-                                 * @example reelfeed.{event}
-                                 */
-                                subject: string;
-                                /** @enum {string} */
-                                type: "nats";
-                                username?: string;
-                            } | {
-                                exchange: string;
-                                /** @description `{event}` stands for the kind. */
-                                routingKey: string;
-                                /** @enum {string} */
-                                type: "rabbitmq";
-                                username?: string;
-                            } | {
-                                accessKeyId: string;
-                                bucket: string;
-                                prefix: string;
-                                region: string;
-                                /** @enum {string} */
-                                type: "s3";
-                            };
                             disabledReason: ("requested" | "failing") | null;
                             events: string[];
                             failingSince: string | null;
-                            filter: {
-                                [key: string]: {
-                                    equals?: string | number | boolean | null;
-                                    exists?: boolean;
-                                    gt?: number;
-                                    gte?: number;
-                                    in?: (string | number | boolean | null)[];
-                                    lt?: number;
-                                    lte?: number;
-                                    prefix?: string;
-                                };
-                            } | null;
                             /** @description Names of the custom headers. */
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
-                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
-                            neverMatches: string[];
-                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
-                            notify: string[];
-                            oauth: {
-                                audience?: string;
-                                clientId: string;
-                                scope?: string;
-                                tokenUrl: string;
-                            } | null;
-                            orderedBy: "contentId" | null;
-                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
-                            payloadVersion: number;
                             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
                             previousSecretExpiresAt: string | null;
-                            publicKey: string | null;
                             rateLimit: number | null;
-                            retrySchedule: number[] | null;
-                            /** @description Seconds for which a replaced secret signs as well. */
-                            rotationOverlap: number;
                             /** @description Signs the deliveries. Shown in this answer only. */
                             secret: string;
-                            /**
-                             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
-                             * @enum {string}
-                             */
-                            signature: "hmac" | "ed25519";
                             /** @enum {string} */
                             status: "active" | "disabled";
-                            /** @description Seconds that an attempt may take in all. */
-                            timeout: number;
                             url: string;
                             /** @description The same as `id`. */
                             webhookId: string;
@@ -15978,7 +15723,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84kt5vgehss23fkmvrmmt5x",
+                     *         "id": "whk_01m84n3vznesaaw5qbqz8dtks9",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15989,24 +15734,8 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
-                     *         "filter": null,
-                     *         "neverMatches": [],
-                     *         "retrySchedule": null,
-                     *         "timeout": 30,
-                     *         "payloadVersion": 1,
-                     *         "rotationOverlap": 3600,
-                     *         "orderedBy": null,
-                     *         "signature": "hmac",
-                     *         "publicKey": null,
-                     *         "destination": {
-                     *           "type": "https"
-                     *         },
-                     *         "clientCertificate": null,
-                     *         "oauth": null,
-                     *         "notify": [],
-                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:28:48.354Z",
+                     *         "createdAt": "2026-11-23T16:51:34.459Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -16015,101 +15744,29 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt5zeeweb1z67mctc1v31"
+                     *         "requestId": "req_01m84n3wymekv9avmr94b6hg1p"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            clientCertificate: {
-                                /**
-                                 * Format: date-time
-                                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                                 * @example 2026-01-31T12:00:00.000Z
-                                 */
-                                expiresAt: string;
-                                fingerprint: string;
-                                subject: string;
-                            } | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
-                            customer: string | null;
                             description: string | null;
-                            destination: {
-                                /** @enum {string} */
-                                type: "https";
-                            } | {
-                                /**
-                                 * @description Of a JetStream stream. `{event}` stands for the kind.
-                                 * @example reelfeed.{event}
-                                 */
-                                subject: string;
-                                /** @enum {string} */
-                                type: "nats";
-                                username?: string;
-                            } | {
-                                exchange: string;
-                                /** @description `{event}` stands for the kind. */
-                                routingKey: string;
-                                /** @enum {string} */
-                                type: "rabbitmq";
-                                username?: string;
-                            } | {
-                                accessKeyId: string;
-                                bucket: string;
-                                prefix: string;
-                                region: string;
-                                /** @enum {string} */
-                                type: "s3";
-                            };
                             disabledReason: ("requested" | "failing") | null;
                             events: string[];
                             failingSince: string | null;
-                            filter: {
-                                [key: string]: {
-                                    equals?: string | number | boolean | null;
-                                    exists?: boolean;
-                                    gt?: number;
-                                    gte?: number;
-                                    in?: (string | number | boolean | null)[];
-                                    lt?: number;
-                                    lte?: number;
-                                    prefix?: string;
-                                };
-                            } | null;
                             /** @description Names of the custom headers. */
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
-                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
-                            neverMatches: string[];
-                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
-                            notify: string[];
-                            oauth: {
-                                audience?: string;
-                                clientId: string;
-                                scope?: string;
-                                tokenUrl: string;
-                            } | null;
-                            orderedBy: "contentId" | null;
-                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
-                            payloadVersion: number;
                             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
                             previousSecretExpiresAt: string | null;
-                            publicKey: string | null;
                             rateLimit: number | null;
-                            retrySchedule: number[] | null;
-                            /** @description Seconds for which a replaced secret signs as well. */
-                            rotationOverlap: number;
-                            /**
-                             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
-                             * @enum {string}
-                             */
-                            signature: "hmac" | "ed25519";
                             stats: {
                                 /** @description All their attempts are used. */
                                 failedDeliveries: number;
@@ -16120,8 +15777,6 @@ export interface operations {
                             };
                             /** @enum {string} */
                             status: "active" | "disabled";
-                            /** @description Seconds that an attempt may take in all. */
-                            timeout: number;
                             url: string;
                         };
                         meta?: {
@@ -16183,11 +15838,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84kt6tkerzbw97sck587x8c",
+                     *         "id": "whk_01m84n3xjze6psn9vsrt6dd5tb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt6v4eetajp1hmm3bsc23"
+                     *         "requestId": "req_01m84n3xkne4jtr5gf4c0fn398"
                      *       }
                      *     }
                      */
@@ -16232,83 +15887,20 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    clientCertificate?: {
-                        certificate: string;
-                        key: string;
-                    } | null;
-                    customer?: string | null;
                     description?: string | null;
-                    destination?: ({
-                        /** @enum {string} */
-                        type: "https";
-                    } | {
-                        password?: string;
-                        /**
-                         * @description Of a JetStream stream. `{event}` stands for the kind.
-                         * @example reelfeed.{event}
-                         */
-                        subject: string;
-                        token?: string;
-                        /** @enum {string} */
-                        type: "nats";
-                        username?: string;
-                    } | {
-                        /** @description Left out: the default exchange. */
-                        exchange?: string;
-                        password?: string;
-                        /** @description `{event}` stands for the kind. */
-                        routingKey: string;
-                        /** @enum {string} */
-                        type: "rabbitmq";
-                        username?: string;
-                    } | {
-                        accessKeyId: string;
-                        bucket: string;
-                        prefix?: string;
-                        region: string;
-                        secretAccessKey: string;
-                        /** @enum {string} */
-                        type: "s3";
-                    }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
                     events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
-                    filter?: {
-                        [key: string]: {
-                            equals?: string | number | boolean | null;
-                            exists?: boolean;
-                            gt?: number;
-                            gte?: number;
-                            in?: (string | number | boolean | null)[];
-                            lt?: number;
-                            lte?: number;
-                            prefix?: string;
-                        };
-                    } | null;
                     headers?: {
                         [key: string]: string;
                     } | null;
-                    notify?: string[] | null;
-                    oauth?: {
-                        audience?: string;
-                        clientId: string;
-                        clientSecret: string;
-                        scope?: string;
-                        tokenUrl: string;
-                    } | null;
-                    orderedBy?: "contentId" | null;
-                    payloadVersion?: (1 | 2) | null;
                     rateLimit?: number | null;
-                    retrySchedule?: number[] | null;
-                    rotationOverlap?: number | null;
-                    signature?: ("hmac" | "ed25519") | null;
                     /**
                      * @description While disabled, nothing is sent.
                      * @enum {string}
                      */
                     status?: "active" | "disabled";
-                    timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
+                     * @description Where events are sent: https, to a public address.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url?: string;
@@ -16346,7 +15938,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84kt62be598b07gp1e6y5jd",
+                     *         "id": "whk_01m84n3x93esvvekeaej6caag9",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16357,27 +15949,11 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
-                     *         "filter": null,
-                     *         "neverMatches": [],
-                     *         "retrySchedule": null,
-                     *         "timeout": 30,
-                     *         "payloadVersion": 1,
-                     *         "rotationOverlap": 3600,
-                     *         "orderedBy": null,
-                     *         "signature": "hmac",
-                     *         "publicKey": null,
-                     *         "destination": {
-                     *           "type": "https"
-                     *         },
-                     *         "clientCertificate": null,
-                     *         "oauth": null,
-                     *         "notify": [],
-                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:28:48.552Z"
+                     *         "createdAt": "2026-11-23T16:51:35.782Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt646ez899nbyvxaktp4a"
+                     *         "requestId": "req_01m84n3xcwep4bb4cxx3qj35t1"
                      *       }
                      *     }
                      */
@@ -16464,7 +16040,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84kt71ce4zbb07n1w32vm6n",
+                     *           "id": "dlv_01m84n3xsfe6yrq2497jvsnras",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16476,19 +16052,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T16:28:49.580Z",
-                     *             "webhookId": "whk_01m84kt70veth9j8gqgvy95adc",
-                     *             "test": true
+                     *             "timestamp": "2026-11-23T16:51:36.367Z",
+                     *             "webhookId": "whk_01m84n3xr8et9sz5vwznbt5jz5"
                      *           },
-                     *           "createdAt": "2026-11-23T16:28:49.580Z",
+                     *           "createdAt": "2026-11-23T16:51:36.367Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 10,
-                     *           "lastAttemptAt": "2026-11-23T16:28:49.580Z",
+                     *           "responseTime": 78,
+                     *           "lastAttemptAt": "2026-11-23T16:51:36.367Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84kt72se9wazd2vx0r6451w",
+                     *         "requestId": "req_01m84n3y0he758s5gypd7vyez6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16530,7 +16105,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:27:50.081Z"
+                 *       "since": "2026-11-23T16:50:37.825Z"
                  *     }
                  */
                 "application/json": {
@@ -16580,14 +16155,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84kt7g2epdbfb5k24d02fmn",
-                     *         "since": "2026-11-23T16:27:50.081Z",
-                     *         "until": "2026-11-23T16:28:50.208Z",
+                     *         "id": "whk_01m84n3z14egh8w0m2wxn74vw8",
+                     *         "since": "2026-11-23T16:50:37.825Z",
+                     *         "until": "2026-11-23T16:51:37.976Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt7jhe8jv6ty5807f8mte"
+                     *         "requestId": "req_01m84n3z9ne87sm5ntm5a74rd5"
                      *       }
                      *     }
                      */
@@ -16647,7 +16222,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:27:50.441Z"
+                 *       "since": "2026-11-23T16:50:40.149Z"
                  *     }
                  */
                 "application/json": {
@@ -16691,13 +16266,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84kt7tne998m5b61rnfwae0",
-                     *         "since": "2026-11-23T16:27:50.441Z",
+                     *         "id": "whk_01m84n41fhe0dsp6p9zgad72nk",
+                     *         "since": "2026-11-23T16:50:40.149Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt7wbez88dq55hvfdqf1h"
+                     *         "requestId": "req_01m84n41fneb8rvsvcds7fs1pq"
                      *       }
                      *     }
                      */
@@ -16779,13 +16354,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84kt6wxebgvf2hrp4ka3bq5",
+                     *         "id": "whk_01m84n3xpzes09akp1fbfxm3jh",
                      *         "secret": "whsec_…",
-                     *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-23T17:28:49.520Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:51:36.316Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt6yten5vdfjqmn4tz3rs"
+                     *         "requestId": "req_01m84n3xqkett9zn2x1de6sej0"
                      *       }
                      *     }
                      */
@@ -16798,7 +16372,6 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             previousSecretExpiresAt: string;
-                            publicKey: string | null;
                             /** @description The new secret. Shown in this answer only. */
                             secret: string;
                         };
@@ -16876,14 +16449,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84kt81nefpsyz6ephhmt1tp",
+                     *         "deliveryId": "dlv_01m84n424xex98xy7t3v2r68xn",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 94,
+                     *         "responseTime": 122,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt80ze8y9fny7t43x50f1"
+                     *         "requestId": "req_01m84n4248e4x9q5rhnh6f0sdm"
                      *       }
                      *     }
                      */
@@ -16961,7 +16534,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84kt763ernbspk9f5qnx48h",
+                     *         "id": "dlv_01m84n3yb3ef6vnxbtvmrm8fx0",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -16973,19 +16546,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:28:49.731Z",
-                     *           "webhookId": "whk_01m84kt759ekwr0b0kkb47wvvd",
-                     *           "test": true
+                     *           "timestamp": "2026-11-23T16:51:36.931Z",
+                     *           "webhookId": "whk_01m84n3y77e82bm57h1sc8d8b5"
                      *         },
-                     *         "createdAt": "2026-11-23T16:28:49.731Z",
+                     *         "createdAt": "2026-11-23T16:51:36.931Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 5,
-                     *         "lastAttemptAt": "2026-11-23T16:28:49.731Z",
+                     *         "responseTime": 46,
+                     *         "lastAttemptAt": "2026-11-23T16:51:36.931Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T16:28:49.731Z",
-                     *             "responseTime": 5,
+                     *             "startedAt": "2026-11-23T16:51:36.931Z",
+                     *             "responseTime": 46,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -16993,7 +16565,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt771egavgqtagt5v960q"
+                     *         "requestId": "req_01m84n3ydwezt86bszh24g32tp"
                      *       }
                      *     }
                      */
@@ -17029,7 +16601,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             lastAttemptAt?: string;
-                            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`, `rejected`, `token_error`. */
+                            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`. */
                             lastError?: string;
                             /**
                              * Format: date-time
@@ -17112,13 +16684,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84kt78eerwbxav8f8ck07hw",
+                     *         "id": "dlv_01m84n3ymye3f8a1sbhnzjjvkd",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T16:28:49.939Z"
+                     *         "nextAttemptAt": "2026-11-23T16:51:37.481Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84kt7b2eym8t9e2r3tb49mx"
+                     *         "requestId": "req_01m84n3ytzem1vy284bze420rn"
                      *       }
                      *     }
                      */
@@ -17146,101 +16718,6 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
-        };
-    };
-    createWebhookPortalLink: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "customer": "acme"
-                 *     }
-                 */
-                "application/json": {
-                    customer: string;
-                    /**
-                     * @description Seconds.
-                     * @default 3600
-                     */
-                    expiresIn?: number;
-                };
-            };
-        };
-        responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description The result. */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_WyJvcmdfMDFtODRrcnFjYWVzeXJ5cG1mMTNhMnJocm0iLCJhY21lIiwxNzk1NDU0OTMwXQ.Rc7v1e1rl6ZZCn30MqBgutapnG2WpJsYNO1vX-k6_Ow",
-                     *         "expiresAt": "2026-11-23T17:28:50.000Z"
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84kt85sebvb93n4t7gydy3m"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: {
-                            /**
-                             * Format: date-time
-                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                             * @example 2026-01-31T12:00:00.000Z
-                             */
-                            expiresAt: string;
-                            url: string;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
-                    };
-                };
-            };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -17304,24 +16781,12 @@ export interface operations {
                     };
                     /** @constant */
                     event: "bulk_job.complete";
-                    /** @description Of the event; from payload version 2 on. */
-                    id?: string;
-                    /**
-                     * @description Made up: a test send, or an event that was triggered.
-                     * @constant
-                     */
-                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    /**
-                     * @description From payload version 2 on.
-                     * @constant
-                     */
-                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17399,24 +16864,12 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.errored";
-                    /** @description Of the event; from payload version 2 on. */
-                    id?: string;
-                    /**
-                     * @description Made up: a test send, or an event that was triggered.
-                     * @constant
-                     */
-                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    /**
-                     * @description From payload version 2 on.
-                     * @constant
-                     */
-                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17513,24 +16966,12 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.import.finished";
-                    /** @description Of the event; from payload version 2 on. */
-                    id?: string;
-                    /**
-                     * @description Made up: a test send, or an event that was triggered.
-                     * @constant
-                     */
-                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    /**
-                     * @description From payload version 2 on.
-                     * @constant
-                     */
-                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17601,24 +17042,12 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.ready";
-                    /** @description Of the event; from payload version 2 on. */
-                    id?: string;
-                    /**
-                     * @description Made up: a test send, or an event that was triggered.
-                     * @constant
-                     */
-                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    /**
-                     * @description From payload version 2 on.
-                     * @constant
-                     */
-                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17698,24 +17127,12 @@ export interface operations {
                     };
                     /** @constant */
                     event: "experiment.completed";
-                    /** @description Of the event; from payload version 2 on. */
-                    id?: string;
-                    /**
-                     * @description Made up: a test send, or an event that was triggered.
-                     * @constant
-                     */
-                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    /**
-                     * @description From payload version 2 on.
-                     * @constant
-                     */
-                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17797,24 +17214,12 @@ export interface operations {
                     };
                     /** @constant */
                     event: "export.ready";
-                    /** @description Of the event; from payload version 2 on. */
-                    id?: string;
-                    /**
-                     * @description Made up: a test send, or an event that was triggered.
-                     * @constant
-                     */
-                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    /**
-                     * @description From payload version 2 on.
-                     * @constant
-                     */
-                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17893,24 +17298,12 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.active";
-                    /** @description Of the event; from payload version 2 on. */
-                    id?: string;
-                    /**
-                     * @description Made up: a test send, or an event that was triggered.
-                     * @constant
-                     */
-                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    /**
-                     * @description From payload version 2 on.
-                     * @constant
-                     */
-                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -17991,24 +17384,12 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.ended";
-                    /** @description Of the event; from payload version 2 on. */
-                    id?: string;
-                    /**
-                     * @description Made up: a test send, or an event that was triggered.
-                     * @constant
-                     */
-                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    /**
-                     * @description From payload version 2 on.
-                     * @constant
-                     */
-                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18094,24 +17475,12 @@ export interface operations {
                     };
                     /** @constant */
                     event: "webhook.disabled";
-                    /** @description Of the event; from payload version 2 on. */
-                    id?: string;
-                    /**
-                     * @description Made up: a test send, or an event that was triggered.
-                     * @constant
-                     */
-                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
-                    /**
-                     * @description From payload version 2 on.
-                     * @constant
-                     */
-                    version?: 2;
                     webhookId: string;
                 };
             };

@@ -8,6 +8,8 @@ export type CommandInput = {
   name?: string | undefined;
   /** The URL that `webhooks listen` forwards events to. */
   forward?: string | undefined;
+  /** Which events `webhooks listen` shows: kinds and patterns, separated by commas. */
+  events?: string | undefined;
   /** Whether `import` waits until its items are processed. */
   wait: boolean;
   /** The period that `webhooks recover` covers. */

@@ -53,7 +53,7 @@ const commands: Record<string, Entry> = {
   webhooks: {
     summary: 'show events as they happen, make one up, or send again what failed: `help webhooks`',
     usage: [
-      'webhooks listen [--forward <url>]',
+      'webhooks listen [--events <kinds>] [--forward <url>]',
       'webhooks trigger <event> [<webhook id>]',
       'webhooks recover <webhook id> --since <time> [--until <time>]',
     ],
@@ -157,6 +157,7 @@ async function main(): Promise<void> {
       type: { type: 'string' },
       name: { type: 'string' },
       forward: { type: 'string' },
+      events: { type: 'string' },
       wait: { type: 'boolean', default: false },
       since: { type: 'string' },
       until: { type: 'string' },

@@ -131,6 +131,7 @@ export const webhooks = defineFeature({
     'webhook_delivery_count',
     'webhook_sender',
     'webhook_arrival',
+    'webhook_turn',
   ],
   extensions: [extend(webhookEvents, endpointEvents)],
   async build(parts: Parts, settings) {

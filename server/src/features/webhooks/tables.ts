@@ -105,6 +105,13 @@ type WebhookSenderTable = { sender_id: string; name: string; beats: Generated<nu
 
 type WebhookArrivalTable = { organization_id: string; webhook_id: string; deliveries: number };
 
+type WebhookTurnTable = {
+  organization_id: string;
+  webhook_id: string;
+  sender_id: string;
+  ends_at: Timestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     webhook: WebhookTable;
@@ -114,5 +121,6 @@ declare module '../../platform/database/tables.ts' {
     webhook_delivery_count: WebhookDeliveryCountTable;
     webhook_sender: WebhookSenderTable;
     webhook_arrival: WebhookArrivalTable;
+    webhook_turn: WebhookTurnTable;
   }
 }

@@ -14,7 +14,7 @@ import {
   startReceiver,
   type TestReceiver,
 } from './test-receiver.ts';
-import { pause, until } from '../../../test/waiting.ts';
+import { eventually, pause, until } from '../../../test/waiting.ts';
 
 const limits = { totalTimeoutMs: 5_000, maxBodyBytes: 65_536 };
 
@@ -229,6 +229,39 @@ test('a 100 Continue that nobody asked for is not an answer, however it is cut',
   }
   const cut = await egress.request({ url, ...limits, ...post, headers: { 'x-cut': '1' } });
   assert.equal(cut.status, 204);
+});
+
+test('interim answers may come in any order, in one packet and by HTTP/1.0, but not without end', async (t) => {
+  const crlf = String.fromCharCode(13, 10);
+  const head = (line: string) => `${line}${crlf}${crlf}`;
+  const early = head(`HTTP/1.1 103 Early Hints${crlf}Link: </a.css>; rel=preload`);
+  const answers = [
+    early + head('HTTP/1.1 100 Continue') + head('HTTP/1.1 204 No Content'),
+    head('HTTP/1.0 100 Continue') + early + head('HTTP/1.1 204 No Content'),
+    head('HTTP/1.1 102 Processing').repeat(60) + head('HTTP/1.1 204 No Content'),
+  ];
+  const flood = head('HTTP/1.1 103 Early Hints').repeat(20);
+  let isOpen = true;
+  const { egress, url } = await startBoth(t, (request, response) => {
+    const { socket } = request;
+    const text = answers[Number(request.headers['x-answer'])];
+    if (text !== undefined) return void socket.end(text);
+    response.on('close', () => (isOpen = false));
+    const next = () => isOpen && socket.write(flood, () => setImmediate(next));
+    next();
+  });
+  const post = { method: 'POST', body: '{}' } as const;
+  for (const n of answers.keys()) {
+    const { status } = await egress.request({
+      url,
+      ...limits,
+      ...post,
+      headers: { 'x-answer': String(n) },
+    });
+    assert.equal(status, 204, `answer ${n}`);
+  }
+  await assert.rejects(egress.request({ url, ...limits, ...post }), { failure: 'protocol_error' });
+  await eventually('the flood to end', async () => (isOpen ? null : true));
 });
 
 test('hosts that can not exist are refused', async (t) => {

@@ -11,7 +11,7 @@ import { bareHost, type AllowList } from './allow-list.ts';
 import type { ClientCertificate } from './messages.ts';
 import { asEgressError, BlockedAddressError, EgressError } from './egress-errors.ts';
 import { noteDemandedCertificate } from './client-certificate.ts';
-import { dropContinue } from './interim-answers.ts';
+import { dropInterimAnswers } from './interim-answers.ts';
 import { resolveHost } from './resolver.ts';
 
 export type Guard = {
@@ -181,5 +181,5 @@ function checkPeer(
     return;
   }
   noteDemandedCertificate(socket);
-  callback(null, dropContinue(socket));
+  callback(null, dropInterimAnswers(socket));
 }

@@ -26,9 +26,9 @@ export type Answer = {
   data: unknown;
   /**
    * Called after the commit and before the answer is sent; not for a replay. It only tells this
-   * process: what must not be lost is in the transaction.
+   * process: what must not be lost is in the transaction. The answer waits for it.
    */
-  onCommit?: () => void;
+  onCommit?: () => void | Promise<void>;
 };
 
 export type Mutations = {
@@ -107,12 +107,12 @@ export function createMutations(db: Db, vault: Vault, record: RecordMutation): M
       const key = readKey(request);
       if (key === null) {
         const answer = await inTransaction(db, work);
-        answer.onCommit?.();
+        await answer.onCommit?.();
         return send(reply, render(request, answer), false);
       }
       const print = fingerprintOf(request, fingerprint ?? bodyText(request));
       const context = `${organizationId} ${key}`;
-      let onCommit: (() => void) | undefined;
+      let onCommit: (() => void | Promise<void>) | undefined;
       const { answer, replayed } = await inTransaction(db, async (tx) => {
         const { isLocked, stored } = await lockKey(tx, organizationId, key, keptForHours);
         if (!isLocked) throw inFlight();
@@ -129,7 +129,7 @@ export function createMutations(db: Db, vault: Vault, record: RecordMutation): M
         await storeAnswer(tx, organizationId, key, kept);
         return { answer: fresh, replayed: false };
       });
-      onCommit?.();
+      await onCommit?.();
       return send(reply, answer, replayed);
     },
     async prune(signal) {

@@ -13,6 +13,7 @@ import {
   foldCounts,
   listOldCountDays,
 } from './retention-queries.ts';
+import { deleteEndedTurns } from '../sending/turn-queries.ts';
 
 const events: DailyTable = { name: 'webhook_event', column: 'occurred_at' };
 const deliveries: DailyTable = { name: 'webhook_delivery_log', column: 'created_at' };
@@ -45,4 +46,5 @@ export async function expireWebhookData(
     deleteForsaken(tx, retentionDays, deletedAtOnce),
   );
   await inTransaction(db, deleteForsakenCounts);
+  await deleteEndedTurns(db);
 }

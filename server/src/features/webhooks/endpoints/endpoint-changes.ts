@@ -7,7 +7,12 @@
  *    anything tells the others: a query that begins after the commit sees it.
  * 2. In the process that makes a change, `note` is called after the commit and before the answer.
  *    A state that was read before that moment is no longer used from then on.
+ * 3. Where other processes send as well, the answer waits until no state is usable any more that was
+ *    read before the commit. So no process begins a request under the old state after the answer.
  */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '../../../platform/database/database.ts';
+import { hasOtherSenders } from './endpoint-queries.ts';
 
 /** Half of it is left for the queries that renew states; see `Sender`. */
 export const maxStateAgeMs = 700;
@@ -19,7 +24,21 @@ export class WebhookChanges {
   readonly #changedAt = new Map<string, number>();
   readonly #listeners = new Set<(webhookId: string) => void>();
 
-  /** Call it between the commit of a change and its answer. */
+  #senderId: string | null = null;
+
+  /** The sender of this process; null before it sends. */
+  sendsAs(senderId: string | null): void {
+    this.#senderId = senderId;
+  }
+
+  /** Call it between the commit of a change and its answer. Resolves when the answer may be sent. */
+  async take(db: Db, webhookId: string): Promise<void> {
+    this.note(webhookId);
+    // Where it can't be told, the answer waits.
+    if (await hasOtherSenders(db, this.#senderId).catch(() => true)) await delay(maxStateAgeMs);
+  }
+
+  /** Tells the sender of this process. */
   note(webhookId: string): void {
     const now = performance.now();
     this.#changedAt.delete(webhookId);

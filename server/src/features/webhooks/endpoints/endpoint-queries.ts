@@ -250,6 +250,17 @@ export async function unparkDeliveries(tx: Tx, webhookId: WebhookId): Promise<vo
     .execute();
 }
 
+/** Whether other processes send, or did so a few seconds ago. */
+export async function hasOtherSenders(db: Db, senderId: string | null): Promise<boolean> {
+  const row = await db
+    .selectFrom('webhook_sender')
+    .select('sender_id')
+    .where(sql<boolean>`sender_id is distinct from ${senderId}::uuid`)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 export async function deleteWebhook(
   tx: Tx,
   organizationId: OrganizationId,

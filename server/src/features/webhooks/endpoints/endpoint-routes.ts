@@ -190,7 +190,7 @@ function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
         operationId: 'updateWebhook',
         summary: 'Change a webhook',
         description:
-          'While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer; where another process sends, after one second.',
+          'While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer, which takes 0.7 seconds longer where other processes send as well.',
         tags,
         params: IdParams,
         body: webhookPatchSchema(catalogue.subscriptions),
@@ -220,7 +220,7 @@ function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
           const changed = { ...change, ...target };
           const by = { vault, catalogue };
           const row = await changeWebhook(tx, by, organizationId, webhookId, changed, options);
-          return { data: presentWebhook(row), onCommit: () => changes.note(webhookId) };
+          return { data: presentWebhook(row), onCommit: () => changes.take(db, webhookId) };
         },
       );
       onDue();
@@ -229,7 +229,7 @@ function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
   );
 }
 
-function addDeleteRoute(app: HttpApp, { mutations, changes }: WebhookRouteParts): void {
+function addDeleteRoute(app: HttpApp, { db, mutations, changes }: WebhookRouteParts): void {
   app.delete(
     '/v1/webhooks/:id',
     {
@@ -250,14 +250,14 @@ function addDeleteRoute(app: HttpApp, { mutations, changes }: WebhookRouteParts)
         await removeWebhook(tx, organizationId, webhookId);
         return {
           data: { id: webhookId, deleted: true },
-          onCommit: () => changes.note(webhookId),
+          onCommit: () => changes.take(db, webhookId),
         };
       });
     },
   );
 }
 
-function addRotateRoute(app: HttpApp, { mutations, vault, changes }: WebhookRouteParts): void {
+function addRotateRoute(app: HttpApp, { db, mutations, vault, changes }: WebhookRouteParts): void {
   app.post(
     '/v1/webhooks/:id/rotate-secret',
     {
@@ -277,7 +277,7 @@ function addRotateRoute(app: HttpApp, { mutations, vault, changes }: WebhookRout
       const webhookId = requireWebhookId(request.params.id);
       return mutations.mutate(request, reply, async (tx) => ({
         data: await rotateSecret(tx, vault, organizationId, webhookId),
-        onCommit: () => changes.note(webhookId),
+        onCommit: () => changes.take(db, webhookId),
       }));
     },
   );

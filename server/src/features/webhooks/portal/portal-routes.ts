@@ -253,7 +253,7 @@ function addResendRoutes(app: HttpApp, parts: PortalParts): void {
 }
 
 function addRotateRoute(app: HttpApp, parts: PortalParts): void {
-  const { vault, changes } = parts;
+  const { db, vault, changes } = parts;
   app.post(
     `${root}/:id/rotate-secret`,
     { config: open, schema: { ...hidden, params: IdParams } },
@@ -262,7 +262,7 @@ function addRotateRoute(app: HttpApp, parts: PortalParts): void {
       const data = await change(parts, own, 'rotateWebhookSecret', (tx) =>
         rotateSecret(tx, vault, own.organizationId, own.webhookId),
       );
-      changes.note(own.webhookId);
+      await changes.take(db, own.webhookId);
       return reply.header('cache-control', 'no-store').send({ data });
     },
   );

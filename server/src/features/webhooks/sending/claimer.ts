@@ -5,16 +5,19 @@ import {
   promoteDueDeliveries,
   releaseHeldDeliveries,
   renewStatistics,
+  vacuumDeliveries,
   type ClaimedDelivery,
   type Claims,
 } from './claim-queries.ts';
 import { Lines } from './lines.ts';
-import type { Room } from './slots.ts';
+import type { Room } from './room.ts';
 
 const promotedAtOnce = 1_000;
 /** A look at all lines that takes longer may follow a plan from when there were few. */
 const slowLookMs = 20;
 const renewStatisticsEveryMs = 60_000;
+/** Claims between two vacuums under load, and before one when there is nothing to claim. */
+const vacuumAfter = { busy: 25_000, idle: 1_000 } as const;
 const noClaims: Claims = { deliveries: [], webhooks: new Map() };
 
 export type Claimed = {
@@ -32,6 +35,8 @@ export class Claimer {
   #afterWebhookId = '';
   #promotedAt = Number.NEGATIVE_INFINITY;
   #renewedStatisticsAt = Number.NEGATIVE_INFINITY;
+  #claimedSinceVacuum = 0;
+  #isVacuuming = false;
 
   constructor(db: Db, promoteEveryMs: number) {
     this.#db = db;
@@ -59,6 +64,14 @@ export class Claimer {
 
   /** @param room what there is room for, more than nothing */
   async claim(senderId: string, room: Room): Promise<Claimed> {
+    const claimed = await this.#claim(senderId, room);
+    const { length } = claimed.claims.deliveries;
+    this.#claimedSinceVacuum += length;
+    if (this.#claimedSinceVacuum >= vacuumAfter[length === 0 ? 'idle' : 'busy']) this.#vacuum();
+    return claimed;
+  }
+
+  async #claim(senderId: string, room: Room): Promise<Claimed> {
     const { total: limit, allowances, unknownWebhooks } = room;
     const startedAt = performance.now();
     const positions = this.#lines.next(startedAt, allowances);
@@ -80,9 +93,20 @@ export class Claimer {
     return { claims, readAt: startedAt, goesOn: false };
   }
 
+  /** Claims do not wait for it. What a failure leaves is found by the next one, or by autovacuum. */
+  #vacuum(): void {
+    if (this.#isVacuuming) return;
+    this.#isVacuuming = true;
+    this.#claimedSinceVacuum = 0;
+    vacuumDeliveries(this.#db)
+      .catch(() => undefined)
+      .finally(() => (this.#isVacuuming = false));
+  }
+
   /** Claims do not wait for it, and a failure shows as the next slow look. */
   #renewStatistics(now: number): void {
-    if (now - this.#renewedStatisticsAt < renewStatisticsEveryMs) return;
+    // Both need the same lock.
+    if (this.#isVacuuming || now - this.#renewedStatisticsAt < renewStatisticsEveryMs) return;
     this.#renewedStatisticsAt = now;
     renewStatistics(this.#db).catch(() => undefined);
   }

@@ -21,14 +21,6 @@ export async function markFailing(tx: Tx, webhookIds: readonly string[]): Promis
       and webhook.webhook_id = locked.webhook_id`.execute(tx);
 }
 
-export async function markHealthy(tx: Tx, webhookIds: readonly string[]): Promise<void> {
-  await sql`
-    with ${locked(webhookIds, sql`failing_since is not null`)}
-    update webhook set failing_since = null from locked
-    where webhook.organization_id = locked.organization_id
-      and webhook.webhook_id = locked.webhook_id`.execute(tx);
-}
-
 export type DisabledWebhook = {
   organizationId: OrganizationId;
   webhookId: WebhookId;

@@ -1,23 +1,17 @@
 /**
  * The health of webhooks. One whose every attempt has failed for the configured time is disabled,
  * and the other webhooks of the organization are told. Decided with the record of a failed attempt,
- * in its transaction; an attempt that succeeds ends the failing time.
+ * in its transaction; the record of one that succeeds ends the failing time (`record-queries.ts`).
  */
 import type { Tx } from '../../../platform/database/database.ts';
 import { recordEvent } from '../outbox/outbox.ts';
-import {
-  disableFailing,
-  markFailing,
-  markHealthy,
-  type DisabledWebhook,
-} from './health-queries.ts';
 import { enqueueNotice } from '../notices/notices.ts';
+import { disableFailing, markFailing, type DisabledWebhook } from './health-queries.ts';
 import type { AttemptRecord } from './record-queries.ts';
 
 /** The webhooks whose health a batch of records changes. */
 export type HealthChanges = {
   readonly failing: readonly string[];
-  readonly healthy: readonly string[];
   /** Those that may have been failing for long enough. */
   readonly overdue: readonly string[];
 };
@@ -28,16 +22,12 @@ export function healthChanges(
   disableAfterMs: number,
 ): HealthChanges | null {
   const failing = new Set<string>();
-  const healthy = new Set<string>();
   const overdue = new Set<string>();
   for (const { webhookId, next, failingSinceS, claimedAtS } of records) {
-    if (next === 'success') {
-      if (failingSinceS !== null) healthy.add(webhookId);
-    } else if (next === 'failed' || next === 'retry') {
-      if (failingSinceS === null) failing.add(webhookId);
-      else if (disableAfterMs > 0 && (claimedAtS - failingSinceS) * 1_000 >= disableAfterMs) {
-        overdue.add(webhookId);
-      }
+    if (next !== 'failed' && next !== 'retry') continue;
+    if (failingSinceS === null) failing.add(webhookId);
+    else if (disableAfterMs > 0 && (claimedAtS - failingSinceS) * 1_000 >= disableAfterMs) {
+      overdue.add(webhookId);
     }
   }
   for (const { webhookId, next } of records) {
@@ -45,17 +35,16 @@ export function healthChanges(
     failing.delete(webhookId);
     overdue.delete(webhookId);
   }
-  if (failing.size + healthy.size + overdue.size === 0) return null;
-  return { failing: [...failing], healthy: [...healthy], overdue: [...overdue] };
+  if (failing.size + overdue.size === 0) return null;
+  return { failing: [...failing], overdue: [...overdue] };
 }
 
 /** @returns the webhooks that were disabled */
 export async function applyHealth(
   tx: Tx,
-  { failing, healthy, overdue }: HealthChanges,
+  { failing, overdue }: HealthChanges,
   disableAfterMs: number,
 ): Promise<readonly DisabledWebhook[]> {
-  if (healthy.length > 0) await markHealthy(tx, healthy);
   if (failing.length > 0) await markFailing(tx, failing);
   if (overdue.length === 0) return [];
   const disabled = await disableFailing(tx, overdue, disableAfterMs);

@@ -3,7 +3,8 @@
  * time for each webhook that has something queued, and for whatever has been sent since the last
  * vacuum. Hence:
  *
- * 1. At most a fifth of the time goes to looking at all lines.
+ * 1. At most a third of the time goes to looking at all lines: the first delivery of a webhook waits
+ *    for such a look.
  * 2. Between two such looks, claims look at the webhooks that may get something and are known from
  *    their latest sends: a hundred webhooks that hang delay no healthy one. Long lines are read on
  *    from where the last claim ended. What stands before that place, a retry or what came out of a
@@ -11,8 +12,8 @@
  */
 import { lineStart, type ClaimedDelivery, type LinePosition } from './claim-queries.ts';
 
-/** A look at all lines that took 3 ms is followed by another one after 15 ms at the earliest. */
-const lookShare = 5;
+/** A look at all lines that took 3 ms is followed by another one after 6 ms at the earliest. */
+const pausePerLook = 2;
 /** A line is long when a claim takes this many deliveries from it. */
 const longFrom = 32;
 
@@ -45,7 +46,7 @@ export class Lines {
   /** All lines were looked at. */
   looked(startedAt: number, endedAt: number, claimed: readonly ClaimedDelivery[]): void {
     this.#isLookWanted = false;
-    this.#lookFrom = endedAt + (endedAt - startedAt) * lookShare;
+    this.#lookFrom = endedAt + (endedAt - startedAt) * pausePerLook;
     for (const [webhookId, { count, position }] of endsOf(claimed)) {
       if (count >= longFrom) this.#positions.set(webhookId, position);
     }

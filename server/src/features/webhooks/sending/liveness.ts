@@ -47,11 +47,6 @@ export class Liveness {
     return this.#senderId;
   }
 
-  /** How many senders there are, this one included, by the latest look. */
-  get senders(): number {
-    return this.#others.size + 1;
-  }
-
   /** One beat and one look at the others. Throws when the database does. */
   async beatAndLook(): Promise<void> {
     const { db, log, name, isOnlySender } = this.#parts;

@@ -49,6 +49,9 @@ const earlierAttempts = sql`
  * is gone changes nothing, so recording the same again is harmless. Count rows are locked in the
  * order of their keys, so that two senders can't wait for each other.
  *
+ * An attempt that succeeded ends the failing time of its webhook if it ended after that had begun.
+ * What the claim said of the webhook does not count: another attempt may have failed meanwhile.
+ *
  * @returns the ids of the deliveries whose claims were held
  */
 export async function recordAttempts(
@@ -66,6 +69,7 @@ export async function recordAttempts(
         nullif(status_code, 0) as status_code, nullif(response_time_ms, -1) as response_time_ms,
         error, response,
         clock_timestamp() - started_ago_ms * interval '1 millisecond' as started_at,
+        clock_timestamp() - ended_ago_ms * interval '1 millisecond' as ended_at,
         clock_timestamp() + (delay_ms - ended_ago_ms) * interval '1 millisecond' as next_at,
         delay_ms = 0 as is_due
       from unnest(
@@ -94,7 +98,7 @@ export async function recordAttempts(
         and record.next in ('success', 'failed')
       returning delivery.organization_id, delivery.webhook_id, delivery.delivery_id,
         delivery.event_id, delivery.kind, delivery.body, delivery.is_test, delivery.occurred_at,
-        delivery.created_at, record.next as status, record.attempt, record.started_at,
+        delivery.created_at, record.next as status, record.attempt, record.started_at, record.ended_at,
         record.status_code, record.response_time_ms, record.error, record.response,
         ${earlierAttempts} as earlier_attempts
     ), kept as (
@@ -130,6 +134,17 @@ export async function recordAttempts(
         and delivery.sender_id = record.sender_id and delivery.attempts = record.attempts
         and record.next in ('release', 'park')
       returning delivery.delivery_id
+    ), recovered as materialized (
+      select webhook.organization_id, webhook.webhook_id from (
+        select organization_id, webhook_id, max(ended_at) as ended_at
+        from ended where status = 'success' group by organization_id, webhook_id) good
+      join webhook on webhook.organization_id = good.organization_id
+        and webhook.webhook_id = good.webhook_id and webhook.failing_since <= good.ended_at
+      order by webhook.webhook_id for update of webhook
+    ), healthy as (
+      update webhook set failing_since = null from recovered
+      where webhook.organization_id = recovered.organization_id
+        and webhook.webhook_id = recovered.webhook_id
     ), logged as (
       insert into webhook_delivery_log (organization_id, webhook_id, delivery_id, event_id, kind,
         body, is_test, occurred_at, created_at, status, attempts, last_attempt_at, status_code,

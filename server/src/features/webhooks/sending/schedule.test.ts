@@ -75,8 +75,22 @@ test('Retry-After is seconds or a date, of 429 and 503 alone', () => {
   assert.equal(readRetryAfter(429, '120', now), 120_000);
   assert.equal(readRetryAfter(503, 'Sat, 31 Jan 2026 12:02:00 GMT', now), 120_000);
   assert.equal(readRetryAfter(503, 'Sat, 31 Jan 2026 11:00:00 GMT', now), 0);
+  assert.equal(readRetryAfter(503, 'Saturday, 31-Jan-26 12:02:00 GMT', now), 120_000);
+  assert.equal(readRetryAfter(503, 'Sat Jan 31 12:02:00 2026', now), 120_000);
+  assert.equal(readRetryAfter(503, 'Sun Feb  1 12:00:00 2026', now), 86_400_000);
+  assert.equal(readRetryAfter(429, ' 120 ', now), 120_000);
+  assert.equal(readRetryAfter(429, '12345678901', now), 12_345_678_901_000);
+  assert.equal(readRetryAfter(429, '9'.repeat(400), now), Infinity);
   assert.equal(readRetryAfter(500, '120', now), null);
-  for (const header of ['soon', '', '-1', undefined]) {
+  for (const header of [
+    'soon',
+    '',
+    '-1',
+    '1.5',
+    '2026-01-31T12:02:00Z',
+    'Sat Jan 31 2026',
+    undefined,
+  ]) {
     assert.equal(readRetryAfter(429, header, now), null);
   }
 });

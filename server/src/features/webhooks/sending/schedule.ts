@@ -121,8 +121,19 @@ export function readRetryAfter(
   nowMs: number,
 ): number | null {
   if ((statusCode !== 429 && statusCode !== 503) || typeof header !== 'string') return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
-  // `Date.parse` also takes texts that are not HTTP dates.
-  const at = header.endsWith(' GMT') ? Date.parse(header) : Number.NaN;
+  const value = header.trim();
+  // As many digits as there are: the caller has a limit of its own.
+  if (/^\d+$/.test(value)) return Number(value) * 1_000;
+  const at = readHttpDate(value);
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}
+
+/**
+ * The three forms of RFC 9110, 5.6.7, the obsolete ones included. `Date.parse` reads them all, and much
+ * that is not an HTTP date; the last form lacks the time zone.
+ */
+function readHttpDate(value: string): number {
+  if (value.endsWith(' GMT')) return Date.parse(value);
+  const isAsctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(value);
+  return isAsctime ? Date.parse(`${value} GMT`) : Number.NaN;
 }

@@ -16,9 +16,8 @@
  * 4. A delivery is sent again only after a recorded failure, or when its sender ended between the
  *    send and the record. So a kill repeats at most the deliveries that were in `sending`.
  * 5. A shutdown records nothing as failed: what it cuts off is released, uncounted.
- * 6. At most `concurrency` sends to healthy webhooks are under way, and a fixed multiple of that to
- *    unknown and slow ones (`slots.ts`), on two database connections, one that claims and one that
- *    records.
+ * 6. At most `concurrency` sends to quick webhooks are under way, and fixed multiples of that to
+ *    others (`slots.ts`), on two database connections, one that claims and one that records.
  * 7. No request begins under a state of its webhook that has changed since: see
  *    `endpoint-changes.ts`. A delivery that finds its webhook changed is released.
  * 8. Of a webhook with an order, a delivery is `held` while an earlier one with the same key is `ready` or
@@ -151,6 +150,7 @@ class Sender implements DeliverySender {
         () => this.#liveness.beatAndLook(),
         () => this.#liveness.lostSight(),
       );
+      this.#changes.sendsAs(this.#liveness.senderId);
       if (isNew) this.#doorbell.ring();
       await sleep(this.#timing.beatEveryMs, signal);
     }
@@ -163,7 +163,7 @@ class Sender implements DeliverySender {
       let untilMs = this.#timing.pollEveryMs * (0.8 + Math.random() * 0.4);
       const claim = async (): Promise<void> => {
         goesOn = await this.#claimOnce();
-        untilMs = Math.min(untilMs, this.#claimer.untilDueMs(), this.#slots.untilTokenMs());
+        untilMs = Math.min(untilMs, this.#claimer.untilDueMs(), this.#slots.untilRoomMs());
       };
       await this.#database.attempt(claim, () => (this.#hasUnknownClaims = true));
       // A round that stopped at its limit has the other webhooks to look at.
@@ -200,7 +200,7 @@ class Sender implements DeliverySender {
       const aged = agedStates(this.#sending);
       if (aged.size === 0) continue;
       await this.#database.attempt(async () => {
-        const changed = await renewStates(this.#options.db, aged);
+        const changed = await renewStates(this.#options.db, this.#liveness.senderId, aged);
         for (const webhook of changed) this.#giveBackWaiting(webhook);
       });
     }
@@ -211,9 +211,7 @@ class Sender implements DeliverySender {
     const opened = new Map<string, SendingWebhook>();
     for (const [webhookId, webhook] of webhooks) {
       opened.set(webhookId, { ...webhook, ...this.#readSecrets(webhook), readAt });
-      // The senders share the rate: each has the same part of it.
-      const { rateLimit } = webhook;
-      this.#slots.limitRate(webhookId, rateLimit && rateLimit / this.#liveness.senders);
+      this.#slots.know(webhook);
     }
     for (const claim of deliveries) {
       const webhook = opened.get(claim.webhookId);

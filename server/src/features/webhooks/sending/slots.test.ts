@@ -3,16 +3,28 @@ import { describe, test } from 'node:test';
 import { Slots } from './slots.ts';
 import type { Slot } from './webhook-load.ts';
 
-/** Slots with a clock that stands until it is moved; what has started, in order. */
+/**
+ * Slots with a clock that stands until it is moved; what has started, in order. The organization of
+ * a webhook is the part of its name before a slash.
+ */
 function open(limits = { total: 16, perWebhook: 64 }) {
   const clock = { now: 0 };
   const started: { item: string; slot: Slot }[] = [];
+  const rated = new Set<string>();
   const slots = new Slots<string>(
     limits,
     (item, slot) => started.push({ item, slot }),
     () => clock.now,
   );
-  const enter = (webhookId: string, count: number) => {
+  const know = (webhookId: string, { isFailing = false, rateLimit = null as number | null } = {}) =>
+    slots.know({
+      organizationId: webhookId.split('/')[0] ?? '',
+      webhookId,
+      failingSinceS: isFailing ? 1 : null,
+      rateLimit,
+    });
+  const enter = (webhookId: string, count: number, isFailing = false) => {
+    if (!rated.has(webhookId)) know(webhookId, { isFailing });
     for (let n = 0; n < count; n += 1) slots.enter(webhookId, `${webhookId}${n}`);
   };
   /** Ends the oldest send of a webhook. */
@@ -32,7 +44,11 @@ function open(limits = { total: 16, perWebhook: 64 }) {
     // More of them start while it continues.
     for (const { slot } of started) slots.begin(slot);
   };
-  return { clock, started, slots, enter, end, prove, connectAll };
+  const limitRate = (webhookId: string, rateLimit: number | null) => {
+    rated.add(webhookId);
+    know(webhookId, { rateLimit });
+  };
+  return { clock, started, slots, enter, end, prove, connectAll, limitRate };
 }
 
 const allowance = (slots: Slots<string>, webhookId: string) =>
@@ -100,35 +116,66 @@ describe('one webhook', () => {
 });
 
 describe('one webhook with a rate limit', () => {
-  test('has no more claimed than its bucket holds, and says when there is more (5)', () => {
-    const { slots, enter, end, clock } = open();
-    slots.limitRate('a', 10);
-    assert.deepEqual([allowance(slots, 'a'), slots.untilTokenMs()], [1, Infinity]);
+  test('has no more claimed than it may send, and says when that is more (5)', () => {
+    const { slots, enter, end, clock, limitRate } = open();
+    limitRate('a', 10);
+    assert.deepEqual([allowance(slots, 'a'), slots.untilRoomMs()], [1, Infinity]);
     enter('a', 1);
     end('a', 'success');
-    assert.deepEqual([allowance(slots, 'a'), slots.untilTokenMs()], [0, 100]);
+    assert.deepEqual([allowance(slots, 'a'), slots.untilRoomMs()], [0, 100]);
     clock.now = 60;
-    assert.deepEqual([allowance(slots, 'a'), slots.untilTokenMs()], [0, 40]);
+    assert.deepEqual([allowance(slots, 'a'), slots.untilRoomMs()], [0, 40]);
     clock.now = 100;
-    assert.equal(slots.untilTokenMs(), 0, 'it came after the latest claim');
-    assert.deepEqual([allowance(slots, 'a'), slots.untilTokenMs()], [1, Infinity]);
+    assert.equal(slots.untilRoomMs(), 0, 'it came after the latest claim');
+    assert.deepEqual([allowance(slots, 'a'), slots.untilRoomMs()], [1, Infinity]);
     clock.now = 10_000;
     assert.equal(allowance(slots, 'a'), 1, 'a pause saves nothing up');
-    slots.limitRate('a', 50);
+    limitRate('a', 50);
     clock.now = 20_000;
     assert.equal(allowance(slots, 'a'), 5, 'a tenth of a second');
-    slots.limitRate('a', null);
+    limitRate('a', null);
     assert.equal(allowance(slots, 'a'), 8);
   });
 
-  test('is waited for while sends are under way, but not while its window is full (5)', () => {
-    const { slots, enter, end } = open();
-    slots.limitRate('a', 10);
+  test('begins at most that many requests in any second, however late a connection comes (5)', () => {
+    const { slots, started, enter, clock, limitRate } = open({ total: 100, perWebhook: 64 });
+    limitRate('a', 20);
+    const begun: number[] = [];
+    for (clock.now = 0; clock.now < 10_000; clock.now += 10) {
+      enter('a', allowance(slots, 'a') ?? 0);
+      // Connections take 0.9 s and come together.
+      if (clock.now % 900 !== 890) continue;
+      for (const { slot } of started.splice(0)) {
+        begun.push(clock.now);
+        slots.begin(slot);
+        slots.end(slot, 'success');
+      }
+    }
+    assert.ok(begun.length > 80, `${begun.length} began`);
+    for (const at of begun) {
+      const within = begun.filter((other) => other >= at && other < at + 1_000).length;
+      assert.ok(within <= 20, `${within} within the second from ${at}`);
+    }
+  });
+
+  test('gets back what was claimed and not sent (5)', () => {
+    const { slots, enter, end, clock, limitRate } = open();
+    limitRate('a', 1);
     enter('a', 1);
-    assert.equal(slots.untilTokenMs(), Infinity);
+    assert.equal(allowance(slots, 'a'), 0);
+    end('a', 'not made');
+    clock.now = 25;
+    assert.equal(allowance(slots, 'a'), 1);
+  });
+
+  test('is waited for while sends are under way, but not while its window is full (5)', () => {
+    const { slots, enter, end, limitRate } = open();
+    limitRate('a', 10);
+    enter('a', 1);
+    assert.equal(slots.untilRoomMs(), Infinity);
     end('a', 'success');
     enter('a', 1);
-    assert.equal(slots.untilTokenMs(), 200);
+    assert.equal(slots.untilRoomMs(), 200);
   });
 });
 
@@ -148,27 +195,103 @@ describe('many webhooks', () => {
   test('that are unknown open few connections at a time, unless these take too long (4)', () => {
     const { slots, enter, started, clock } = open();
     for (let n = 0; n < 30; n += 1) enter(`new ${n}`, 1);
-    assert.equal(started.length, 8);
+    assert.equal(started.length, 12);
     const [first] = started;
     assert.ok(first !== undefined);
     slots.begin(first.slot);
-    assert.equal(started.length, 9);
-    clock.now = 100;
+    assert.equal(started.length, 13);
+    clock.now = 25;
     slots.serve();
-    assert.equal(started.length, 17);
+    assert.equal(started.length, 25);
   });
 
-  test('that were healthy and hang hold the slots of others for two seconds only (1)', () => {
+  test('whose connections hang leave places to an organization that comes later (4)', () => {
+    const { enter, started } = open();
+    for (let n = 0; n < 300; n += 1) enter(`${n % 6}/${n}`, 1);
+    enter('later/first', 1);
+    assert.equal(started.at(-1)?.item, 'later/first0');
+  });
+
+  test('that are known to fail connect in places of their own (4)', () => {
+    const { enter, started } = open();
+    for (let n = 0; n < 300; n += 1) enter(`${n}/failing`, 1, true);
+    assert.equal(started.length, 4);
+    enter('a/new', 1);
+    assert.equal(started.at(-1)?.item, 'a/new0');
+  });
+
+  test('that were good and have been idle for long need not prove themselves again (2)', () => {
+    const { slots, enter, prove, started, clock } = open();
+    prove('a');
+    clock.now = 3_600_000;
+    assert.equal(slots.room(0).allowances.size, 0);
+    enter('a', 8);
+    assert.equal(started.length, 8);
+  });
+
+  for (const organizations of [1, 8, 50]) {
+    test(`fifty that answer after 1.9 s, of ${organizations} organizations, use no slot of quick ones (3)`, () => {
+      const { enter, end, prove, started, clock, connectAll } = open({
+        total: 256,
+        perWebhook: 64,
+      });
+      const names = Array.from({ length: 50 }, (_, n) => `${n % organizations}/${n}`);
+      for (const name of ['x/quick', '0/quick']) prove(name);
+      for (const name of names) enter(name, 20);
+      while (started.length > 0) {
+        connectAll();
+        clock.now += 1_900;
+        for (const { slot } of [...started]) {
+          if (clock.now - slot.waitingSince === 1_900) end(slot.webhookId, 'success');
+        }
+        for (const name of ['x/quick', '0/quick']) {
+          enter(name, 8);
+          const quick = started.filter(({ slot }) => slot.webhookId === name);
+          assert.equal(quick.length, 8, 'all at once');
+          for (const { slot } of quick) end(slot.webhookId, 'success');
+        }
+      }
+      assert.ok(clock.now < 10 * 1_900, 'and get what they can take themselves');
+    });
+  }
+
+  test('that become leisurely leave the slots of quick ones after a quarter of a second (3)', () => {
+    const { slots, enter, prove, started, clock } = open();
+    for (const name of ['a/1', 'b/1', 'c/quick']) prove(name);
+    for (const name of ['a/1', 'b/1']) enter(name, 8);
+    enter('c/quick', 8);
+    assert.ok(slots.underWay <= 16);
+    clock.now = 251;
+    slots.room(24);
+    assert.equal(started.filter(({ slot }) => slot.webhookId === 'c/quick').length, 8);
+  });
+
+  test('that were quick and hang hold the slots of others for two seconds only (1)', () => {
     const { slots, enter, prove, started, clock } = open();
     for (const id of ['a', 'b', 'healthy']) prove(id);
     enter('a', 8);
     enter('b', 8);
-    enter('healthy', 1);
-    assert.equal(slots.underWay, 16);
     clock.now = 2_001;
-    slots.room(17);
-    assert.equal(slots.underWay, 17);
-    assert.equal(started.at(-1)?.item, 'healthy0');
+    enter('healthy', 8);
+    slots.room(24);
+    assert.equal(started.filter(({ slot }) => slot.webhookId === 'healthy').length, 8);
+    assert.ok(
+      started.every(({ slot }) => (slot.pool === 'quick') === (slot.webhookId === 'healthy')),
+    );
+  });
+
+  test('that are not quick are left out of most claims (6)', () => {
+    const { slots, prove, enter, end, clock } = open();
+    prove('quick');
+    prove('failing');
+    enter('failing', 1);
+    end('failing', 'failure');
+    const both = () => [...slots.room(0).allowances.values()];
+    assert.deepEqual([both(), slots.untilRoomMs()], [[8, 8], Infinity]);
+    clock.now = 10;
+    assert.deepEqual([both(), slots.untilRoomMs()], [[8, 0], 15]);
+    clock.now = 25;
+    assert.deepEqual([both(), slots.untilRoomMs()], [[8, 8], Infinity]);
   });
 
   test('that are slow share their slots evenly, and leave some to unknown ones (4)', () => {
@@ -178,16 +301,16 @@ describe('many webhooks', () => {
       enter(id, 1);
       end(id, 'failure');
     }
-    // Thirty-two less a reserve of four, for four of them.
-    assert.equal(allowance(slots, 'a'), 7);
-    for (const id of ['a', 'b', 'c', 'd']) enter(id, 7);
+    // Thirty-two less a reserve of four, for four of them and whoever comes next.
+    assert.equal(allowance(slots, 'a'), 5);
+    for (const id of ['a', 'b', 'c', 'd']) enter(id, 5);
     connectAll();
     clock.now = 5_000;
     assert.equal(allowance(slots, 'a'), 0);
-    assert.equal(slots.room(28).unknownWebhooks, 4);
+    assert.equal(slots.room(20).unknownWebhooks, 12);
     prove('healthy');
-    enter('healthy', 8);
-    assert.equal(slots.underWay, 36);
+    enter('healthy', 5);
+    assert.equal(slots.underWay, 25);
   });
 
   test('take turns where the slots are used up (3)', () => {
@@ -215,11 +338,11 @@ describe('many webhooks', () => {
     assert.equal(allowance(slots, 'a'), 16 + 200 / 4);
   });
 
-  test('never claim more than seven times the total', () => {
+  test('never claim more than twelve times the total', () => {
     const { slots } = open();
-    assert.equal(slots.room(0).total, 7 * 16);
-    assert.equal(slots.room(100).total, 12);
-    assert.equal(slots.room(112).total, 0);
+    assert.equal(slots.room(0).total, 12 * 16);
+    assert.equal(slots.room(180).total, 12);
+    assert.equal(slots.room(192).total, 0);
     assert.equal(slots.room(999).total, 0);
   });
 

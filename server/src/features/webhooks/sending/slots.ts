@@ -1,37 +1,46 @@
 /**
  * Decides which claimed delivery is sent when, and how many more may be claimed. The aim: receivers
- * that hang or fail delay nobody else, and one that answers gets all that it can take.
+ * that hang, fail or take their time delay nobody else, and one that answers gets all that it can take.
  *
- * 1. A webhook is unknown, healthy or slow. It is slow while its latest send failed or took over two
- *    seconds, or while a send waits for a connection, or then for its answer, for longer than that.
+ * 1. A webhook is slow while its latest send failed or took over two seconds, or while a send waits
+ *    for a connection, or then for its answer, for longer than that. Otherwise it is unknown before
+ *    its first success, leisurely if that time is over a quarter of a second, and else quick.
  * 2. An unknown webhook gets one send. Its first success opens a window of eight sends, each further
- *    success widens it by one, and a failure halves it, down to eight.
- * 3. Healthy webhooks share `total` slots. When these are used up, webhooks take turns.
- * 4. Unknown and slow webhooks have four times as many slots of their own. Slow ones share them
- *    evenly, but for a reserve that only unknown webhooks may use. So a webhook whose first send
- *    hangs never holds a slot of a healthy one. Few of them open a connection at the same time,
- *    because the handshakes of hundreds would keep the process busy for a second.
- * 5. A webhook with a rate limit gets no more claimed than its bucket holds: a tenth of a second's
- *    worth, or one.
- * 6. Deliveries beyond the window of a healthy webhook wait here, a few windows at most, so that a
+ *    success widens it by one, and a failure halves it, down to eight. One that was good when it was
+ *    forgotten starts with its window.
+ * 3. Quick webhooks share `total` slots, leisurely ones twice as many, each pool by organization and
+ *    webhook (`slot-pool.ts`). A send that turns out to be leisurely or slow leaves the slot of a
+ *    quick one to others.
+ * 4. Sends to unknown and slow webhooks are limited by what may be claimed for them: four times
+ *    `total`, of which slow ones leave a reserve to unknown ones. So a webhook whose first send hangs
+ *    never holds a slot of a healthy one. Few of them open a connection at the same time, because
+ *    the handshakes of hundreds would keep the process busy for a second; unknown and slow ones have
+ *    places of their own for that, so that the former need not wait for the latter.
+ * 5. A webhook with a rate limit gets no more claimed than it may send now (`rate-limit.ts`).
+ * 6. Deliveries beyond the window of a quick webhook wait here, a few windows at most, so that a
  *    quick receiver need not wait for the next claim. A claim has a price of its own, so none is
- *    made for a webhook before half of them have gone. Nothing waits here for a slow webhook.
+ *    made for a webhook before half of them have gone, and for one that is not quick now and then.
  */
 import { RateLimit } from './rate-limit.ts';
+import { roomFor, type Room } from './room.ts';
+import { SlotPool } from './slot-pool.ts';
 import {
   hasNext,
   isForgotten,
-  isQuick,
-  isSlow,
   learn,
+  leisurelyAfterMs,
   newLoad,
   openOf,
+  poolNames,
+  poolOf,
+  rememberedLoad,
   type Load,
+  type PoolName,
   type Slot,
 } from './webhook-load.ts';
 
 export type SlotLimits = {
-  /** Maximum of concurrent sends to healthy webhooks. */
+  /** Maximum of concurrent sends to quick webhooks. */
   readonly total: number;
   /** Largest window of one webhook. */
   readonly perWebhook: number;
@@ -39,40 +48,43 @@ export type SlotLimits = {
 
 export type SendResult = 'success' | 'failure' | 'not made';
 
-/** What may be claimed now. */
-export type Room = {
-  readonly total: number;
-  /** By webhook, for those that are known. */
-  readonly allowances: ReadonlyMap<string, number>;
-  /** How many unknown webhooks may have a delivery claimed. */
-  readonly unknownWebhooks: number;
+/** What a claim says of a webhook. */
+export type KnownWebhook = {
+  readonly organizationId: string;
+  readonly webhookId: string;
+  /** The first failed attempt since its last success; null if there is none. */
+  readonly failingSinceS: number | null;
+  /** Sends a second; null for no limit. */
+  readonly rateLimit: number | null;
 };
 
-/** Slots of unknown and slow webhooks, as a factor of `total`. */
-const othersFactor = 4;
-/** The share of these that slow webhooks leave to unknown ones. */
-const reserveShare = 1 / 8;
-/** Sends to unknown and slow webhooks that may wait for a connection, */
-const maxConnecting = 8;
+/** Sends to unknown and to slow webhooks that may wait for a connection, */
+const maxConnecting = { unknown: 12, slow: 4 } as const;
 /** unless they have waited for so long that it is not the handshake that takes the time. */
-const handshakeMs = 100;
-/** Windows of a healthy webhook that may wait beside the one under way. */
-const windowsAhead = 8;
-/** What may wait in all, as a factor of `total`: the healthy webhooks share it evenly. */
-const aheadFactor = 2;
+const handshakeMs = 25;
+/**
+ * Between two claims for webhooks that are not quick: hundreds of them make a claim longer, and quick
+ * ones wait for its end.
+ */
+const patienceMs = 25;
+/** Webhooks that were good and have been idle since. */
+const maxRemembered = 10_000;
 
 export class Slots<T> {
   readonly #limits: SlotLimits;
   readonly #start: (item: T, slot: Slot) => void;
   readonly #now: () => number;
   readonly #loads = new Map<string, Load<T>>();
-  /** Healthy webhooks that have something waiting and room in their window, but found no slot. */
-  readonly #healthyLine: string[] = [];
-  /** The same for unknown and slow webhooks. */
-  readonly #othersLine: string[] = [];
+  /** How long the latest answers of webhooks took that were good and are forgotten. */
+  readonly #remembered = new Map<string, number>();
+  readonly #pools: Record<PoolName, SlotPool>;
   /** Sends to unknown and slow webhooks that have no connection yet, oldest first. */
   readonly #connecting = new Set<Slot>();
-  readonly #underWay = { healthy: 0, others: 0 };
+  #underWay = 0;
+  #turn = 0;
+  #claimedForAllAt = Number.NEGATIVE_INFINITY;
+  #isForAllDue = false;
+  #timer: NodeJS.Timeout | null = null;
 
   /**
    * @param start called for each delivery whose turn it is, also from within `enter` and `end`
@@ -86,10 +98,16 @@ export class Slots<T> {
     this.#limits = limits;
     this.#start = start;
     this.#now = now;
+    this.#pools = {
+      quick: new SlotPool({ size: limits.total, share: 3 }),
+      leisurely: new SlotPool({ size: limits.total * 2, share: 3 }),
+      unknown: new SlotPool({ size: maxConnecting.unknown, share: 1 }),
+      slow: new SlotPool({ size: maxConnecting.slow, share: 1 }),
+    };
   }
 
   get underWay(): number {
-    return this.#underWay.healthy + this.#underWay.others;
+    return this.#underWay;
   }
 
   /**
@@ -97,57 +115,55 @@ export class Slots<T> {
    * @returns what may be claimed now
    */
   room(claimed: number): Room {
+    this.#lookAround();
     const { total } = this.#limits;
-    const { healthy, slow, othersClaimed } = this.#lookAround();
-    const othersRoom = Math.max(0, total * othersFactor - othersClaimed);
-    const reserve = Math.ceil(total * othersFactor * reserveShare);
-    const slowShare = Math.ceil(Math.max(0, othersRoom - reserve) / Math.max(1, slow.size));
-    const aheadShare = Math.ceil((total * aheadFactor) / Math.max(1, healthy.size));
-    const allowances = new Map<string, number>();
     const now = this.#now();
-    for (const [webhookId, load] of this.#loads) {
-      const open = openOf(load);
-      if (!healthy.has(webhookId) || load.rate !== null) {
-        const share = healthy.has(webhookId) ? open : Math.min(open, slowShare);
-        allowances.set(webhookId, Math.max(0, Math.min(share, load.rate?.offer(now) ?? Infinity)));
-        continue;
-      }
-      const ahead = isQuick(load) ? Math.min(aheadShare, load.window * windowsAhead) : 0;
-      allowances.set(webhookId, open + ahead < ahead / 2 ? 0 : Math.max(0, open + ahead));
-    }
-    const maxClaimed = total * (1 + aheadFactor + othersFactor);
-    return {
-      total: Math.max(0, maxClaimed - claimed),
-      allowances,
-      unknownWebhooks: othersRoom,
-    };
+    const isForAll = now - this.#claimedForAllAt >= patienceMs;
+    if (isForAll) this.#claimedForAllAt = now;
+    this.#isForAllDue = !isForAll;
+    this.#turn += 1;
+    return roomFor(this.#loads, { total, claimed, turn: this.#turn, isForAll, now });
   }
 
-  /** @param perSecond maximum of sends a second; null for no limit */
-  limitRate(webhookId: string, perSecond: number | null): void {
-    const load = this.#load(webhookId);
-    if (perSecond === null) load.rate = null;
-    else if (load.rate === null) load.rate = new RateLimit(perSecond, this.#now());
-    else load.rate.change(perSecond, this.#now());
+  /** Call it before the first `enter` of a claim's webhook. */
+  know({ organizationId, webhookId, failingSinceS, rateLimit }: KnownWebhook): void {
+    const now = this.#now();
+    let load = this.#loads.get(webhookId);
+    if (load === undefined) {
+      const tookMs = failingSinceS === null ? this.#remembered.get(webhookId) : undefined;
+      load =
+        tookMs === undefined
+          ? newLoad(organizationId, failingSinceS !== null, now)
+          : rememberedLoad(organizationId, tookMs, now);
+      this.#remembered.delete(webhookId);
+      this.#loads.set(webhookId, load);
+    }
+    if (rateLimit === null) load.rate = null;
+    else if (load.rate === null) load.rate = new RateLimit(rateLimit, now);
+    else load.rate.change(rateLimit, now);
   }
 
   /**
-   * How long until a webhook that its rate limit holds back may have something claimed; Infinity
-   * without such a webhook.
+   * How long until something may be claimed for a webhook that its rate limit holds back, or for
+   * those that are not quick if the latest claim left them out; Infinity without such a webhook.
    */
-  untilTokenMs(): number {
+  untilRoomMs(): number {
     const now = this.#now();
     let untilMs = Infinity;
     for (const load of this.#loads.values()) {
+      if (this.#isForAllDue && load.pool !== 'quick') {
+        untilMs = Math.min(untilMs, Math.max(0, this.#claimedForAllAt + patienceMs - now));
+      }
       if (load.rate === null || openOf(load) <= 0) continue;
-      untilMs = Math.min(untilMs, load.rate.untilTokenMs(now));
+      untilMs = Math.min(untilMs, load.rate.untilRoomMs(now));
     }
     return untilMs;
   }
 
   /** Takes a claimed delivery: it starts now or waits for its turn. */
   enter(webhookId: string, item: T): void {
-    const load = this.#load(webhookId);
+    const load = this.#loads.get(webhookId);
+    if (load === undefined) throw new Error(`a webhook that is not known: ${webhookId}`);
     load.rate?.take();
     load.waiting.push(item);
     this.#standInLine(webhookId, load);
@@ -156,17 +172,25 @@ export class Slots<T> {
 
   /** The send has its connection. */
   begin(slot: Slot): void {
-    slot.waitingSince = this.#now();
-    if (this.#connecting.delete(slot)) this.#serveOthers();
+    const now = this.#now();
+    slot.waitingSince = now;
+    if (!slot.hasBegun) this.#loads.get(slot.webhookId)?.rate?.begin(now);
+    slot.hasBegun = true;
+    if (!this.#connecting.delete(slot)) return;
+    this.#leavePool(slot);
+    this.serve();
   }
 
   end(slot: Slot, result: SendResult): void {
-    const load = this.#load(slot.webhookId);
-    if (!load.underWay.delete(slot)) return;
-    this.#underWay[slot.group] -= 1;
+    const load = this.#loads.get(slot.webhookId);
+    if (!load?.underWay.delete(slot)) return;
+    this.#underWay -= 1;
     this.#connecting.delete(slot);
+    this.#leavePool(slot);
     const now = this.#now();
     load.idleSince = now;
+    if (!slot.hasBegun && result === 'not made') load.rate?.giveBack();
+    else if (!slot.hasBegun) load.rate?.begin(now);
     if (result !== 'not made') {
       const tookMs = now - slot.waitingSince;
       learn(load, result, { tookMs, maxWindow: this.#limits.perWebhook });
@@ -177,106 +201,122 @@ export class Slots<T> {
 
   /** Starts what there is room for. Call it now and then: time makes room as well. */
   serve(): void {
-    this.#serveOthers();
-    this.#serveHealthy();
+    const now = this.#now();
+    for (const slot of this.#connecting) {
+      if (now - slot.waitingSince < handshakeMs) break;
+      this.#connecting.delete(slot);
+      this.#leavePool(slot);
+    }
+    for (const name of poolNames) this.#serve(name);
   }
 
-  /** Gives back what waits for slow webhooks, for one webhook, or everything that waits. */
+  /** Gives back what waits beyond the window of slow webhooks, for one webhook, or all that waits. */
   takeWaiting(which: 'slow' | 'all' | { webhookId: string }): T[] {
-    const now = this.#now();
     const taken: T[] = [];
     for (const [webhookId, load] of this.#loads) {
       if (load.waiting.length === 0) continue;
-      if (which === 'slow' && !isSlow(load, now)) continue;
+      if (which === 'slow' && poolOf(load, this.#now()) !== 'slow') continue;
       if (typeof which === 'object' && which.webhookId !== webhookId) continue;
-      taken.push(...load.waiting);
-      load.waiting = [];
+      const kept = which === 'slow' ? Math.max(0, load.window - load.underWay.size) : 0;
+      for (const item of load.waiting.splice(kept)) {
+        load.rate?.giveBack();
+        taken.push(item);
+      }
     }
     return taken;
   }
 
-  /** Tells the healthy from the slow, forgets the idle, and starts what there is room for by now. */
-  #lookAround(): { healthy: Set<string>; slow: Set<string>; othersClaimed: number } {
+  /** Tells the webhooks apart, forgets the idle, and starts what there is room for by now. */
+  #lookAround(): void {
     const now = this.#now();
-    const healthy = new Set<string>();
-    const slow = new Set<string>();
-    let othersClaimed = 0;
     for (const [webhookId, load] of this.#loads) {
       if (isForgotten(load, now)) {
-        this.#loads.delete(webhookId);
+        this.#forget(webhookId, load);
         continue;
       }
-      const isSlowNow = isSlow(load, now);
-      if (load.hasSucceeded && !isSlowNow) {
-        healthy.add(webhookId);
-        continue;
-      }
-      if (isSlowNow) {
-        slow.add(webhookId);
-        for (const slot of load.underWay) this.#countAmongOthers(slot);
-      }
-      othersClaimed += load.underWay.size + load.waiting.length;
+      load.pool = poolOf(load, now);
+      if (load.pool === 'quick' || load.pool === 'unknown') continue;
+      for (const slot of load.underWay) this.#moveOn(slot, load, now);
     }
     this.serve();
-    return { healthy, slow, othersClaimed };
   }
 
-  #countAmongOthers(slot: Slot): void {
-    if (slot.group === 'others') return;
-    slot.group = 'others';
-    this.#underWay.healthy -= 1;
-    this.#underWay.others += 1;
+  /** A send that lasts leaves its slot to others. */
+  #moveOn(slot: Slot, load: Load<T>, now: number): void {
+    const { pool } = slot;
+    if (pool !== 'quick' && pool !== 'leisurely') return;
+    if (load.pool === 'slow') this.#leavePool(slot);
+    else if (pool === 'quick' && now - slot.waitingSince > leisurelyAfterMs) {
+      this.#leavePool(slot);
+      this.#enterPool(slot, load, 'leisurely');
+    }
+  }
+
+  #forget(webhookId: string, { hasSucceeded, isFailing, lastTookMs }: Load<T>): void {
+    this.#loads.delete(webhookId);
+    if (!hasSucceeded || isFailing) return;
+    this.#remembered.set(webhookId, lastTookMs);
+    if (this.#remembered.size <= maxRemembered) return;
+    for (const oldest of this.#remembered.keys()) {
+      this.#remembered.delete(oldest);
+      break;
+    }
   }
 
   #standInLine(webhookId: string, load: Load<T>): void {
     if (load.isInLine || !hasNext(load)) return;
     load.isInLine = true;
-    const isHealthy = load.hasSucceeded && !load.isFailing;
-    (isHealthy ? this.#healthyLine : this.#othersLine).push(webhookId);
+    this.#pools[load.pool].wait(load.organizationId, webhookId);
   }
 
-  #serveHealthy(): void {
-    while (this.#healthyLine.length > 0 && this.#underWay.healthy < this.#limits.total) {
-      this.#startFirst(this.#healthyLine, 'healthy');
+  #serve(name: PoolName): void {
+    const pool = this.#pools[name];
+    const sendsOf = (webhookId: string) => this.#loads.get(webhookId)?.held[name] ?? 0;
+    while (pool.isWaitedFor) {
+      const webhookId = pool.next(sendsOf);
+      if (webhookId === null) return this.#serveSoon();
+      const load = this.#loads.get(webhookId);
+      if (load === undefined) continue;
+      load.isInLine = false;
+      const isMoved = load.pool !== name;
+      if (hasNext(load) && !isMoved) this.#startNext(webhookId, load, name);
+      this.#standInLine(webhookId, load);
+      if (isMoved) this.#serve(load.pool);
     }
   }
 
-  /** What is claimed for them is limited, so only connections are a reason to wait here. */
-  #serveOthers(): void {
-    const now = this.#now();
-    for (const slot of this.#connecting) {
-      if (now - slot.waitingSince < handshakeMs) break;
-      this.#connecting.delete(slot);
-    }
-    while (this.#othersLine.length > 0 && this.#connecting.size < maxConnecting) {
-      this.#startFirst(this.#othersLine, 'others');
-    }
+  /** Time makes room where connections and answers take long. */
+  #serveSoon(): void {
+    if (this.#timer !== null) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#lookAround();
+    }, handshakeMs).unref();
   }
 
-  #startFirst(line: string[], group: Slot['group']): void {
-    const webhookId = line.shift() ?? '';
-    const load = this.#loads.get(webhookId);
-    if (load === undefined) return;
-    load.isInLine = false;
-    if (hasNext(load)) this.#startNext(webhookId, load, group);
-    this.#standInLine(webhookId, load);
-  }
-
-  #startNext(webhookId: string, load: Load<T>, group: Slot['group']): void {
+  #startNext(webhookId: string, load: Load<T>, pool: PoolName): void {
     const item = load.waiting.shift();
     if (item === undefined) return;
-    const slot: Slot = { webhookId, waitingSince: this.#now(), group, place: 0 };
+    const waitingSince = this.#now();
+    const slot: Slot = { webhookId, waitingSince, hasBegun: false, pool: null, place: 0 };
     load.underWay.add(slot);
-    this.#underWay[group] += 1;
-    if (group === 'others') this.#connecting.add(slot);
+    this.#underWay += 1;
+    this.#enterPool(slot, load, pool);
+    if (pool === 'unknown' || pool === 'slow') this.#connecting.add(slot);
     this.#start(item, slot);
   }
 
-  #load(webhookId: string): Load<T> {
-    const known = this.#loads.get(webhookId);
-    if (known !== undefined) return known;
-    const load = newLoad<T>(this.#now());
-    this.#loads.set(webhookId, load);
-    return load;
+  #enterPool(slot: Slot, load: Load<T>, pool: PoolName): void {
+    slot.pool = pool;
+    load.held[pool] += 1;
+    this.#pools[pool].take(load.organizationId);
+  }
+
+  #leavePool(slot: Slot): void {
+    const load = this.#loads.get(slot.webhookId);
+    if (slot.pool === null || load === undefined) return;
+    load.held[slot.pool] -= 1;
+    this.#pools[slot.pool].giveBack(load.organizationId);
+    slot.pool = null;
   }
 }

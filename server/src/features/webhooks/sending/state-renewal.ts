@@ -7,6 +7,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import { maxStateAgeMs } from '../endpoints/endpoint-changes.ts';
 import { readRevisions } from './claim-queries.ts';
 import type { Sending, SendingWebhook } from './send.ts';
+import { renewTurns } from './turn-queries.ts';
 
 /** How often to call `renewStates`. */
 export const renewStatesEveryMs = maxStateAgeMs / 4;
@@ -21,18 +22,27 @@ export function agedStates(sendings: Iterable<Sending>): ReadonlySet<SendingWebh
   return aged;
 }
 
-/** @returns the webhooks that have changed: nothing may begin under these states */
+/**
+ * Keeps the turns of this sender as well where webhooks have a rate limit.
+ *
+ * @returns the webhooks that have changed: nothing may begin under these states
+ */
 export async function renewStates(
   db: Db,
+  senderId: string | null,
   aged: ReadonlySet<SendingWebhook>,
 ): Promise<readonly SendingWebhook[]> {
   const readAt = performance.now();
+  const limited = [...aged].filter(({ rateLimit }) => rateLimit !== null);
+  const limitedIds = limited.map(({ webhookId }) => webhookId);
+  const turns = limited.length === 0 ? null : await renewTurns(db, senderId, limitedIds);
   const ids = new Set(Array.from(aged, ({ webhookId }) => webhookId));
   const rows = await readRevisions(db, [...ids]);
   const revisions = new Map(rows.map(({ webhookId, revision }) => [webhookId, revision]));
   const changed: SendingWebhook[] = [];
   for (const webhook of aged) {
-    const isSame = revisions.get(webhook.webhookId) === webhook.revision;
+    const hasTurn = webhook.rateLimit === null || turns?.has(webhook.webhookId) === true;
+    const isSame = hasTurn && revisions.get(webhook.webhookId) === webhook.revision;
     webhook.readAt = isSame ? readAt : Number.NEGATIVE_INFINITY;
     if (!isSame) changed.push(webhook);
   }

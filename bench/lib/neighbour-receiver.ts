@@ -1,0 +1,53 @@
+/**
+ * A process: HTTPS receivers, a good one that answers bad paths badly, and one for bad paths alone; and a
+ * port whose handshakes hang. Arguments: files of key and certificate. It prints the three ports.
+ * `GET /arrivals` answers what has come on good paths since the last such question, as pairs of the
+ * event's title and the moment; `GET /bad` how many requests have come on bad paths.
+ */
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import {
+  answerBadly,
+  badAnswerOf,
+  startSilentPort,
+} from '../../server/src/features/webhooks/sending/neighbours.fixture.ts';
+
+const [keyFile = '', certificateFile = ''] = process.argv.slice(2);
+const options = { key: readFileSync(keyFile), cert: readFileSync(certificateFile) };
+let arrivals: [string, number][] = [];
+let bad = 0;
+
+async function start(): Promise<number> {
+  const server = createServer(options, (request, response) => {
+    if (request.method === 'GET') {
+      response.end(JSON.stringify(request.url === '/bad' ? bad : arrivals));
+      if (request.url !== '/bad') arrivals = [];
+      return;
+    }
+    const chunks: Buffer[] = [];
+    request.on('error', () => undefined);
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const badly = badAnswerOf(request.url);
+      if (badly !== null) {
+        bad += 1;
+        answerBadly(badly, request, response);
+        return;
+      }
+      const { data } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
+        data: { title: string };
+      };
+      arrivals.push([data.title, performance.timeOrigin + performance.now()]);
+      response.writeHead(204).end();
+    });
+  });
+  server.on('tlsClientError', () => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const ports = [await start(), await start(), (await startSilentPort()).port];
+process.stdout.write(`${ports.join(' ')}\n`);

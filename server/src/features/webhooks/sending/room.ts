@@ -1,0 +1,95 @@
+/** What may be claimed, by webhook: as much as it can take, and of what is scarce an even share. */
+import { hasShownItself, openOf, type Load, type PoolName } from './webhook-load.ts';
+
+/** What may be claimed now. */
+export type Room = {
+  readonly total: number;
+  /** By webhook, for those that are known. */
+  readonly allowances: ReadonlyMap<string, number>;
+  /** How many unknown webhooks may have a delivery claimed. */
+  readonly unknownWebhooks: number;
+};
+
+/** What may be claimed for the webhooks of a kind, as factors of `total`. */
+const quickFactor = 6;
+const leisurelyFactor = 2;
+/** Unknown and slow ones together, */
+const othersFactor = 4;
+/** and the share of it that slow webhooks leave to unknown ones. */
+const reserveShare = 1 / 8;
+/** What may wait here for connections to slow webhooks; the rest waits in the database. */
+const maxSlowWaiting = 32;
+/** Windows of a quick webhook that may wait beside the one under way. */
+const windowsAhead = 8;
+/** What may wait in all, as a factor of `total`: the quick webhooks share it evenly. */
+const aheadFactor = 2;
+
+export type RoomFor = {
+  /** The slots of quick webhooks. */
+  readonly total: number;
+  /** Deliveries that are claimed and not recorded, waiting or not. */
+  readonly claimed: number;
+  /** A number that moves on with each call. */
+  readonly turn: number;
+  /** Whether webhooks that are not quick may have something. */
+  readonly isForAll: boolean;
+  readonly now: number;
+};
+
+export function roomFor(
+  loads: ReadonlyMap<string, Load<unknown>>,
+  { total, claimed, turn, now, isForAll }: RoomFor,
+): Room {
+  const webhooks: Record<PoolName, number> = { quick: 0, leisurely: 0, unknown: 0, slow: 0 };
+  const taken: Record<PoolName, number> = { quick: 0, leisurely: 0, unknown: 0, slow: 0 };
+  let slowWaiting = 0;
+  for (const load of loads.values()) {
+    webhooks[load.pool] += 1;
+    taken[load.pool] += heldOf(load);
+    if (load.pool === 'slow') slowWaiting += load.waiting.length;
+  }
+  const othersFree = Math.max(0, total * othersFactor - taken.unknown - taken.slow);
+  const free: Record<PoolName, number> = {
+    quick: total * quickFactor - taken.quick,
+    leisurely: total * leisurelyFactor - taken.leisurely,
+    unknown: othersFree,
+    slow: othersFree - Math.ceil(total * othersFactor * reserveShare),
+  };
+  const ahead = Math.ceil((total * aheadFactor) / Math.max(1, webhooks.quick));
+  const allowances = new Map<string, number>();
+  const slowMayWait = Math.max(0, maxSlowWaiting - slowWaiting);
+  const slowShare = Math.ceil(slowMayWait / Math.max(1, webhooks.slow));
+  let slowPlace = turn;
+  for (const [webhookId, load] of loads) {
+    let allowance = wantedBy(load, ahead, now);
+    allowance = Math.min(allowance, shareOf(free[load.pool], webhooks[load.pool], heldOf(load)));
+    if (load.pool === 'slow') {
+      slowPlace += 1;
+      // Where there are more of them than may wait, each has its turn.
+      const isTurn = slowPlace % webhooks.slow < slowMayWait;
+      allowance = isTurn ? Math.min(allowance, slowShare) : 0;
+    }
+    const isIncluded = isForAll || load.pool === 'quick';
+    allowances.set(webhookId, isIncluded ? Math.max(0, allowance) : 0);
+  }
+  const most = total * (quickFactor + leisurelyFactor + othersFactor);
+  return { total: Math.max(0, most - claimed), allowances, unknownWebhooks: othersFree };
+}
+
+function heldOf({ underWay, waiting }: Load<unknown>): number {
+  return underWay.size + waiting.length;
+}
+
+function wantedBy(load: Load<unknown>, ahead: number, now: number): number {
+  const open = openOf(load);
+  if (load.rate !== null) return Math.min(open, load.rate.offer(now));
+  if (load.pool !== 'quick' || !hasShownItself(load)) return open;
+  const mayWait = Math.min(ahead, load.window * windowsAhead);
+  return open + mayWait < mayWait / 2 ? 0 : open + mayWait;
+}
+
+/** One that has nothing gets at least one while there is any. */
+function shareOf(free: number, webhooks: number, held: number): number {
+  const share = Math.floor((free - held) / (webhooks + 1));
+  return held === 0 && free > 0 ? Math.max(1, share) : share;
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SlotPool } from './slot-pool.ts';
+
+/** A pool in which every webhook wants more, and holds what it gets. */
+function fill(names: readonly string[]) {
+  const pool = new SlotPool({ size: 256, share: 3 });
+  const held = new Map<string, number>();
+  const sendsOf = (name: string) => held.get(name) ?? 0;
+  const organizationOf = (name: string) => name.split('/')[0] ?? '';
+  const next = () => pool.next(sendsOf);
+  const take = (name: string) => {
+    held.set(name, sendsOf(name) + 1);
+    pool.take(organizationOf(name));
+  };
+  const wait = (name: string) => pool.wait(organizationOf(name), name);
+  for (const name of names) wait(name);
+  for (let name = next(); name !== null; name = next()) {
+    take(name);
+    wait(name);
+  }
+  return { pool, held, next, wait, take, total: [...held.values()].reduce((a, b) => a + b, 0) };
+}
+
+test('one organization takes three quarters, its webhooks even parts of them', () => {
+  const { held, total, next, wait } = fill(Array.from({ length: 50 }, (_, n) => `a/${n}`));
+  assert.equal(total, 191);
+  assert.deepEqual([...new Set(held.values())].toSorted(), [3, 4]);
+  wait('a/later');
+  assert.equal(next(), 'a/later', 'one is left for the next of its webhooks');
+});
+
+test('organizations have even parts, whatever the number of their webhooks', () => {
+  const many = Array.from({ length: 49 }, (_, n) => `many/${n}`);
+  const { held } = fill([...many, 'one/1']);
+  const ofMany = many.reduce((sum, name) => sum + (held.get(name) ?? 0), 0);
+  assert.ok(Math.abs(ofMany - (held.get('one/1') ?? 0)) <= 24, `${ofMany}`);
+});
+
+for (const organizations of [1, 8, 50, 200]) {
+  test(`beside ${organizations} greedy organizations the next to come finds a slot`, () => {
+    const { total, next, wait } = fill(Array.from({ length: organizations }, (_, n) => `${n}/1`));
+    assert.ok(total < 256 && total >= 177, `${total} are held`);
+    wait('later/1');
+    assert.equal(next(), 'later/1');
+  });
+}
+
+test('who holds fewest is next, and none waits twice', () => {
+  const { pool, next, wait, take } = fill([]);
+  take('a/1');
+  wait('a/1');
+  wait('a/2');
+  wait('b/1');
+  assert.deepEqual([next(), next(), next(), next()], ['b/1', 'a/2', 'a/1', null]);
+  assert.equal(pool.isWaitedFor, false);
+});
