@@ -11,6 +11,7 @@ import { createDownloadUrls } from './download-urls.ts';
 import { exportHandler } from './export-job.ts';
 import { runExportJob } from './exports.ts';
 import { eraseFromExports, expireOldExports } from './maintenance.ts';
+import { addDownloadRoute } from './download-route.ts';
 import { addExportRoutes } from './routes.ts';
 import { exportEvents } from './webhook-events.ts';
 import { webhookEvents } from '../webhooks/webhooks.ts';
@@ -29,16 +30,19 @@ type Parts = {
 export const exports = defineFeature({
   name: 'exports',
   apiTags: {
-    Exports: 'Events, items and metrics as files.',
+    Exports: 'Events, viewers, items, metrics and more as files.',
   },
   areas: { exports: 'analytics' },
-  tables: ['data_export'],
+  tables: ['data_export', 'data_export_part'],
   extensions: [extend(webhookEvents, exportEvents)],
   build({ db, storage, eventLog, mutations, cursors, signer, hints, publicUrl }: Parts) {
     const urls = createDownloadUrls(publicUrl, signer);
     const onQueued = () => hints.give(runExportJob.name);
     return {
-      routes: (app) => addExportRoutes(app, { db, cursors, mutations, storage, urls, onQueued }),
+      routes(app) {
+        addExportRoutes(app, { db, cursors, mutations, urls, onQueued });
+        addDownloadRoute(app, { db, storage, urls });
+      },
       jobs: [exportHandler({ db, storage, eventLog, urls })],
       chores: [
         {

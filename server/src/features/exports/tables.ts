@@ -1,11 +1,28 @@
 /** The table of this feature, for Kysely. */
 import type { Generated } from 'kysely';
-import type { NullableTimestamp, Timestamp } from '../../platform/database/column-types.ts';
+import type { Json, NullableTimestamp, Timestamp } from '../../platform/database/column-types.ts';
+import type { Piece } from '../../platform/storage/storage.ts';
+import type { ReportFilter } from '../analytics/analytics.ts';
+import type { ReadPosition } from './datasets/dataset.ts';
 
-export const datasets = ['events', 'content', 'analytics'] as const;
+export const datasets = [
+  'events',
+  'viewers',
+  'content',
+  'analytics',
+  'experiments',
+  'webhooks',
+] as const;
 export const formats = ['ndjson', 'csv', 'parquet'] as const;
-export const compressions = ['none', 'gzip'] as const;
-export const exportStatuses = ['pending', 'processing', 'ready', 'failed', 'expired'] as const;
+export const compressions = ['none', 'gzip', 'zstd'] as const;
+export const exportStatuses = [
+  'pending',
+  'processing',
+  'ready',
+  'failed',
+  'cancelled',
+  'expired',
+] as const;
 
 export type Dataset = (typeof datasets)[number];
 export type Format = (typeof formats)[number];
@@ -29,11 +46,24 @@ type DataExportTable = {
   created_at: Generated<Timestamp>;
   completed_at: NullableTimestamp;
   expires_at: NullableTimestamp;
+  filter: Generated<Json<ReportFilter>>;
+  time_zone: Generated<string>;
+  progress: Generated<number>;
+  pieces: Generated<Json<Piece[]>>;
+};
+
+type DataExportPartTable = {
+  export_id: string;
+  number: number;
+  row_count: number;
+  reader: Json<ReadPosition>;
+  writer: string;
 };
 
 declare module '../../platform/database/tables.ts' {
   // oxlint-disable-next-line typescript/consistent-type-definitions
   interface Tables {
     data_export: DataExportTable;
+    data_export_part: DataExportPartTable;
   }
 }

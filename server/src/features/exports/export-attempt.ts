@@ -1,0 +1,89 @@
+/** One attempt to make the file of an export, part by part. */
+import type { Piece, Storage } from '../../platform/storage/storage.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { toRange, type DatasetParts } from './datasets/dataset.ts';
+import { datasetReaders } from './datasets/datasets.ts';
+import { completeExportFile, openExportPieces, requireRoom } from './export-files.ts';
+import { createWriter } from './formats/formats.ts';
+import { saveExportPart, type ExportFile, type ExportPart, type ExportRow } from './queries.ts';
+
+/** A kill costs what was written since the last part; a part costs a sync and a row. */
+const partBytes = 32 * 2 ** 20;
+const partMs = 3_000;
+
+export type AttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };
+
+/** The export was cancelled, begun by another attempt, or something was erased from its data. */
+export class OvertakenError extends Error {
+  override readonly name = 'OvertakenError';
+
+  constructor() {
+    super('this attempt may not write the export any more');
+  }
+}
+
+export type MadeFile = { readonly rowCount: number; readonly sizeBytes: number };
+
+/**
+ * Writes the file of an export from where the attempt before has left it.
+ *
+ * @param stored is told of every object that the attempt has stored
+ * @throws OvertakenError
+ */
+export async function makeExportFile(
+  parts: AttemptParts,
+  { file, row, done }: { file: ExportFile; row: ExportRow; done: readonly ExportPart[] },
+  stored: (keys: readonly string[]) => void,
+  signal: AbortSignal,
+): Promise<MadeFile> {
+  const { db, storage } = parts;
+  const { columns, read } = datasetReaders[row.dataset];
+  const range = toRange(file.organizationId as OrganizationId, {
+    startDay: row.start_day,
+    endDay: row.end_day,
+    timeZone: row.time_zone,
+    filter: row.filter,
+  });
+  const last = done.at(-1);
+  let { number, rowCount } = last ?? { number: 0, rowCount: 0 };
+  let sizeBytes = sumOf(row.pieces);
+  const states = done.map(({ writer }) => writer);
+  const writer = createWriter(columns, row, { states, sizeBytes });
+  await using bytes = openExportPieces(storage, file, row.pieces);
+  const put = async (chunks: readonly Uint8Array[]) => {
+    for (const chunk of chunks) {
+      if (chunk.length > 0) await bytes.write(chunk);
+      sizeBytes += chunk.length;
+    }
+  };
+  const flush = async (isLast: boolean) => {
+    const pieces = await bytes.flush(isLast);
+    stored(pieces.map(({ key }) => key));
+    return pieces;
+  };
+  let saved = { sizeBytes, at: performance.now() };
+  for await (const { rows, next, share } of read(parts, range, last?.reader ?? null, signal)) {
+    signal.throwIfAborted();
+    await put(await writer.write(rows));
+    rowCount += rows.length;
+    const isDue = performance.now() - saved.at >= partMs;
+    if (!isDue && sizeBytes - saved.sizeBytes < partBytes) continue;
+    await requireRoom(storage, sizeBytes);
+    await put(await writer.flush());
+    const pieces = await flush(false);
+    number += 1;
+    const part = { number, rowCount, reader: next, writer: writer.save() };
+    const { revision } = row;
+    const isOurs = await saveExportPart(db, file, { ...part, revision, progress: share, pieces });
+    if (!isOurs) throw new OvertakenError();
+    saved = { sizeBytes, at: performance.now() };
+  }
+  await put(await writer.end());
+  await completeExportFile(storage, file, await flush(true), signal);
+  return { rowCount, sizeBytes };
+}
+
+function sumOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+}
