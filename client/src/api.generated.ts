@@ -1002,6 +1002,94 @@ export interface paths {
         get: operations["getExport"];
         put?: never;
         post?: never;
+        /**
+         * Delete an export
+         * @description With its file, in whatever state it is. The download ends at once.
+         */
+        delete: operations["deleteExport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an export
+         * @description It ends within seconds, and what it has written is removed.
+         */
+        post: operations["cancelExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the export schedules
+         * @description At most 20, oldest first.
+         */
+        get: operations["listExportSchedules"];
+        put?: never;
+        /**
+         * Export every day
+         * @description Each day becomes an export of its own once it is over by the clock of the organization; `export.ready` tells of each.
+         */
+        post: operations["createExportSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/schedules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Stop a schedule
+         * @description The exports that it has made stay.
+         */
+        delete: operations["deleteExportSchedule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/schemas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the datasets with their columns
+         * @description New columns may be added behind the others.
+         */
+        get: operations["listExportSchemas"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2256,6 +2344,23 @@ export interface components {
             key: string;
             name: string;
         };
+        /** Dataset of exports */
+        "Dataset of exports": {
+            columns: {
+                description: string;
+                name: string;
+                /**
+                 * @description Timestamps are RFC 3339 in text formats; JSON is text in CSV. Any value may be absent.
+                 * @enum {string}
+                 */
+                type: "string" | "integer" | "number" | "boolean" | "timestamp" | "json";
+            }[];
+            /** @enum {string} */
+            dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
+            description: string;
+            /** @description The fields of `filter` that apply. */
+            filters: string[];
+        };
         /** Delivery */
         Delivery: {
             attempts: number;
@@ -2305,7 +2410,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "RANGE_NOT_SATISFIABLE" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
+                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
                 details?: {
                     message: string;
                     path: string;
@@ -2320,7 +2425,7 @@ export interface components {
         Export: {
             completedAt: string | null;
             /** @enum {string} */
-            compression: "none" | "gzip";
+            compression: "none" | "gzip" | "zstd";
             /**
              * Format: date-time
              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -2328,20 +2433,93 @@ export interface components {
              */
             createdAt: string;
             /** @enum {string} */
-            dataset: "events" | "content" | "analytics";
+            dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
             downloadUrl: string | null;
             endDate: string;
             error: string | null;
             expiresAt: string | null;
             fileSize: number | null;
+            filter: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /**
+                 * @description Only from this device.
+                 * @enum {string}
+                 */
+                device?: "ios" | "android" | "web";
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
             /** @enum {string} */
             format: "ndjson" | "csv" | "parquet";
             /** @example dex_01jd0000000000000000000000 */
             id: string;
+            /** @description How much has been read, from 0 to 1. */
+            progress: number;
             rowCount: number | null;
+            scheduleId: string | null;
             startDate: string;
             /** @enum {string} */
-            status: "pending" | "processing" | "ready" | "failed" | "expired";
+            status: "pending" | "processing" | "ready" | "failed" | "cancelled" | "expired";
+            /** @description Of the days, as it was when the export was asked for. */
+            timeZone: string;
+        };
+        /** Export schedule */
+        "Export schedule": {
+            /** @enum {string} */
+            compression: "none" | "gzip" | "zstd";
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /** @enum {string} */
+            dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
+            delayHours: number;
+            filter: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /**
+                 * @description Only from this device.
+                 * @enum {string}
+                 */
+                device?: "ios" | "android" | "web";
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
+            /** @enum {string} */
+            format: "ndjson" | "csv" | "parquet";
+            /** @example dxs_01jd0000000000000000000000 */
+            id: string;
+            /** @description The first day that has no export yet. */
+            nextDate: string;
         };
         /** FeedItem */
         FeedItem: {
@@ -10430,24 +10608,49 @@ export interface operations {
                  */
                 "application/json": {
                     /**
-                     * @description Default: none. `gzip` compresses the whole file, or the pages of a Parquet file.
+                     * @description Default: none. `gzip` and `zstd` compress the whole file, or the pages of a Parquet file.
                      * @enum {string}
                      */
-                    compression?: "none" | "gzip";
+                    compression?: "none" | "gzip" | "zstd";
                     /**
-                     * @description `events`: as they were accepted, by the day on which they happened. `content`: items, by the day of their creation. `analytics`: the metrics of each item on each day.
+                     * @description `events`: as they were accepted, by the day on which they happened. `viewers`: those who did anything, with what they did. `content`: items, by the day of their creation. `analytics`: the metrics of each item on each day. `experiments`: their variants with totals, by the day of the creation. `webhooks`: deliveries that have ended, by the day of their creation.
                      * @enum {string}
                      */
-                    dataset: "events" | "content" | "analytics";
+                    dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
                     /**
-                     * @description Last day (UTC), included; at most 366 days in all.
+                     * @description Last day, included; at most 366 days in all.
                      * @example 2026-01-31
                      */
                     endDate: string;
+                    /** @description As in reports; which of them apply depends on the dataset. */
+                    filter?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                    };
                     /** @enum {string} */
                     format: "ndjson" | "csv" | "parquet";
                     /**
-                     * @description First day (UTC).
+                     * @description First day, in the time zone of the organization.
                      * @example 2026-01-31
                      */
                     startDate: string;
@@ -10599,6 +10802,399 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            deleted: boolean;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    cancelExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Export"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listExportSchedules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Export schedule"][];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createExportSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Default: none. `gzip` and `zstd` compress the whole file, or the pages of a Parquet file.
+                     * @enum {string}
+                     */
+                    compression?: "none" | "gzip" | "zstd";
+                    /**
+                     * @description `events`: as they were accepted, by the day on which they happened. `viewers`: those who did anything, with what they did. `content`: items, by the day of their creation. `analytics`: the metrics of each item on each day. `experiments`: their variants with totals, by the day of the creation. `webhooks`: deliveries that have ended, by the day of their creation.
+                     * @enum {string}
+                     */
+                    dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
+                    /** @description From the end of a day to its export. Events arrive up to 24 hours late: with 25 a day is complete. Default: 1. */
+                    delayHours?: number;
+                    /** @description As in reports; which of them apply depends on the dataset. */
+                    filter?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                    };
+                    /** @enum {string} */
+                    format: "ndjson" | "csv" | "parquet";
+                    /**
+                     * @description The first day. Default: today.
+                     * @example 2026-01-31
+                     */
+                    startDate?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Export schedule"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteExportSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            deleted: boolean;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listExportSchemas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Dataset of exports"][];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];

@@ -4,12 +4,12 @@ import type { OrganizationId } from '../../platform/ids.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { toRange, type DatasetParts } from './datasets/dataset.ts';
 import { datasetReaders } from './datasets/datasets.ts';
-import { completeExportFile, openExportPieces, requireRoom } from './export-files.ts';
+import { completeExportFile, openExportPieces, removePieces, requireRoom } from './export-files.ts';
 import { createWriter } from './formats/formats.ts';
 import { saveExportPart, type ExportFile, type ExportPart, type ExportRow } from './queries.ts';
 
 /** A kill costs what was written since the last part; a part costs a sync and a row. */
-const partBytes = 32 * 2 ** 20;
+const partRows = 50_000;
 const partMs = 3_000;
 
 export type AttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };
@@ -19,7 +19,9 @@ export class OvertakenError extends Error {
   override readonly name = 'OvertakenError';
 
   constructor() {
-    super('this attempt may not write the export any more');
+    super(
+      'data of the export was erased, or it was cancelled or begun again: this attempt starts over',
+    );
   }
 }
 
@@ -62,13 +64,13 @@ export async function makeExportFile(
     stored(pieces.map(({ key }) => key));
     return pieces;
   };
-  let saved = { sizeBytes, at: performance.now() };
+  let saved = { rowCount, at: performance.now(), pieces: row.pieces as readonly Piece[] };
   for await (const { rows, next, share } of read(parts, range, last?.reader ?? null, signal)) {
     signal.throwIfAborted();
     await put(await writer.write(rows));
     rowCount += rows.length;
     const isDue = performance.now() - saved.at >= partMs;
-    if (!isDue && sizeBytes - saved.sizeBytes < partBytes) continue;
+    if (!isDue && rowCount - saved.rowCount < partRows) continue;
     await requireRoom(storage, sizeBytes);
     await put(await writer.flush());
     const pieces = await flush(false);
@@ -77,10 +79,18 @@ export async function makeExportFile(
     const { revision } = row;
     const isOurs = await saveExportPart(db, file, { ...part, revision, progress: share, pieces });
     if (!isOurs) throw new OvertakenError();
-    saved = { sizeBytes, at: performance.now() };
+    saved = { rowCount, at: performance.now(), pieces };
   }
   await put(await writer.end());
-  await completeExportFile(storage, file, await flush(true), signal);
+  const pieces = await flush(true);
+  await completeExportFile(storage, file, pieces, signal);
+  // The next attempt, if there is one, needs those of the finished parts only.
+  const named = new Set(saved.pieces.map(({ key }) => key));
+  const keys = pieces.map(({ key }) => key);
+  await removePieces(
+    storage,
+    keys.filter((key) => !named.has(key)),
+  );
   return { rowCount, sizeBytes };
 }
 

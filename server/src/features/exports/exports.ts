@@ -72,6 +72,7 @@ export async function createExport(
   tx: Tx,
   organizationId: OrganizationId,
   wanted: NewExport,
+  scheduleId: string | null = null,
 ): Promise<ExportRow> {
   const { dataset, format, compression = 'none', startDate, endDate } = wanted;
   const days = (readDay('endDate', endDate) - readDay('startDate', startDate)) / dayMs + 1;
@@ -96,6 +97,7 @@ export async function createExport(
     endDay: endDate,
     filter,
     timeZone,
+    scheduleId,
   });
   await enqueue(tx, runExportJob, { exportId }, { organizationId });
   return row;
@@ -131,7 +133,8 @@ export async function deleteExport(tx: Tx, key: ExportKey): Promise<void> {
   await enqueue(tx, runExportJob, { exportId }, { organizationId });
 }
 
-function readDay(name: string, value: string): number {
+/** @throws ApiError VALIDATION_ERROR */
+export function readDay(name: string, value: string): number {
   const day = /^\d{4}-\d\d-\d\d$/.test(value) ? parseTimestamp(`${value}T00:00:00Z`) : null;
   if (day === null) throw fieldError(name, 'must be a day such as 2026-01-31');
   return day.getTime();
@@ -159,6 +162,7 @@ export function presentExport(row: ExportRow, urls: DownloadUrls) {
     compression: row.compression,
     filter: row.filter,
     timeZone: row.time_zone,
+    scheduleId: row.schedule_id,
     status: row.status,
     progress: Math.round(row.progress * 1_000) / 1_000,
     rowCount: row.row_count,

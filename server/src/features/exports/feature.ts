@@ -13,6 +13,8 @@ import { runExportJob } from './exports.ts';
 import { eraseFromExports, expireOldExports } from './maintenance.ts';
 import { addDownloadRoute } from './download-route.ts';
 import { addExportRoutes } from './routes.ts';
+import { addScheduleRoutes } from './schedules/schedule-routes.ts';
+import { runSchedules } from './schedules/schedules.ts';
 import { exportEvents } from './webhook-events.ts';
 import { webhookEvents } from '../webhooks/webhooks.ts';
 
@@ -33,7 +35,7 @@ export const exports = defineFeature({
     Exports: 'Events, viewers, items, metrics and more as files.',
   },
   areas: { exports: 'analytics' },
-  tables: ['data_export', 'data_export_part'],
+  tables: ['data_export', 'data_export_part', 'export_schedule'],
   extensions: [extend(webhookEvents, exportEvents)],
   build({ db, storage, eventLog, mutations, cursors, signer, hints, publicUrl }: Parts) {
     const urls = createDownloadUrls(publicUrl, signer);
@@ -41,6 +43,7 @@ export const exports = defineFeature({
     return {
       routes(app) {
         addExportRoutes(app, { db, cursors, mutations, urls, onQueued });
+        addScheduleRoutes(app, { db, mutations });
         addDownloadRoute(app, { db, storage, urls });
       },
       jobs: [exportHandler({ db, storage, eventLog, urls })],
@@ -49,6 +52,11 @@ export const exports = defineFeature({
           name: 'expire exports',
           intervalMs: 60_000,
           run: (signal) => expireOldExports(db, storage, signal),
+        },
+        {
+          name: 'scheduled exports',
+          intervalMs: 30_000,
+          run: (signal) => runSchedules(db, onQueued, signal),
         },
       ],
       eraseViewer: (viewer) => eraseFromExports(db, storage, viewer),

@@ -26,6 +26,7 @@ export type ExportRow = {
   expires_at: Date | null;
   filter: ReportFilter;
   time_zone: string;
+  schedule_id: string | null;
   progress: number;
   pieces: Piece[];
 };
@@ -36,7 +37,8 @@ export type ExportFile = ExportKey & { readonly fileName: string | null };
 
 const columns = sql`export_id, dataset, format, compression, start_day::text as start_day,
   end_day::text as end_day, status, revision, file_name, row_count, file_size, error_message, created_at,
-  completed_at, expires_at, filter, time_zone, progress, pieces`;
+  completed_at, expires_at, filter, time_zone, schedule_id, progress,
+  pieces`;
 
 export type NewExportRow = ExportKey & {
   readonly dataset: Dataset;
@@ -46,16 +48,17 @@ export type NewExportRow = ExportKey & {
   readonly endDay: string;
   readonly filter: ReportFilter;
   readonly timeZone: string;
+  readonly scheduleId: string | null;
 };
 
 export async function insertExport(tx: Tx, values: NewExportRow): Promise<ExportRow> {
   const { organizationId, exportId, dataset, format, compression, startDay, endDay } = values;
   const { rows } = await sql<ExportRow>`
     insert into data_export (export_id, organization_id, dataset, format, compression, start_day,
-      end_day, filter, time_zone)
+      end_day, filter, time_zone, schedule_id)
     values (${exportId}, ${organizationId}, ${dataset}, ${format}, ${compression},
       ${startDay}::date, ${endDay}::date, ${JSON.stringify(values.filter)}::jsonb,
-      ${values.timeZone})
+      ${values.timeZone}, ${values.scheduleId})
     returning ${columns}`.execute(tx);
   const [row] = rows;
   if (row === undefined) throw new Error('The export was not written.');

@@ -44,6 +44,7 @@ export const Export = Type.Object(
     compression: OneOf(compressions),
     filter: Type.Partial(Filter),
     timeZone: Type.String({ description: 'Of the days, as it was when the export was asked for.' }),
+    scheduleId: Nullable(Type.String({ description: 'The schedule that asked for it.' })),
     status: OneOf(exportStatuses),
     progress: Type.Number({ description: 'How much has been read, from 0 to 1.' }),
     rowCount: Nullable(Type.Integer({ description: 'Null until it is ready.' })),

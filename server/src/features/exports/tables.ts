@@ -48,8 +48,21 @@ type DataExportTable = {
   expires_at: NullableTimestamp;
   filter: Generated<Json<ReportFilter>>;
   time_zone: Generated<string>;
+  schedule_id: string | null;
   progress: Generated<number>;
   pieces: Generated<Json<Piece[]>>;
+};
+
+type ExportScheduleTable = {
+  schedule_id: string;
+  organization_id: string;
+  dataset: Dataset;
+  format: Format;
+  compression: Compression;
+  filter: Json<ReportFilter>;
+  delay_hours: number;
+  next_day: string;
+  created_at: Generated<Timestamp>;
 };
 
 type DataExportPartTable = {
@@ -64,6 +77,7 @@ declare module '../../platform/database/tables.ts' {
   // oxlint-disable-next-line typescript/consistent-type-definitions
   interface Tables {
     data_export: DataExportTable;
+    export_schedule: ExportScheduleTable;
     data_export_part: DataExportPartTable;
   }
 }

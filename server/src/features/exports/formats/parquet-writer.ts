@@ -15,7 +15,7 @@ const parquetTypes = {
 
 const codecs = { none: 'UNCOMPRESSED', gzip: 'GZIP', zstd: 'ZSTD' } as const;
 /** Readers skip whole row groups; more rows would only take more memory. */
-const rowsOfGroup = 20_000;
+const rowsOfGroup = 25_000;
 
 type RowGroups = ParquetWriter['row_groups'];
 
