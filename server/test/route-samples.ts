@@ -365,6 +365,29 @@ function exportSamples(service: TestService): Record<string, RouteSample> {
     const made = await service.call('POST', '/v1/exports', { body });
     return `/v1/exports/${made.body.data.id}`;
   };
+  // One that no job moves on.
+  const makeUnfinished = async () => {
+    const made = await make();
+    await eventually('the export', async () => {
+      const { body } = await service.call('GET', made);
+      return body.data.status === 'ready' ? true : null;
+    });
+    const id = made.slice(made.lastIndexOf('/') + 1);
+    const begin = `update data_export set status = 'pending', expires_at = null where export_id = $1`;
+    await query(service, begin, [id]);
+    return made;
+  };
+  const schedule = {
+    dataset: 'events',
+    format: 'parquet',
+    compression: 'zstd',
+    filter: { country: 'DE' },
+    delayHours: 25,
+  };
+  const makeSchedule = async () => {
+    const made = await service.call('POST', '/v1/exports/schedules', { body: schedule });
+    return `/v1/exports/schedules/${made.body.data.id}`;
+  };
   return {
     createExport: async () => [
       '/v1/exports',
@@ -372,6 +395,15 @@ function exportSamples(service: TestService): Record<string, RouteSample> {
     ],
     listExports: async () => ['/v1/exports?limit=2'],
     getExport: async () => [await make()],
+    cancelExport: async () => [`${await makeUnfinished()}/cancel`],
+    deleteExport: async () => [await make()],
+    listExportSchemas: async () => ['/v1/exports/schemas'],
+    createExportSchedule: async () => ['/v1/exports/schedules', { body: schedule }],
+    listExportSchedules: async () => {
+      await makeSchedule();
+      return ['/v1/exports/schedules'];
+    },
+    deleteExportSchedule: async () => [await makeSchedule()],
   };
 }
 

@@ -1,6 +1,7 @@
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { datasetReaders } from './datasets/datasets.ts';
+import { restartBatches } from './destinations/destination-queries.ts';
 import { removeExportFiles } from './export-files.ts';
 import { deleteOldExports, expireExports, withdrawExports, type ExportKey } from './queries.ts';
 import { datasets } from './tables.ts';
@@ -41,8 +42,9 @@ export async function eraseFromExports(
   storage: Storage,
   { organizationId }: { readonly organizationId: string },
 ): Promise<void> {
-  const withdrawn = await inTransaction(db, (tx) =>
-    withdrawExports(tx, organizationId, namingViewers),
-  );
+  const withdrawn = await inTransaction(db, async (tx) => {
+    await restartBatches(tx, organizationId);
+    return withdrawExports(tx, organizationId, namingViewers);
+  });
   await removeExportFiles(storage, withdrawn);
 }

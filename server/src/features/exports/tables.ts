@@ -1,6 +1,7 @@
 /** The table of this feature, for Kysely. */
 import type { Generated } from 'kysely';
 import type { Json, NullableTimestamp, Timestamp } from '../../platform/database/column-types.ts';
+import type { LogPosition } from '../../platform/event-log/event-log.ts';
 import type { Piece } from '../../platform/storage/storage.ts';
 import type { ReportFilter } from '../analytics/analytics.ts';
 import type { ReadPosition } from './datasets/dataset.ts';
@@ -65,6 +66,38 @@ type ExportScheduleTable = {
   created_at: Generated<Timestamp>;
 };
 
+type ExportDestinationTable = {
+  destination_id: string;
+  organization_id: string;
+  bucket: string;
+  prefix: string;
+  region: string | null;
+  endpoint: string | null;
+  path_style: boolean;
+  access_key_id: string;
+  secret_access_key: Buffer;
+  every: 'hour' | 'day';
+  compression: Compression;
+  filter: Json<ReportFilter>;
+  time_zone: string;
+  position: Json<LogPosition>;
+  number: Generated<number>;
+  until: Json<LogPosition> | null;
+  revision: Generated<number>;
+  next_at: Generated<Timestamp>;
+  pushed_rows: Generated<number>;
+  pushed_at: NullableTimestamp;
+  last_error: string | null;
+  created_at: Generated<Timestamp>;
+};
+
+type ExportDestinationFileTable = {
+  destination_id: string;
+  key: string;
+  row_count: number | null;
+  size_bytes: number | null;
+};
+
 type DataExportPartTable = {
   export_id: string;
   number: number;
@@ -77,6 +110,8 @@ declare module '../../platform/database/tables.ts' {
   // oxlint-disable-next-line typescript/consistent-type-definitions
   interface Tables {
     data_export: DataExportTable;
+    export_destination: ExportDestinationTable;
+    export_destination_file: ExportDestinationFileTable;
     export_schedule: ExportScheduleTable;
     data_export_part: DataExportPartTable;
   }

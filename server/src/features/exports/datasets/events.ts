@@ -116,9 +116,9 @@ export async function* readEvents(
 }
 
 /** Whether an event matches the filter; null where all do. Items are those that match now. */
-async function eventFilter(
+export async function eventFilter(
   { db }: Pick<DatasetParts, 'db'>,
-  { organizationId, filter }: ExportRange,
+  { organizationId, filter }: Pick<ExportRange, 'organizationId' | 'filter'>,
 ): Promise<((event: LoggedEvent) => boolean) | null> {
   if (Object.keys(filter).length === 0) return null;
   const { device, country, entryPoint, appVersion } = filter;
