@@ -70,7 +70,7 @@ export async function makeExportFile(
     await put(await writer.write(rows));
     rowCount += rows.length;
     const isDue = performance.now() - saved.at >= partMs;
-    if (!isDue && rowCount - saved.rowCount < partRows) continue;
+    if (next === null || (!isDue && rowCount - saved.rowCount < partRows)) continue;
     await requireRoom(storage, sizeBytes);
     await put(await writer.flush());
     const pieces = await flush(false);

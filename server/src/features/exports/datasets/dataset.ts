@@ -23,8 +23,8 @@ export type ReadPosition = Readonly<Record<string, unknown>>;
 
 export type Batch = {
   readonly rows: readonly Row[];
-  /** The position after these rows. */
-  readonly next: ReadPosition;
+  /** The position after these rows; null where nobody can continue. */
+  readonly next: ReadPosition | null;
   /** How much of the range has been read, from 0 to 1. */
   readonly share: number;
 };

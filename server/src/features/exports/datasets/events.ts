@@ -30,7 +30,9 @@ export const eventColumns: readonly Column[] = [
   { name: 'data', type: 'json', about: 'What belongs to the kind, see the guide to events.' },
 ];
 
-const page = { limitBlocks: 1_000, limitEvents: 10_000 };
+export const eventPage = { limitBlocks: 500, limitEvents: 5_000 };
+/** Decoded at a time. What lives for a shorter time than V8 collects does not make its heap grow. */
+const eventsOfBatch = 500;
 /** Clocks may be ahead (see docs/events.md), and a day of a time zone may be an hour longer. */
 const earlyMs = 2 * hourMs;
 /** Events are refused a day after they happened; and what a request, its storing and a day's end take. */
@@ -93,7 +95,7 @@ export async function* readEvents(
   const start = (from?.['position'] as LogPosition | undefined) ?? eventLog.positionAt(firstMs);
   const isWanted = await eventFilter({ db }, range);
   const read = async (position: LogPosition) =>
-    eventLog.scan(position, { ...page, organizationId, until, receivedBefore });
+    eventLog.scan(position, { ...eventPage, organizationId, until, receivedBefore });
   const spanMs = Math.max(Math.min(receivedBefore, Date.now()) - firstMs, 1);
   let share = Number(from?.['share'] ?? 0);
   for (let pending = awaitedLater(read(await start)); ;) {
@@ -101,7 +103,7 @@ export async function* readEvents(
     const { blocks, next, isLast } = await pending;
     // PostgreSQL reads the next page while this one is decoded and written.
     if (!isLast) pending = awaitedLater(read(next));
-    const found: { event: LoggedEvent; receivedAt: number }[] = [];
+    let found: { event: LoggedEvent; receivedAt: number }[] = [];
     for (const { receivedAt, decode } of blocks) {
       share = Math.max(share, Math.min((receivedAt - firstMs) / spanMs, 0.99));
       for (const event of decode() ?? []) {
@@ -109,6 +111,9 @@ export async function* readEvents(
         if (localMs < startMs || localMs >= endMs) continue;
         if (isWanted === null || isWanted(event)) found.push({ event, receivedAt });
       }
+      if (found.length < eventsOfBatch) continue;
+      yield { events: found, next: null, share };
+      found = [];
     }
     yield { events: found, next: { until, position: next, share }, share };
     if (isLast) return;

@@ -17,7 +17,7 @@
 import type { Db } from '../../../platform/database/database.ts';
 import { clockOf } from '../../../platform/zone-clock.ts';
 import type { DatasetParts, Row } from '../datasets/dataset.ts';
-import { eventColumns, eventFilter, toRow } from '../datasets/events.ts';
+import { eventColumns, eventFilter, eventPage, toRow } from '../datasets/events.ts';
 import { OvertakenError } from '../export-attempt.ts';
 import { createWriter, nothingWritten } from '../formats/formats.ts';
 import type { Compression } from '../tables.ts';
@@ -33,7 +33,6 @@ import {
 
 /** In memory at a time; a file has at most as many. */
 const rowsAtOnce = 50_000;
-const page = { limitBlocks: 1_000, limitEvents: 10_000 };
 const parquet = 'application/vnd.apache.parquet';
 
 export type PushedBatch = Batch & { readonly files: number; readonly rowCount: number };
@@ -95,7 +94,11 @@ async function* readBatch(
   const isWanted = await eventFilter({ db }, { organizationId, filter });
   for (let from = position; ;) {
     signal.throwIfAborted();
-    const { blocks, next, isLast } = await eventLog.scan(from, { ...page, organizationId, until });
+    const { blocks, next, isLast } = await eventLog.scan(from, {
+      ...eventPage,
+      organizationId,
+      until,
+    });
     const rows: Row[] = [];
     const days: number[] = [];
     for (const { receivedAt, decode } of blocks) {

@@ -15,7 +15,7 @@ const parquetTypes = {
 
 const codecs = { none: 'UNCOMPRESSED', gzip: 'GZIP', zstd: 'ZSTD' } as const;
 /** Readers skip whole row groups; more rows would only take more memory. */
-const rowsOfGroup = 25_000;
+const rowsOfGroup = 10_000;
 
 type RowGroups = ParquetWriter['row_groups'];
 
@@ -61,7 +61,7 @@ export class ParquetFormatWriter implements FormatWriter {
   }
 
   async write(rows: readonly Row[]): Promise<Uint8Array[]> {
-    this.#rows = this.#rows.length === 0 ? [...rows] : this.#rows.concat(rows);
+    for (const row of rows) this.#rows.push(row);
     if (this.#rows.length >= rowsOfGroup) await this.#writeGroup();
     return this.#take();
   }
