@@ -1032,6 +1032,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/exports/destinations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the destinations of pushes
+         * @description At most five, oldest first. Credentials are never shown.
+         */
+        get: operations["listExportDestinations"];
+        put?: never;
+        /**
+         * Push events to a bucket
+         * @description Events go to your own bucket as Parquet files, partitioned by day, every hour or every day. The bucket is tried first: `_schema.json` is put there.
+         */
+        post: operations["createExportDestination"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/destinations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Stop pushing to a bucket
+         * @description What is in the bucket stays.
+         */
+        delete: operations["deleteExportDestination"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/exports/schedules": {
         parameters: {
             query?: never;
@@ -2344,23 +2388,6 @@ export interface components {
             key: string;
             name: string;
         };
-        /** Dataset of exports */
-        "Dataset of exports": {
-            columns: {
-                description: string;
-                name: string;
-                /**
-                 * @description Timestamps are RFC 3339 in text formats; JSON is text in CSV. Any value may be absent.
-                 * @enum {string}
-                 */
-                type: "string" | "integer" | "number" | "boolean" | "timestamp" | "json";
-            }[];
-            /** @enum {string} */
-            dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
-            description: string;
-            /** @description The fields of `filter` that apply. */
-            filters: string[];
-        };
         /** Delivery */
         Delivery: {
             attempts: number;
@@ -2477,8 +2504,89 @@ export interface components {
             /** @description Of the days, as it was when the export was asked for. */
             timeZone: string;
         };
-        /** Export schedule */
-        "Export schedule": {
+        /** ExportDataset */
+        ExportDataset: {
+            columns: {
+                description: string;
+                name: string;
+                /**
+                 * @description Timestamps are RFC 3339 in text formats; JSON is text in CSV. Any value may be absent.
+                 * @enum {string}
+                 */
+                type: "string" | "integer" | "number" | "boolean" | "timestamp" | "json";
+            }[];
+            /** @enum {string} */
+            dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
+            description: string;
+            /** @description The fields of `filter` that apply. */
+            filters: string[];
+        };
+        /** ExportDestination */
+        ExportDestination: {
+            /** @description Manifests in the bucket. */
+            batches: number;
+            bucket: string;
+            /** @enum {string} */
+            compression: "none" | "gzip" | "zstd";
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /** @enum {string} */
+            dataset: "events";
+            endpoint: string | null;
+            error: string | null;
+            /**
+             * @description How often; a few minutes after the clock.
+             * @enum {string}
+             */
+            every: "hour" | "day";
+            filter: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /**
+                 * @description Only from this device.
+                 * @enum {string}
+                 */
+                device?: "ios" | "android" | "web";
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
+            /** @example dxd_01jd0000000000000000000000 */
+            id: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            nextPushAt: string;
+            pathStyle: boolean;
+            prefix: string;
+            pushedAt: string | null;
+            pushedRows: number;
+            region: string | null;
+            /** @enum {string} */
+            status: "waiting" | "pushing";
+            /** @description By which events are partitioned into days. */
+            timeZone: string;
+        };
+        /** ExportSchedule */
+        ExportSchedule: {
             /** @enum {string} */
             compression: "none" | "gzip" | "zstd";
             /**
@@ -3188,8 +3296,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7beykrhy1901mrct2f",
-                     *         "asOf": "2026-11-23T15:30:47.154Z"
+                     *         "requestId": "req_01m84m2gp1e1n9qf6m3fft1wzw",
+                     *         "asOf": "2026-11-23T16:33:21.664Z"
                      *       }
                      *     }
                      */
@@ -3316,7 +3424,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
+                     *           "contentId": "01a20941-351d-73e0-9270-252ea16518fc",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3342,10 +3450,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy7neex9e4apfzsjxt64",
+                     *         "requestId": "req_01m84m2gv6ezra101hbz3e1ynw",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T15:30:47.165Z"
+                     *         "asOf": "2026-11-23T16:33:21.890Z"
                      *       }
                      *     }
                      */
@@ -3468,7 +3576,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20907-f900-77de-8e17-0f8621e7af5b",
+                     *         "contentId": "01a20941-43ef-7644-bfa5-a5234cb302db",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3550,8 +3658,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy84etn9e4nanase97p4",
-                     *         "asOf": "2026-11-23T15:30:47.176Z"
+                     *         "requestId": "req_01m84m2h21e0hrsenx9ff5dfnh",
+                     *         "asOf": "2026-11-23T16:33:22.032Z"
                      *       }
                      *     }
                      */
@@ -3766,8 +3874,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8be2kszs1w3hh5c7hs",
-                     *         "asOf": "2026-11-23T15:30:47.185Z"
+                     *         "requestId": "req_01m84m2h44e6k87f94gfrw6ezq",
+                     *         "asOf": "2026-11-23T16:33:22.080Z"
                      *       }
                      *     }
                      */
@@ -3916,8 +4024,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8yej8r4q2sejkz915c",
-                     *         "asOf": "2026-11-23T15:30:47.202Z"
+                     *         "requestId": "req_01m84m2h7xeg0a4nm0t5jx8m7r",
+                     *         "asOf": "2026-11-23T16:33:22.211Z"
                      *       }
                      *     }
                      */
@@ -4171,8 +4279,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6ver2v6q2v4c3g97fr",
-                     *         "asOf": "2026-11-23T15:30:47.141Z"
+                     *         "requestId": "req_01m84m2gfde029hrcej1feng57",
+                     *         "asOf": "2026-11-23T16:33:21.515Z"
                      *       }
                      *     }
                      */
@@ -4475,8 +4583,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8merya0pxzxr6pa44k",
-                     *         "asOf": "2026-11-23T15:30:47.191Z"
+                     *         "requestId": "req_01m84m2h57eh1syvzt9esj7nfj",
+                     *         "asOf": "2026-11-23T16:33:22.123Z"
                      *       }
                      *     }
                      */
@@ -4641,8 +4749,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy8se6gsvc0xyq41j2df",
-                     *         "asOf": "2026-11-23T15:30:47.195Z"
+                     *         "requestId": "req_01m84m2h6re0canr6149d8v0kx",
+                     *         "asOf": "2026-11-23T16:33:22.155Z"
                      *       }
                      *     }
                      */
@@ -4760,8 +4868,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy94epksgmt8ygnce5b7",
-                     *         "asOf": "2026-11-23T15:30:47.206Z"
+                     *         "requestId": "req_01m84m2ha3e2vvc1f702m644je",
+                     *         "asOf": "2026-11-23T16:33:22.251Z"
                      *       }
                      *     }
                      */
@@ -4861,40 +4969,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84gft11ejnspkz6xkr423sk",
-                     *           "recordedAt": "2026-11-23T15:30:42.849Z",
+                     *           "id": "aud_01m84m1we0e3ba5fmzy4zmeebt",
+                     *           "recordedAt": "2026-11-23T16:33:00.864Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84m1r70e7dtmczw50thsfxy",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *           "resourceId": "key_01m84m1wdze5zrreqbfm0kfmfe",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0yez0ry3zr0tjcpyx7"
+                     *           "requestId": "req_01m84m1wdwep0beexs6npgr8jj"
                      *         },
                      *         {
-                     *           "id": "aud_01m84gft0ke8vt7yc9yzjnjj7g",
-                     *           "recordedAt": "2026-11-23T15:30:42.836Z",
+                     *           "id": "aud_01m84m1wd4exd931mgsbxhvghd",
+                     *           "recordedAt": "2026-11-23T16:33:00.838Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84gfs9veq99z3merf4gnn05",
+                     *             "keyId": "key_01m84m1r70e7dtmczw50thsfxy",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84gft0ke8vt7yc5hkrxssye",
+                     *           "resourceId": "key_01m84m1wd4exd931mcjn2sd1h4",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84gft0he4w9zvhtyp572cnv"
+                     *           "requestId": "req_01m84m1wd2en2bvrd0yd8863zp"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft27e44r93qsvq34rtmz",
+                     *         "requestId": "req_01m84m1wfaef2tnswjzrz8qh0z",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4990,7 +5098,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0ten1typth70616b6m",
+                     *         "requestId": "req_01m84m2e6tekabkb2xd4xcyvqb",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5099,7 +5207,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e859-77c0-8247-07b30610bfa9",
+                     *           "id": "01a20940-f1f2-7637-9800-cd572ed6bfd4",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5137,13 +5245,13 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.906Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.920Z"
+                     *           "createdAt": "2026-11-23T16:33:00.915Z",
+                     *           "updatedAt": "2026-11-23T16:33:00.957Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-e713-71f7-885d-5618310874c1",
+                     *           "id": "01a20940-ea8a-7406-b450-136604328e0d",
                      *           "contentType": "video",
-                     *           "title": "Item 2",
+                     *           "title": "Item 1",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -5179,12 +5287,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:42.580Z",
-                     *           "updatedAt": "2026-11-23T15:30:42.660Z"
+                     *           "createdAt": "2026-11-23T16:32:59.024Z",
+                     *           "updatedAt": "2026-11-23T16:32:59.157Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft42e669p8d6abyy5gkc",
+                     *         "requestId": "req_01m84m1wmaenf81fraz8yhvpxz",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5284,7 +5392,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e894-73a5-8e72-d54db174b646",
+                     *         "id": "01a20940-f2b6-74c2-8a30-e477c5b3f5fb",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5322,11 +5430,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:42.964Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.964Z"
+                     *         "createdAt": "2026-11-23T16:33:01.111Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.111Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft4deek87f8yjb9s8srp"
+                     *         "requestId": "req_01m84m1wneey9bn4qp13v3evhe"
                      *       }
                      *     }
                      */
@@ -5395,7 +5503,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e89f-72cb-8ad8-21dc08accbe3",
+                     *         "id": "01a20940-f2df-7272-9291-8967cf0f8b26",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5444,11 +5552,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.975Z",
-                     *         "updatedAt": "2026-11-23T15:30:42.975Z"
+                     *         "createdAt": "2026-11-23T16:33:01.151Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.151Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft54epq95g6y7wpgzc02"
+                     *         "requestId": "req_01m84m1wqdekcsx9wczw50kjmj"
                      *       }
                      *     }
                      */
@@ -5523,11 +5631,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8be-73e5-91bc-5b20fb0e2ffd",
+                     *         "id": "01a20940-f333-71fb-9a0b-4dfd7946091f",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft61enyv88t4qx4mzr8w"
+                     *         "requestId": "req_01m84m1wt9ehbbzrrq2k3khe6w"
                      *       }
                      *     }
                      */
@@ -5658,7 +5766,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8a8-71fd-8fdd-3e828ce6678e",
+                     *         "id": "01a20940-f2f6-7408-abc3-936c57c74cb8",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5707,11 +5815,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:42.985Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.002Z"
+                     *         "createdAt": "2026-11-23T16:33:01.176Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.221Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft5cehcve0f5b073a0ce"
+                     *         "requestId": "req_01m84m1wr9e4bt17t6rtgmgyt6"
                      *       }
                      *     }
                      */
@@ -5779,7 +5887,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxcecwtk2rzmnnzspm3"
+                     *         "requestId": "req_01m84m24wdej38cq1vv3vbsryv"
                      *       }
                      *     }
                      */
@@ -5858,17 +5966,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "id": "01a20941-133c-7295-8883-51cce91d0e24",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/sFKGP-WG5fTTIMFrLXr_dw/a-01a20907-ef9b-746f-89d5-bb912d80cb8e/captions.vtt",
-                     *         "trackId": "01a20907-ef9b-746f-89d5-bb912d80cb8e",
+                     *         "url": "https://feed.example.org/media/iDRR01Jmlv6GW91dsUF0eg/a-01a20941-133c-7295-8883-51cce91d0e24/captions.vtt",
+                     *         "trackId": "01a20941-133c-7295-8883-51cce91d0e24",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T15:30:44.772Z"
+                     *         "createdAt": "2026-11-23T16:33:09.477Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvwke3zbr0abb887nr2w"
+                     *         "requestId": "req_01m84m24rzev4va2927hgekgy7"
                      *       }
                      *     }
                      */
@@ -5939,11 +6047,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efb5-752e-9ffa-e42bf49fddd5",
+                     *         "id": "01a20941-13ab-760b-9e32-f11b56da061c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvxzen2vxaj3r36g2s9y"
+                     *         "requestId": "req_01m84m2506egttgeqb4qxr37cx"
                      *       }
                      *     }
                      */
@@ -6022,7 +6130,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-efc6-7092-8449-1e810809aee0",
+                     *         "id": "01a20941-1410-722a-b8bc-e0c799607276",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6037,18 +6145,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -6073,11 +6181,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:44.807Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.066Z"
+                     *         "createdAt": "2026-11-23T16:33:09.649Z",
+                     *         "updatedAt": "2026-11-23T16:33:10.501Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvyteqhtshnmqhrhdyya"
+                     *         "requestId": "req_01m84m251xesmtmx5y1cb9jwft"
                      *       }
                      *     }
                      */
@@ -6147,7 +6255,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *         "id": "01a20941-176a-760a-826e-93e122d2ff3f",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6185,11 +6293,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T15:30:45.072Z",
-                     *         "updatedAt": "2026-11-23T15:30:45.093Z"
+                     *         "createdAt": "2026-11-23T16:33:10.507Z",
+                     *         "updatedAt": "2026-11-23T16:33:10.579Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw71ej79e6q0vf9h69ny"
+                     *         "requestId": "req_01m84m25xaecxrb9hncsenk8my"
                      *       }
                      *     }
                      */
@@ -6265,14 +6373,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ea01-73f6-b863-c46cac25751c",
-                     *         "imageUrl": "https://feed.example.org/media/iPmO3MtUdjwP3vwxFphtkg/a-01a20907-ea01-73f6-b863-c46cac25751c/large.jpg",
+                     *         "id": "01a20940-fae1-7608-b177-8f1629032f19",
+                     *         "imageUrl": "https://feed.example.org/media/8WINXIsxlFUoMwVxW6h5og/a-01a20940-fae1-7608-b177-8f1629032f19/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.643Z"
+                     *         "createdAt": "2026-11-23T16:33:04.264Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftfse3pbsc2ww3zq8my5"
+                     *         "requestId": "req_01m84m1ym2e1zte2wpqt80fmyr"
                      *       }
                      *     }
                      */
@@ -6343,11 +6451,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-ed89-7367-9be8-85dcc4af1495",
+                     *         "id": "01a20941-09e6-7198-ad9c-5cd747799faa",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvw6ez59tzffhdp38m7b"
+                     *         "requestId": "req_01m84m24nte5tv4q1v50arn2wc"
                      *       }
                      *     }
                      */
@@ -6389,8 +6497,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20907-ec7b-711b-8099-8655dd7ea547",
-                 *         "01a20907-eb5a-74d8-a314-34d3c6e5af8c"
+                 *         "01a20941-059d-768a-9ab9-58f060edf265",
+                 *         "01a20940-ffc1-772b-ab07-97696923ce1b"
                  *       ]
                  *     }
                  */
@@ -6432,22 +6540,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-ec7b-711b-8099-8655dd7ea547",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-ec7b-711b-8099-8655dd7ea547/large.jpg",
+                     *           "id": "01a20941-059d-768a-9ab9-58f060edf265",
+                     *           "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20941-059d-768a-9ab9-58f060edf265/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T15:30:44.206Z"
+                     *           "createdAt": "2026-11-23T16:33:06.877Z"
                      *         },
                      *         {
-                     *           "id": "01a20907-eb5a-74d8-a314-34d3c6e5af8c",
-                     *           "imageUrl": "https://feed.example.org/media/RpqBkGQvb7euEo2LeUk5cw/a-01a20907-eb5a-74d8-a314-34d3c6e5af8c/large.jpg",
+                     *           "id": "01a20940-ffc1-772b-ab07-97696923ce1b",
+                     *           "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20940-ffc1-772b-ab07-97696923ce1b/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T15:30:43.950Z"
+                     *           "createdAt": "2026-11-23T16:33:05.889Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfvbme93twm9zazjpt4ee"
+                     *         "requestId": "req_01m84m22akeadvdfbd31eaxs90"
                      *       }
                      *     }
                      */
@@ -6517,7 +6625,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKUX9_d0KOactvucRnNplFV_Us8Q/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKiomAYJwQ6rLEJNYMqnFcjfxgvA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6525,11 +6633,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T21:30:42.943Z",
+                     *         "expiresAt": "2026-11-23T22:33:01.056Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft3xem6a17mz14e0swmc"
+                     *         "requestId": "req_01m84m1wkwewatawa2zhcqz91c"
                      *       }
                      *     }
                      */
@@ -6618,7 +6726,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8c6-73c1-855c-52572ec13d7e",
+                     *         "id": "01a20940-f35f-7217-9633-656e94b8f5fe",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6656,11 +6764,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.014Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.022Z"
+                     *         "createdAt": "2026-11-23T16:33:01.283Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.296Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6dezcaceh650hfhmk1"
+                     *         "requestId": "req_01m84m1wvfe589p1wvrc08bwsr"
                      *       }
                      *     }
                      */
@@ -6725,7 +6833,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *         "id": "01a20940-f412-762c-910d-9a9528879355",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6763,11 +6871,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.056Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.084Z"
+                     *         "createdAt": "2026-11-23T16:33:01.463Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.634Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft89ekst6agxgn2f089y"
+                     *         "requestId": "req_01m84m1x5jex5t1px53bbkeqcm"
                      *       }
                      *     }
                      */
@@ -6834,7 +6942,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyeqexmtnt436q19dmy6"
+                     *         "requestId": "req_01m84m2kh7ehvtftxe9p1q7aec"
                      *       }
                      *     }
                      */
@@ -6897,18 +7005,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-b8761f280821",
-                     *           "contentId": "01a20907-e99a-7483-80f0-627f42976437",
+                     *           "id": "01a20940-f817-736e-ac3a-635a1f7b05a1",
+                     *           "contentId": "01a20940-f71a-7095-b5a9-9da399668f59",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9be-705e-871f-be0c4f3c74d7",
-                     *           "contentId": "01a20907-e99b-7078-b2dc-6e7ee74ff4da",
+                     *           "id": "01a20940-f817-736e-ac3a-669223529944",
+                     *           "contentId": "01a20940-f730-77a4-8279-d9fe2fdef83e",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfte2ezkrmdr0xqxyetxm"
+                     *         "requestId": "req_01m84m1y1yew3tnyjnzyafs61h"
                      *       }
                      *     }
                      */
@@ -6952,8 +7060,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20907-e9ca-72e6-b4e7-adcace8e5547",
-                 *         "01a20907-e9cb-73c2-96f0-bfc4b7a56f10"
+                 *         "01a20940-f873-7508-a59b-1f4ee16fb31c",
+                 *         "01a20940-f880-7130-8e7d-b9f9b650be09"
                  *       ]
                  *     }
                  */
@@ -6999,18 +7107,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-adec670b3f90",
-                     *           "contentId": "01a20907-e9ca-72e6-b4e7-adcace8e5547",
+                     *           "id": "01a20940-f9d8-749b-979a-0bf78ea6842d",
+                     *           "contentId": "01a20940-f873-7508-a59b-1f4ee16fb31c",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e9e5-7366-be4c-b04d41966a17",
-                     *           "contentId": "01a20907-e9cb-73c2-96f0-bfc4b7a56f10",
+                     *           "id": "01a20940-f9d8-749b-979a-0ee7a546ec96",
+                     *           "contentId": "01a20940-f880-7130-8e7d-b9f9b650be09",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftf1ezera647s41md8cf"
+                     *         "requestId": "req_01m84m1ybvekasz0khd4f1654h"
                      *       }
                      *     }
                      */
@@ -7087,11 +7195,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e988-76ca-88c9-8daa6291dcc8",
+                     *         "id": "01a20940-f6ce-72a1-829b-95a7a6db1783",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gftcdexab406j1c136bd6"
+                     *         "requestId": "req_01m84m1xq9epgsmym4fhzgagrq"
                      *       }
                      *     }
                      */
@@ -7133,8 +7241,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                 *         "01a20907-e956-70ff-aaca-5a9c48b4ce1c"
+                 *         "01a20940-f5cf-7017-b025-6caf84ba4371",
+                 *         "01a20940-f5cf-7017-b025-6b64c0c67de2"
                  *       ]
                  *     }
                  */
@@ -7176,18 +7284,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5ebe3cd94ed9",
-                     *           "contentId": "01a20907-e92c-742b-9537-ad42e83228f3",
+                     *           "id": "01a20940-f5cf-7017-b025-6caf84ba4371",
+                     *           "contentId": "01a20940-f542-77ac-8897-bbbcd3d9fc4b",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20907-e956-70ff-aaca-5a9c48b4ce1c",
-                     *           "contentId": "01a20907-e92a-77ab-9d61-7cff65a9b8ab",
+                     *           "id": "01a20940-f5cf-7017-b025-6b64c0c67de2",
+                     *           "contentId": "01a20940-f53b-72fd-957a-04710e184ef0",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gftaxe9mbw19xpkrhhneb"
+                     *         "requestId": "req_01m84m1xfve00tmkneasjcznew"
                      *       }
                      *     }
                      */
@@ -7234,8 +7342,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f119-7656-b104-e27c0d9ee342",
-                 *         "01a20907-f11a-7170-8456-47907b51a69e"
+                 *         "01a20941-1808-729f-b40f-7c2fee1d30f8",
+                 *         "01a20941-1807-705e-b1d1-20a192a6f06d"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7284,11 +7392,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f119-7656-b104-e27c0d9ee342",
+                     *             "id": "01a20941-1808-729f-b40f-7c2fee1d30f8",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20907-f11a-7170-8456-47907b51a69e",
+                     *             "id": "01a20941-1807-705e-b1d1-20a192a6f06d",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7306,7 +7414,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw8yeyet367erjpqz7b4"
+                     *         "requestId": "req_01m84m261bek4sbpdh1c2e7x1b"
                      *       }
                      *     }
                      */
@@ -7395,13 +7503,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *           "jobId": "job_01m84m268cev6vz8qkffkmxk0f",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T15:30:45.192Z",
+                     *           "createdAt": "2026-11-23T16:33:10.923Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7412,7 +7520,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfwadev0rdjjjb8j8d2ws",
+                     *         "requestId": "req_01m84m268zev5r853tf367cakx",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7600,14 +7708,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfwa9ebvrr1k3rgp4b4zd",
+                     *         "jobId": "job_01m84m268cev6vz8qkffkmxk0f",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:45.192Z"
+                     *         "createdAt": "2026-11-23T16:33:10.923Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ze70vbsm24rdkzqa9"
+                     *         "requestId": "req_01m84m267werk8d0qs6rcgdv0y"
                      *       }
                      *     }
                      */
@@ -7685,17 +7793,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxmaen9987bryfx0v6vp",
+                     *         "jobId": "job_01m84m2c73e7tbcgbry5nr8qg4",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.538Z",
-                     *         "completedAt": "2026-11-23T15:30:46.552Z"
+                     *         "createdAt": "2026-11-23T16:33:17.027Z",
+                     *         "completedAt": "2026-11-23T16:33:17.193Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxn2esnryn8vpyg15a2p"
+                     *         "requestId": "req_01m84m2cenen6szd0kjfw1880z"
                      *       }
                      *     }
                      */
@@ -7760,17 +7868,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84gfxk4e0ra6zvv51mf71eg",
+                     *         "jobId": "job_01m84m2c22egcvq60be5ahzsx6",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T15:30:46.499Z",
-                     *         "completedAt": "2026-11-23T15:30:46.527Z"
+                     *         "createdAt": "2026-11-23T16:33:16.862Z",
+                     *         "completedAt": "2026-11-23T16:33:16.980Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxktemq88hh7yqygvwwa"
+                     *         "requestId": "req_01m84m2c5ae429s1qh945pt280"
                      *       }
                      *     }
                      */
@@ -7838,7 +7946,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnjewk9n5253qqbcca4",
+                     *         "requestId": "req_01m84m2cgwe9kscngxpfg6zc9d",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7886,8 +7994,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f129-73f9-92dc-34f8640fb1fe",
-                 *         "01a20907-f129-73f9-92dc-3cee8c53bd93"
+                 *         "01a20941-1846-766f-8429-a06206659ad7",
+                 *         "01a20941-1847-7379-861f-5b39625dc432"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7940,13 +8048,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-34f8640fb1fe",
+                     *             "id": "01a20941-1846-766f-8429-a06206659ad7",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20907-f129-73f9-92dc-3cee8c53bd93",
+                     *             "id": "01a20941-1847-7379-861f-5b39625dc432",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7966,7 +8074,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9ce9s8bk25pmxh4r4r"
+                     *         "requestId": "req_01m84m263pejnamtzyqa3jc9ca"
                      *       }
                      *     }
                      */
@@ -8024,11 +8132,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                 *           "id": "01a20941-17bc-707f-80b9-591da3e85a33",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                 *           "id": "01a20941-17bd-71a1-a770-9c6a24cbc6b4",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8098,11 +8206,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f0ea-7045-a42c-bafeafb88164",
+                     *             "id": "01a20941-17bc-707f-80b9-591da3e85a33",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20907-f0e9-725e-b47d-3a00185dfb1f",
+                     *             "id": "01a20941-17bd-71a1-a770-9c6a24cbc6b4",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8120,7 +8228,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw89emw8bmrv4qvqyjk1"
+                     *         "requestId": "req_01m84m25yrezd9kwhez3t1p19z"
                      *       }
                      *     }
                      */
@@ -8178,8 +8286,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20907-f134-769b-bdc8-57534bb12c33",
-                 *         "01a20907-f134-769b-bdc8-5e7009c7063c"
+                 *         "01a20941-189c-7326-b1ac-e05241a40cd4",
+                 *         "01a20941-18a3-738a-aad3-32db23e97c3e"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8225,11 +8333,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-57534bb12c33",
+                     *             "id": "01a20941-189c-7326-b1ac-e05241a40cd4",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20907-f134-769b-bdc8-5e7009c7063c",
+                     *             "id": "01a20941-18a3-738a-aad3-32db23e97c3e",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8247,7 +8355,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfw9rejpse3yes3r3928t"
+                     *         "requestId": "req_01m84m2668erzrn8tthcfphqr0"
                      *       }
                      *     }
                      */
@@ -8402,7 +8510,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft8herh8v7nf13629cjb"
+                     *         "requestId": "req_01m84m1x72ebpbdfsh3ernxw2c"
                      *       }
                      *     }
                      */
@@ -8548,7 +8656,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d0-749f-bc5a-474ef0926568",
+                     *         "id": "01a20940-f376-770a-bac4-fbc055163982",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8586,14 +8694,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.025Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.025Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/NL_vYIYoAApvRGtX9KSzmk9OzMvO0oV_",
+                     *         "createdAt": "2026-11-23T16:33:01.302Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.302Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/QwO0Jc9q_WxmQ7QswGfmhSzJ22NpwWCj",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T15:30:43.025Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:33:01.302Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6gejfvrpj21aafggyf"
+                     *         "requestId": "req_01m84m1wvpew5bnh7mf2aft30d"
                      *       }
                      *     }
                      */
@@ -8719,12 +8827,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20907-f76e-7202-a56f-8fdf03f73dc5",
-                 *       "eventId": "01a20907-f773-73a7-a425-bd68a577c244",
+                 *       "contentId": "01a20941-351d-73e0-9270-252ea16518fc",
+                 *       "eventId": "01a20941-3534-7760-8f1b-dfb91433285e",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T15:30:46.771Z",
+                 *       "timestamp": "2026-11-23T16:33:18.132Z",
                  *       "data": {}
                  *     }
                  */
@@ -8818,10 +8926,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20907-f773-73a7-a425-bd68a577c244"
+                     *         "eventId": "01a20941-3534-7760-8f1b-dfb91433285e"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxvkeekt89e1azf2m5ds"
+                     *         "requestId": "req_01m84m2d9nezwr5dpvcr96wk20"
                      *       }
                      *     }
                      */
@@ -8880,22 +8988,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20907-f780-7183-ba77-4dcfd03874a0",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-d8b90837a417",
+                 *           "contentId": "01a20941-3567-74e7-9ba4-c23574beb50f",
+                 *           "eventId": "01a20941-359a-76a4-aec3-9b22785122d8",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:33:18.234Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                 *           "eventId": "01a20941-359a-76a4-aec3-9e1a4a8ce2ac",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T15:30:46.795Z",
+                 *           "timestamp": "2026-11-23T16:33:18.234Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -9002,14 +9110,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20907-f78b-7468-ba5b-de9a111fe5fa",
+                     *             "eventId": "01a20941-359a-76a4-aec3-9e1a4a8ce2ac",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwfermbj141159bda93"
+                     *         "requestId": "req_01m84m2dd0ef6vxb7zxpccf8p7"
                      *       }
                      *     }
                      */
@@ -9160,7 +9268,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84gfy18eqrszgx0289qk93p",
+                     *           "id": "exp_01m84m2ecdejhspfyaatsw1vtm",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -9188,15 +9296,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T15:30:46.984Z",
+                     *           "startedAt": "2026-11-23T16:33:19.439Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T15:30:46.951Z"
+                     *           "createdAt": "2026-11-23T16:33:19.219Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2cekysxv3zwd5shwqp",
+                     *         "requestId": "req_01m84m2ermekzv9ebj10zj1h76",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9380,7 +9488,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2jejvve65kvbht10a2",
+                     *         "id": "exp_01m84m2f2xear8p3ban43ewmch",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -9423,11 +9531,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.994Z",
+                     *         "createdAt": "2026-11-23T16:33:19.955Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy2hese9wkkbbt7mdjp3"
+                     *         "requestId": "req_01m84m2f2depnap3ajd47bdw5s"
                      *       }
                      *     }
                      */
@@ -9534,7 +9642,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy2qehgabbf9y04pq782",
+                     *         "id": "exp_01m84m2f47exr9k1nfr36664f4",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -9568,15 +9676,15 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T15:30:47.004Z",
+                     *         "startedAt": "2026-11-23T16:33:20.031Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:46.998Z",
+                     *         "createdAt": "2026-11-23T16:33:20.006Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy31e0z9995fc9zww260"
+                     *         "requestId": "req_01m84m2f5eees9nz5022mdqev9"
                      *       }
                      *     }
                      */
@@ -9685,11 +9793,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy3we9w87j6h1jd3401w",
+                     *         "id": "exp_01m84m2fe7eyg9tcs3d0564rg2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3ye22rrcfb7x2wwark"
+                     *         "requestId": "req_01m84m2fgse94bn8e2tw5x0fex"
                      *       }
                      *     }
                      */
@@ -9810,7 +9918,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy36exkbfdkarqg8szew",
+                     *         "id": "exp_01m84m2f7fe2q8gn7tx2ge5rt7",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9846,11 +9954,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T15:30:47.013Z",
+                     *         "createdAt": "2026-11-23T16:33:20.110Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy3aejrss240enqw3438"
+                     *         "requestId": "req_01m84m2f8feaj9yg3e46486erk"
                      *       }
                      *     }
                      */
@@ -9958,13 +10066,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84gfy67etps39yw5cbad2cc",
+                     *         "experimentId": "exp_01m84m2gaeeffags89319c3tdz",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T15:30:47.116Z"
+                     *           "startedAt": "2026-11-23T16:33:21.272Z"
                      *         },
-                     *         "asOf": "2026-11-23T15:30:47.120Z",
+                     *         "asOf": "2026-11-23T16:33:21.316Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -10027,7 +10135,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6fe1a8pgjw34a16r0t"
+                     *         "requestId": "req_01m84m2gcwejmrra8jjd8r4xc2"
                      *       }
                      *     }
                      */
@@ -10151,13 +10259,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy5aeg5b2ymahsyxx6gk",
+                     *         "id": "exp_01m84m2fzgedvr02de9md6xgfs",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T15:30:47.107Z"
+                     *         "rolledOutAt": "2026-11-23T16:33:21.164Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy5ze32ahs6earry6zxb"
+                     *         "requestId": "req_01m84m2g4xev6swdfq7qjzkeaf"
                      *       }
                      *     }
                      */
@@ -10240,12 +10348,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy44eq1b3jvs76js89j9",
+                     *         "id": "exp_01m84m2fkjeq8vkm1tr9sbeg2a",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T15:30:47.048Z"
+                     *         "startedAt": "2026-11-23T16:33:20.551Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy47eg69dn6vjvdypcpt"
+                     *         "requestId": "req_01m84m2fmge7gvnxjs8yj0kjm5"
                      *       }
                      *     }
                      */
@@ -10336,14 +10444,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84gfy4eemx8a5mw2zsdmbzt",
+                     *         "id": "exp_01m84m2fq7egctbnhhdm10sc9e",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T15:30:47.072Z",
+                     *         "stoppedAt": "2026-11-23T16:33:20.818Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy4sejsb8s1gn4fpz7q7"
+                     *         "requestId": "req_01m84m2fvre14b6h50w93wjxct"
                      *       }
                      *     }
                      */
@@ -10464,7 +10572,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy6mecrastt14e43wszh"
+                     *         "requestId": "req_01m84m2ge7epnac73j5y6b67j6"
                      *       }
                      *     }
                      */
@@ -10543,24 +10651,28 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *           "id": "dex_01m84m2hcqeq7sgb8k2aamwga7",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
                      *           "format": "ndjson",
                      *           "compression": "gzip",
+                     *           "filter": {},
+                     *           "timeZone": "UTC",
+                     *           "scheduleId": null,
                      *           "status": "pending",
+                     *           "progress": 0,
                      *           "rowCount": null,
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T15:30:47.211Z",
+                     *           "createdAt": "2026-11-23T16:33:22.309Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9fe5wtvtjjg3ndwevs",
+                     *         "requestId": "req_01m84m2hdme3gvwyfsvqrbg8sh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10688,23 +10800,27 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9bentrm827sryv9c53",
+                     *         "id": "dex_01m84m2hcqeq7sgb8k2aamwga7",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
                      *         "format": "ndjson",
                      *         "compression": "gzip",
+                     *         "filter": {},
+                     *         "timeZone": "UTC",
+                     *         "scheduleId": null,
                      *         "status": "pending",
+                     *         "progress": 0,
                      *         "rowCount": null,
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.211Z",
+                     *         "createdAt": "2026-11-23T16:33:22.309Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy98e3yr4gvj9qnwemx8"
+                     *         "requestId": "req_01m84m2hb8ecb8ns354emjv840"
                      *       }
                      *     }
                      */
@@ -10770,23 +10886,27 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84gfy9sev9rr1ecatde44py",
+                     *         "id": "dex_01m84m2jdrep7tnbg2dzcpgq9j",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
                      *         "format": "csv",
                      *         "compression": "none",
+                     *         "filter": {},
+                     *         "timeZone": "UTC",
+                     *         "scheduleId": null,
                      *         "status": "pending",
+                     *         "progress": 0,
                      *         "rowCount": null,
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T15:30:47.221Z",
+                     *         "createdAt": "2026-11-23T16:33:23.372Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9wezjb0m0p883mkvdw"
+                     *         "requestId": "req_01m84m2jetej1vfne7gq08xthw"
                      *       }
                      *     }
                      */
@@ -10848,6 +10968,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dex_01m84m2jakez7br5egajzzvz2a",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jb6ebg8xtswxszmrw4w"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             deleted: boolean;
@@ -10909,8 +11040,378 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dex_01m84m2hfge6vargqkx1vdkb13",
+                     *         "dataset": "content",
+                     *         "startDate": "2026-01-01",
+                     *         "endDate": "2026-01-31",
+                     *         "format": "csv",
+                     *         "compression": "none",
+                     *         "filter": {},
+                     *         "timeZone": "UTC",
+                     *         "scheduleId": null,
+                     *         "status": "cancelled",
+                     *         "progress": 1,
+                     *         "rowCount": 0,
+                     *         "fileSize": 254,
+                     *         "downloadUrl": null,
+                     *         "error": null,
+                     *         "createdAt": "2026-11-23T16:33:22.404Z",
+                     *         "completedAt": "2026-11-23T16:33:23.255Z",
+                     *         "expiresAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2j9jebta99n6ny9jwd6s"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["Export"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listExportDestinations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "dxd_01m84m2jshenxspsg0y509fe6n",
+                     *           "dataset": "events",
+                     *           "bucket": "acme-lake",
+                     *           "prefix": "reelfeed",
+                     *           "region": null,
+                     *           "endpoint": "https://127.0.0.1:39125",
+                     *           "pathStyle": true,
+                     *           "every": "hour",
+                     *           "compression": "zstd",
+                     *           "filter": {
+                     *             "device": "ios"
+                     *           },
+                     *           "timeZone": "UTC",
+                     *           "status": "waiting",
+                     *           "batches": 0,
+                     *           "pushedRows": 0,
+                     *           "pushedAt": null,
+                     *           "nextPushAt": "2026-11-23T16:33:23.751Z",
+                     *           "error": null,
+                     *           "createdAt": "2026-11-23T16:33:23.751Z"
+                     *         },
+                     *         {
+                     *           "id": "dxd_01m84m2jvyexgb6tr69gxjv6p8",
+                     *           "dataset": "events",
+                     *           "bucket": "acme-lake",
+                     *           "prefix": "reelfeed",
+                     *           "region": null,
+                     *           "endpoint": "https://127.0.0.1:39125",
+                     *           "pathStyle": true,
+                     *           "every": "hour",
+                     *           "compression": "zstd",
+                     *           "filter": {
+                     *             "device": "ios"
+                     *           },
+                     *           "timeZone": "UTC",
+                     *           "status": "waiting",
+                     *           "batches": 0,
+                     *           "pushedRows": 0,
+                     *           "pushedAt": null,
+                     *           "nextPushAt": "2026-11-23T16:33:23.835Z",
+                     *           "error": null,
+                     *           "createdAt": "2026-11-23T16:33:23.835Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jw1e15ty8m8tqnfx7f1"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ExportDestination"][];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createExportDestination: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "bucket": "acme-lake",
+                 *       "prefix": "reelfeed",
+                 *       "endpoint": "https://127.0.0.1:39125",
+                 *       "accessKeyId": "AKIAEXAMPLE",
+                 *       "secretAccessKey": "a-secret-access-key",
+                 *       "every": "hour",
+                 *       "filter": {
+                 *         "device": "ios"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    accessKeyId: string;
+                    /** @example acme-lake */
+                    bucket: string;
+                    /**
+                     * @description Of the pages. Default: zstd.
+                     * @enum {string}
+                     */
+                    compression?: "none" | "gzip" | "zstd";
+                    /**
+                     * @description Of a server that is compatible with S3: https, to a public address. Default: AWS.
+                     * @example https://storage.googleapis.com
+                     */
+                    endpoint?: string;
+                    /**
+                     * @description How often; a few minutes after the clock.
+                     * @enum {string}
+                     */
+                    every: "hour" | "day";
+                    /** @description As in reports; which of them apply depends on the dataset. */
+                    filter?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                    };
+                    /** @description Whether the bucket is in the path of URLs. Default: with an `endpoint`. */
+                    pathStyle?: boolean;
+                    /**
+                     * @description The folder below which everything is put. Default: none.
+                     * @example reelfeed
+                     */
+                    prefix?: string;
+                    /** @description Default: us-east-1. */
+                    region?: string;
+                    /** @description Kept encrypted and never shown. It needs the right to put objects, no other. */
+                    secretAccessKey: string;
+                    /**
+                     * @description Pushes what was received since the beginning of this day. Default: from now on.
+                     * @example 2026-01-31
+                     */
+                    startDate?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dxd_01m84m2jshenxspsg0y509fe6n",
+                     *         "dataset": "events",
+                     *         "bucket": "acme-lake",
+                     *         "prefix": "reelfeed",
+                     *         "region": null,
+                     *         "endpoint": "https://127.0.0.1:39125",
+                     *         "pathStyle": true,
+                     *         "every": "hour",
+                     *         "compression": "zstd",
+                     *         "filter": {
+                     *           "device": "ios"
+                     *         },
+                     *         "timeZone": "UTC",
+                     *         "status": "waiting",
+                     *         "batches": 0,
+                     *         "pushedRows": 0,
+                     *         "pushedAt": null,
+                     *         "nextPushAt": "2026-11-23T16:33:23.751Z",
+                     *         "error": null,
+                     *         "createdAt": "2026-11-23T16:33:23.751Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jncesarjsxvjm87mzbj"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ExportDestination"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteExportDestination: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dxd_01m84m2jwren0rrhrvk5p21jak",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jwvexn9jp6pkha2a4r8"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            deleted: boolean;
+                            id: string;
+                        };
                         meta?: {
                             requestId: string;
                         };
@@ -10962,8 +11463,41 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "dxs_01m84m2jh4e3vb5tr3g4xb5q74",
+                     *           "dataset": "events",
+                     *           "format": "parquet",
+                     *           "compression": "zstd",
+                     *           "filter": {
+                     *             "country": "DE"
+                     *           },
+                     *           "delayHours": 25,
+                     *           "nextDate": "2026-11-23",
+                     *           "createdAt": "2026-11-23T16:33:23.462Z"
+                     *         },
+                     *         {
+                     *           "id": "dxs_01m84m2jkke7krm9f9wpb8zyqg",
+                     *           "dataset": "events",
+                     *           "format": "parquet",
+                     *           "compression": "zstd",
+                     *           "filter": {
+                     *             "country": "DE"
+                     *           },
+                     *           "delayHours": 25,
+                     *           "nextDate": "2026-11-23",
+                     *           "createdAt": "2026-11-23T16:33:23.548Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jkxercvvepfnwsfapv2"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
-                        data: components["schemas"]["Export schedule"][];
+                        data: components["schemas"]["ExportSchedule"][];
                         meta?: {
                             requestId: string;
                         };
@@ -10990,6 +11524,17 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "dataset": "events",
+                 *       "format": "parquet",
+                 *       "compression": "zstd",
+                 *       "filter": {
+                 *         "country": "DE"
+                 *       },
+                 *       "delayHours": 25
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Default: none. `gzip` and `zstd` compress the whole file, or the pages of a Parquet file.
@@ -11066,8 +11611,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dxs_01m84m2jh4e3vb5tr3g4xb5q74",
+                     *         "dataset": "events",
+                     *         "format": "parquet",
+                     *         "compression": "zstd",
+                     *         "filter": {
+                     *           "country": "DE"
+                     *         },
+                     *         "delayHours": 25,
+                     *         "nextDate": "2026-11-23",
+                     *         "createdAt": "2026-11-23T16:33:23.462Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jfpebds6pfk9b0hyy38"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
-                        data: components["schemas"]["Export schedule"];
+                        data: components["schemas"]["ExportSchedule"];
                         meta?: {
                             requestId: string;
                         };
@@ -11128,6 +11692,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dxs_01m84m2jmme29avb2tj0n1tj0f",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jmzeejb9yf0qepp2q5g"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             deleted: boolean;
@@ -11184,8 +11759,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "dataset": "events",
+                     *           "description": "Engagement events as they were accepted, by the day on which they happened.",
+                     *           "filters": [
+                     *             "device",
+                     *             "country"
+                     *           ],
+                     *           "columns": [
+                     *             {
+                     *               "name": "eventId",
+                     *               "type": "string",
+                     *               "description": "Unique in the organization."
+                     *             },
+                     *             {
+                     *               "name": "event",
+                     *               "type": "string",
+                     *               "description": "The kind, such as `playStart`."
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "dataset": "viewers",
+                     *           "description": "Viewers who did anything, with what they did. A device that logs in is one viewer before and another one after.",
+                     *           "filters": [
+                     *             "device",
+                     *             "country"
+                     *           ],
+                     *           "columns": [
+                     *             {
+                     *               "name": "viewerId",
+                     *               "type": "string",
+                     *               "description": "The user id, or the device id of who has none."
+                     *             },
+                     *             {
+                     *               "name": "kind",
+                     *               "type": "string",
+                     *               "description": "`user` or `device`: what `viewerId` is."
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jf6ehjaqgsesv938dzy"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
-                        data: components["schemas"]["Dataset of exports"][];
+                        data: components["schemas"]["ExportDataset"][];
                         meta?: {
                             requestId: string;
                         };
@@ -11263,7 +11887,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20907-f0cf-76cd-aef4-09c229d6ffae",
+                     *           "id": "01a20941-1410-722a-b8bc-e0c799607276",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11278,101 +11902,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
-                     *           "thumbnailHash": null,
-                     *           "thumbnailTime": null,
-                     *           "thumbnails": [],
-                     *           "previewUrl": null,
-                     *           "storyboardUrl": null,
-                     *           "downloadUrl": null,
-                     *           "customMetadata": {},
-                     *           "captionTracks": [],
-                     *           "images": [],
-                     *           "width": null,
-                     *           "height": null,
-                     *           "aspectRatio": null,
-                     *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
-                     *           "resolutionTier": null,
-                     *           "autoScrollInterval": null,
-                     *           "articleUrl": null,
-                     *           "externalId": null,
-                     *           "errorReason": null,
-                     *           "sourceTracks": [],
-                     *           "warnings": [],
-                     *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:45.072Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.093Z",
-                     *           "isLive": false,
-                     *           "liveStreamId": null,
-                     *           "liveStreamStatus": null,
-                     *           "currentViewers": 0,
-                     *           "engagement": {
-                     *             "views": 0,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 0
-                     *           },
-                     *           "ranking": {
-                     *             "score": 0.6249954365593744,
-                     *             "signals": {
-                     *               "recency": 0.9999817462374975,
-                     *               "engagement": 0.5,
-                     *               "topicAffinity": 0.5,
-                     *               "geoRelevance": 0.5,
-                     *               "completionRate": 0.5,
-                     *               "creatorAffinity": 0.5
-                     *             },
-                     *             "weights": {
-                     *               "recency": 0.25,
-                     *               "engagement": 0.2,
-                     *               "topicAffinity": 0.2,
-                     *               "geoRelevance": 0.15,
-                     *               "completionRate": 0.1,
-                     *               "creatorAffinity": 0.1
-                     *             },
-                     *             "contributions": {
-                     *               "recency": 0.24999543655937437,
-                     *               "engagement": 0.1,
-                     *               "topicAffinity": 0.1,
-                     *               "geoRelevance": 0.075,
-                     *               "completionRate": 0.05,
-                     *               "creatorAffinity": 0.05
-                     *             },
-                     *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
-                     *             ]
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
-                     *           "description": null,
-                     *           "uploadStatus": "ready",
-                     *           "publishStatus": "published",
-                     *           "visibility": "public",
-                     *           "streamingUrl": null,
-                     *           "section": null,
-                     *           "author": null,
-                     *           "tags": [],
-                     *           "publishAt": null,
-                     *           "expiresAt": null,
-                     *           "duration": null,
-                     *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/ja3S3Po0c2zKUnvhn_c78g/a-01a20907-f0b9-742f-9c2f-282ec76df676/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -11397,8 +11938,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T15:30:44.807Z",
-                     *           "updatedAt": "2026-11-23T15:30:45.066Z",
+                     *           "createdAt": "2026-11-23T16:33:09.649Z",
+                     *           "updatedAt": "2026-11-23T16:33:10.501Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -11410,9 +11951,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249949050765773,
+                     *             "score": 0.6249705829953316,
                      *             "signals": {
-                     *               "recency": 0.9999796203063092,
+                     *               "recency": 0.9998823319813264,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -11428,7 +11969,105 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499949050765773,
+                     *               "recency": 0.2499705829953316,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a20940-ff13-7080-a1d7-1e59e2db8fe5",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20941-059d-768a-9ab9-58f060edf265/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a20941-059d-768a-9ab9-58f060edf265",
+                     *               "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20941-059d-768a-9ab9-58f060edf265/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-23T16:33:06.877Z"
+                     *             },
+                     *             {
+                     *               "id": "01a20940-ffc1-772b-ab07-97696923ce1b",
+                     *               "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20940-ffc1-772b-ab07-97696923ce1b/large.jpg",
+                     *               "altText": null,
+                     *               "position": 1,
+                     *               "createdAt": "2026-11-23T16:33:05.889Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "sourceTracks": [],
+                     *           "warnings": [],
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-23T16:33:04.275Z",
+                     *           "updatedAt": "2026-11-23T16:33:06.944Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6249598062176952,
+                     *             "signals": {
+                     *               "recency": 0.9998392248707806,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "contributions": {
+                     *               "recency": 0.24995980621769515,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -11443,10 +12082,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfycce8er1fsq7aqwtmzv",
-                     *         "nextCursor": "AjVsZkA9j4Twg7Xih2ZlZF8wMW04NGdmeWNmZXQyOXZwNzJxbTMxN3ZtbRQFCAEBMAcAAQoCAQEBAQEBAQECAQECAQEBBAE",
+                     *         "requestId": "req_01m84m2k66egx8esz866d98xnr",
+                     *         "nextCursor": "AjiHmshq7pf8YQeEVmZlZF8wMW04NG0yazZuZXRrdmpmbTk5dHFueTFlMBQFBgEBOgoABAcCAQEBAQEBAQEBAQEBAQEBAQU",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84gfycfet29vp72qm317vmm",
+                     *         "feedId": "fed_01m84m2k6netkvjfm99tqny1e0",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -11529,11 +12168,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T15:30:46.908Z"
+                     *           "updatedAt": "2026-11-23T16:33:18.811Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy00extv73mb6dyg7qjh",
+                     *         "requestId": "req_01m84m2dzsey2vpaxc05pjg31r",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11612,10 +12251,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T15:30:46.916Z"
+                     *         "updatedAt": "2026-11-23T16:33:18.898Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy09ewt910426rx1y574"
+                     *         "requestId": "req_01m84m2e25e3aathpqf4bghgzx"
                      *       }
                      *     }
                      */
@@ -11715,10 +12354,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T15:30:46.924Z"
+                     *         "updatedAt": "2026-11-23T16:33:18.929Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0cev0vjsr36wyatcbp"
+                     *         "requestId": "req_01m84m2e2heztbneyvtj0syrs6"
                      *       }
                      *     }
                      */
@@ -11803,7 +12442,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy0penhar90h1sqgztc3"
+                     *         "requestId": "req_01m84m2e52ee6a4w53hv5zeaeg"
                      *       }
                      *     }
                      */
@@ -11873,11 +12512,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84gfs9xe6y97z0zagcr7h9h",
+                     *           "id": "key_01m84m1r76ey0bgbgxdwp7ph4n",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:32:56.533Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11885,11 +12524,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84gfs9veq99z3merf4gnn05",
+                     *           "id": "key_01m84m1r70e7dtmczw50thsfxy",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T15:30:42.103Z",
+                     *           "createdAt": "2026-11-23T16:32:56.533Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11898,7 +12537,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszye199xdxw08p603y6",
+                     *         "requestId": "req_01m84m1waqe3ktwd3ez76trggt",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11982,11 +12621,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0cexrs4ks1pe8rmref",
+                     *         "id": "key_01m84m1wcxe7497mq60meaenb4",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.830Z",
+                     *         "createdAt": "2026-11-23T16:33:00.830Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11995,7 +12634,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft06e1f8h32998npjjrc"
+                     *         "requestId": "req_01m84m1wcfeaq983pb6pbxr9dr"
                      *       }
                      *     }
                      */
@@ -12064,19 +12703,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft10eh5sm86q4s68xkt6",
+                     *         "id": "key_01m84m1wdze5zrreqbfm0kfmfe",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.848Z",
+                     *         "createdAt": "2026-11-23T16:33:00.864Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T15:30:42.852Z",
+                     *         "revokedAt": "2026-11-23T16:33:00.869Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft12eh8sysndcw5zcxxx"
+                     *         "requestId": "req_01m84m1we2e9xsr3yw0m0gg941"
                      *       }
                      *     }
                      */
@@ -12146,7 +12785,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1de7przjp4nvhnfhcf",
+                     *         "requestId": "req_01m84m1wecen0sqxqe7z5p4h7g",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -12231,21 +12870,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84gft0ve8sagycm9ykrmnrb",
+                     *         "id": "key_01m84m1wdheqcrj6ejw28awqqd",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T15:30:42.842Z",
+                     *         "createdAt": "2026-11-23T16:33:00.848Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84gft0ke8vt7yc5hkrxssye"
+                     *         "replaces": "key_01m84m1wd4exd931mcjn2sd1h4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft0pe3ra2r18ak3ystds"
+                     *         "requestId": "req_01m84m1wd9e648pyf7n3xzpbc2"
                      *       }
                      *     }
                      */
@@ -12316,8 +12955,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *           "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *           "id": "lst_01m84m2jx6ea7vqyn0zsqt9yvg",
+                     *           "contentId": "01a20941-4ba5-72d1-be2e-8871f198a2fc",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -12325,13 +12964,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T15:30:47.235Z",
+                     *           "createdAt": "2026-11-23T16:33:23.877Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfya8e88s2gzp4bf2swm7",
+                     *         "requestId": "req_01m84m2jxbetwvgsz67cm30x63",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12440,8 +13079,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfya4erd9j6218t8t39kj",
-                     *         "contentId": "01a20907-f943-7386-aa98-d03245dd18f4",
+                     *         "id": "lst_01m84m2jx6ea7vqyn0zsqt9yvg",
+                     *         "contentId": "01a20941-4ba5-72d1-be2e-8871f198a2fc",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12449,13 +13088,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.235Z",
+                     *         "createdAt": "2026-11-23T16:33:23.877Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfy9yesktta76g4g9djwy"
+                     *         "requestId": "req_01m84m2jwzev5anznnwr1ghjgw"
                      *       }
                      *     }
                      */
@@ -12554,8 +13193,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyaeet7vrj401f5mvdst",
-                     *         "contentId": "01a20907-f94d-74e4-8f65-5d7ff5e61ef3",
+                     *         "id": "lst_01m84m2jxpe949hztd6ccv8kgc",
+                     *         "contentId": "01a20941-4bb4-7120-8eb6-a1679e215f4c",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12563,12 +13202,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.245Z",
+                     *         "createdAt": "2026-11-23T16:33:23.893Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyajep598vqv36nbm9y5"
+                     *         "requestId": "req_01m84m2jycerfaeybjqmxmv08z"
                      *       }
                      *     }
                      */
@@ -12633,11 +13272,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyazervvrdq6b9jre529",
+                     *         "id": "lst_01m84m2jype4288wfqvkym1m91",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyb2emqv9dj8xgbea8af"
+                     *         "requestId": "req_01m84m2jyse9jsaqmgka0azk35"
                      *       }
                      *     }
                      */
@@ -12706,8 +13345,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybpeg1r3h27w2c26826",
-                     *         "contentId": "01a20907-f975-7175-a056-0bc7798f0019",
+                     *         "id": "lst_01m84m2k3jem3bb59yxtys7tvq",
+                     *         "contentId": "01a20941-4c6d-76ec-ba38-5ff438b391a8",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12715,12 +13354,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.285Z",
+                     *         "createdAt": "2026-11-23T16:33:24.078Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T15:30:47.292Z"
+                     *         "endedAt": "2026-11-23T16:33:24.113Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybsepcrjsvjx5b6fdqc"
+                     *         "requestId": "req_01m84m2k40egxt8n6vhj95n3wy"
                      *       }
                      *     }
                      */
@@ -12785,8 +13424,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfyc3ekdvbyvse2ms8jmm",
-                     *         "contentId": "01a20907-f981-71b6-a076-9430f1e6806f",
+                     *         "id": "lst_01m84m2k5bet7v4n9ptq2yz4wq",
+                     *         "contentId": "01a20941-4caa-75f8-94a4-3178c7c702af",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12794,13 +13433,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T15:30:47.298Z",
+                     *         "createdAt": "2026-11-23T16:33:24.139Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyc6e1jtkj2b5heyzx5d"
+                     *         "requestId": "req_01m84m2k5kesft8dsbaqds7qmy"
                      *       }
                      *     }
                      */
@@ -12895,8 +13534,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84gfybeecx9zstrhygdta7x",
-                     *         "contentId": "01a20907-f96d-779a-83f1-c197ce77db77",
+                     *         "id": "lst_01m84m2k23ed1tzhf7y433kbh4",
+                     *         "contentId": "01a20941-4c39-7088-af4b-12ce7b628760",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12904,7 +13543,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfybje2v8nh2zkrkgf3t2"
+                     *         "requestId": "req_01m84m2k2jev5a0m4qhxm4jqg1"
                      *       }
                      *     }
                      */
@@ -12980,7 +13619,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84m1r6ve41vp4sn72phphtm",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12990,7 +13629,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszdeneaxzm9p446vmzw"
+                     *         "requestId": "req_01m84m1w19e2ya97qfqemw2krb"
                      *       }
                      *     }
                      */
@@ -13069,7 +13708,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84gfs9se4zvjmvs6k9rq81k",
+                     *         "id": "org_01m84m1r6ve41vp4sn72phphtm",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13079,7 +13718,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfszke0htrbd9ttnqskzt"
+                     *         "requestId": "req_01m84m1w55es888skaje0vq1yx"
                      *       }
                      *     }
                      */
@@ -13150,20 +13789,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20907-f11a-7170-8456-47907b51a69e",
+                     *           "contentId": "01a20941-1808-729f-b40f-7c2fee1d30f8",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
+                     *           "deletedAt": "2026-11-23T16:33:10.702Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20907-f119-7656-b104-e27c0d9ee342",
+                     *           "contentId": "01a20941-1807-705e-b1d1-20a192a6f06d",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T15:30:45.153Z",
+                     *           "deletedAt": "2026-11-23T16:33:10.702Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy7ecxr1yke4xs5wcfr",
+                     *         "requestId": "req_01m84m2dh6eq1tjczw3jq26rch",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -13249,7 +13888,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyewehav7vpmbaxxxscx"
+                     *         "requestId": "req_01m84m2kq9enrsxg6ntc5hj1ph"
                      *       }
                      *     }
                      */
@@ -13421,7 +14060,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyezebq9xf15g0egmrps"
+                     *         "requestId": "req_01m84m2kqdebwr2zsnnm9934bs"
                      *       }
                      *     }
                      */
@@ -13552,12 +14191,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84gfs9veq99z3merf4gnn05",
-                     *           "createdAt": "2026-11-23T15:30:47.395Z"
+                     *           "keyId": "key_01m84m1r70e7dtmczw50thsfxy",
+                     *           "createdAt": "2026-11-23T16:33:24.722Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyf6e5m9wrzxagrtw2zp",
+                     *         "requestId": "req_01m84m2kqmeavrsx2enskgkp42",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13686,7 +14325,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfce71vq2mgqvrr3vdf"
+                     *         "requestId": "req_01m84m2kr2e308mny5a610n4ca"
                      *       }
                      *     }
                      */
@@ -13865,10 +14504,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a20941-4da0-70c0-a8ed-9f98582a5b69",
+                     *                 "score": 0.6999983552783526,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9999958881958813,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20941-1410-722a-b8bc-e0c799607276",
+                     *                 "score": 0.6999510477665292,
+                     *                 "signals": {
+                     *                   "recency": 0.9998776194163226,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13876,19 +14528,6 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
-                     *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           },
@@ -13909,10 +14548,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20907-efc6-7092-8449-1e810809aee0",
-                     *                 "score": 0.6999914966965042,
+                     *                 "contentId": "01a20941-4da0-70c0-a8ed-9f98582a5b69",
+                     *                 "score": 0.6999983552783526,
                      *                 "signals": {
-                     *                   "recency": 0.9999787417412604,
+                     *                   "recency": 0.9999958881958813,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20941-1410-722a-b8bc-e0c799607276",
+                     *                 "score": 0.6999510477665292,
+                     *                 "signals": {
+                     *                   "recency": 0.9998776194163226,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -13920,26 +14572,13 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20907-e9ed-7616-abbd-1e85af088971",
-                     *                 "score": 0.6999866897235218,
-                     *                 "signals": {
-                     *                   "recency": 0.9999667243088042,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygve6za1qqe7hkcayw3"
+                     *         "requestId": "req_01m84m2kw8e4crpp0j7zn8y5sp"
                      *       }
                      *     }
                      */
@@ -14053,7 +14692,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfgex0rvxrefjdes6yw",
+                     *         "requestId": "req_01m84m2kr7e7994jsc90brg4dw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14179,7 +14818,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfpe9pv2sgmsce5p1sz",
+                     *         "id": "rul_01m84m2krkesybn75qbhmktj35",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -14190,11 +14829,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.416Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.416Z"
+                     *         "createdAt": "2026-11-23T16:33:24.757Z",
+                     *         "updatedAt": "2026-11-23T16:33:24.757Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfke2bv1xjkf5hvjkfw"
+                     *         "requestId": "req_01m84m2krce1r9dtg3chxdfm63"
                      *       }
                      *     }
                      */
@@ -14290,11 +14929,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyg3ebsagjhnmt23hsk1",
+                     *         "id": "rul_01m84m2ktyetpt0w7prmvaxepe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfygrej2v661vwz2b2vf8"
+                     *         "requestId": "req_01m84m2kvvetmskyc0nae5fyh5"
                      *       }
                      *     }
                      */
@@ -14387,7 +15026,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84gfyfte339dw9pxm0vxb0j",
+                     *         "id": "rul_01m84m2krwebgvac67g35ht7cz",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -14398,11 +15037,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T15:30:47.419Z",
-                     *         "updatedAt": "2026-11-23T15:30:47.425Z"
+                     *         "createdAt": "2026-11-23T16:33:24.770Z",
+                     *         "updatedAt": "2026-11-23T16:33:24.816Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyfwes1r1t16ryrznjhs"
+                     *         "requestId": "req_01m84m2ksee77s8jgm66g3q0rp"
                      *       }
                      *     }
                      */
@@ -14510,7 +15149,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfyevef1rrb0v1q16z55s"
+                     *         "requestId": "req_01m84m2kq6ecabp5pvas1ne5yb"
                      *       }
                      *     }
                      */
@@ -14585,11 +15224,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T15:30:46.862Z"
+                     *           "updatedAt": "2026-11-23T16:33:18.493Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxyperja6jqdnqfcde69",
+                     *         "requestId": "req_01m84m2dr2etbav6qkmnx343qd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14668,10 +15307,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T15:30:46.876Z"
+                     *         "updatedAt": "2026-11-23T16:33:18.631Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz5e2xrxj1tm08xw590"
+                     *         "requestId": "req_01m84m2dsmec6anq3sd7ndrtg9"
                      *       }
                      *     }
                      */
@@ -14761,10 +15400,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T15:30:46.889Z"
+                     *         "updatedAt": "2026-11-23T16:33:18.649Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxz7er4tb2ajytr10har"
+                     *         "requestId": "req_01m84m2dsre4bt4k0mckyjpbf1"
                      *       }
                      *     }
                      */
@@ -14849,7 +15488,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxznee3t3bv8xs301yre"
+                     *         "requestId": "req_01m84m2dwne1mrncwysq9n50hg"
                      *       }
                      *     }
                      */
@@ -14919,7 +15558,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *         "id": "01a20940-f392-72cc-8b22-a2626b1e644e",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -14957,11 +15596,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T15:30:43.028Z",
-                     *         "updatedAt": "2026-11-23T15:30:43.049Z"
+                     *         "createdAt": "2026-11-23T16:33:01.331Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.440Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft6ve39r9nc2kenfzd49"
+                     *         "requestId": "req_01m84m1wx2e5m9qy0nhn4e37j3"
                      *       }
                      *     }
                      */
@@ -15027,13 +15666,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.824Z",
+                     *         "requestedAt": "2026-11-23T16:33:18.303Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxgeqn8hayrj00rkdac"
+                     *         "requestId": "req_01m84m2dg4e019zdtsb4wvm6qp"
                      *       }
                      *     }
                      */
@@ -15114,13 +15753,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.817Z",
+                     *         "requestedAt": "2026-11-23T16:33:18.262Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxwyek7shvhzet7k7ta1"
+                     *         "requestId": "req_01m84m2dd8ezp9cbg5h1j2wkqy"
                      *       }
                      *     }
                      */
@@ -15198,13 +15837,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.844Z",
+                     *         "requestedAt": "2026-11-23T16:33:18.364Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxy2esv94sx36n831fa5"
+                     *         "requestId": "req_01m84m2dh1eyytk2veznhxenpb"
                      *       }
                      *     }
                      */
@@ -15284,13 +15923,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T15:30:46.839Z",
+                     *         "requestedAt": "2026-11-23T16:33:18.356Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxxneka89zbzcxvc1bbg"
+                     *         "requestId": "req_01m84m2dgjet0rbn0psaexa99d"
                      *       }
                      *     }
                      */
@@ -15364,7 +16003,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1jea5821raj2qa9qs6",
+                     *         "requestId": "req_01m84m1weje50t5bmc137vxkbs",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15442,14 +16081,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft1qeb6t55db8gcdee4d",
+                     *         "id": "vky_01m84m1were40bzzm62jjyacth",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T15:30:42.872Z",
+                     *         "createdAt": "2026-11-23T16:33:00.889Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_Tg34lH7xFKCDu5Bjfa44Z0b8-vOnUyMVCij-th1hrXU"
+                     *         "key": "rf_vk_gwMRbf7IywvUTebe56UAz7o9R9yBl_H99tIgqgnp4rg"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1neb6t5q1azmwjtw05"
+                     *         "requestId": "req_01m84m1wene1mb1nw9sk2kmen8"
                      *       }
                      *     }
                      */
@@ -15518,13 +16157,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft23ep2bj8pcprj2svsb",
+                     *         "id": "vky_01m84m1wf6e14bbcrwsz136260",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.884Z",
+                     *         "createdAt": "2026-11-23T16:33:00.902Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft25e2ysvqnejsqmyrdk"
+                     *         "requestId": "req_01m84m1wf8eetb89a4pczgc11s"
                      *       }
                      *     }
                      */
@@ -15604,15 +16243,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84gft20efrt9y6ypq1pjk73",
+                     *         "id": "vky_01m84m1wf2erj8qpyr2pcp6d4v",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T15:30:42.880Z",
+                     *         "createdAt": "2026-11-23T16:33:00.899Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_AfjeDvBcEIyLzMQadvgFgt8QiCwiPqHCvaYd0U-rXhc",
-                     *         "replaces": "vky_01m84gft1vev9rc4aqcsm86n33"
+                     *         "key": "rf_vk_Flm4UdOa96uV_b-WBrQSR85CJ-DeZ6WG5DnwOMRer1U",
+                     *         "replaces": "vky_01m84m1wexe89tgbtvxvehzryd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gft1xe1zvtz9yf255sbew"
+                     *         "requestId": "req_01m84m1wf0epwsa1ec2yw17jcy"
                      *       }
                      *     }
                      */
@@ -15827,7 +16466,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnqedw8frf62gc2th6s"
+                     *         "requestId": "req_01m84m2chce7qb0tgeerkgsfde"
                      *       }
                      *     }
                      */
@@ -15906,21 +16545,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ef5b73ed-84ce-4430-9afc-5da17e71b95d",
+                     *           "id": "df4ebcd0-33cb-4ba5-af96-baf3df338d94",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20907-e8d4-7154-951f-569b511e2dad",
+                     *             "contentId": "01a20940-f392-72cc-8b22-a2626b1e644e",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.894Z"
+                     *           "timestamp": "2026-11-23T16:33:04.939Z"
                      *         },
                      *         {
-                     *           "id": "734619f3-f893-4d05-818b-9832fa060299",
+                     *           "id": "9610039c-c9c4-4adc-b0d2-8a08d4a21005",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20907-e8ee-7287-b219-f2a5e1da0936",
+                     *             "contentId": "01a20940-f412-762c-910d-9a9528879355",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -15928,11 +16567,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:43.919Z"
+                     *           "timestamp": "2026-11-23T16:33:05.297Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxnve87asjnpd5jcf4b8"
+                     *         "requestId": "req_01m84m2chqewybn531rp0v6zs4"
                      *       }
                      *     }
                      */
@@ -16025,7 +16664,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxp5e0xrsyep8n9vr8kn"
+                     *         "requestId": "req_01m84m2cj0e1x93rpe4x29sscw"
                      *       }
                      *     }
                      */
@@ -16098,7 +16737,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpbehws389s9hsmremj",
+                     *         "requestId": "req_01m84m2cjqevnt4ch7tah4hmxf",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16191,7 +16830,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "id": "whk_01m84m2ckdepxrpcvbmpjbts1q",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16203,12 +16842,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.610Z",
-                     *         "webhookId": "whk_01m84gfxpke9xaeqgvwbd2rrbs",
+                     *         "createdAt": "2026-11-23T16:33:17.418Z",
+                     *         "webhookId": "whk_01m84m2ckdepxrpcvbmpjbts1q",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxpeer6s990qgd12nzk9"
+                     *         "requestId": "req_01m84m2ck3e4gb0rcs42zkb6g9"
                      *       }
                      *     }
                      */
@@ -16299,7 +16938,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxpre8kv8616mjb46k61",
+                     *         "id": "whk_01m84m2cmhe57rvms4rdm0740d",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16311,7 +16950,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.615Z",
+                     *         "createdAt": "2026-11-23T16:33:17.456Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -16320,7 +16959,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqhe5yrkwqh44j6csz8"
+                     *         "requestId": "req_01m84m2cpre7tbp0yas71hr7dh"
                      *       }
                      *     }
                      */
@@ -16414,11 +17053,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr1egssfjzkrb45p062",
+                     *         "id": "whk_01m84m2csyekwaqmfg2p3my6wj",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr3eemb81pywvyqw21b"
+                     *         "requestId": "req_01m84m2ct2e7kbapzmfnjf4d9r"
                      *       }
                      *     }
                      */
@@ -16514,7 +17153,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxqpe029rm5tv37mah5n",
+                     *         "id": "whk_01m84m2cq7e5dt523apd27ewjy",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16526,10 +17165,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T15:30:46.645Z"
+                     *         "createdAt": "2026-11-23T16:33:17.542Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxqrebcv27wva4gjemgw"
+                     *         "requestId": "req_01m84m2cqge60b28jpzszpkrx3"
                      *       }
                      *     }
                      */
@@ -16616,7 +17255,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84gfxrheckrm3k1vev6xxa1",
+                     *           "id": "dlv_01m84m2cw2e1xvfe79scwgzqv3",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16628,18 +17267,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T15:30:46.673Z",
-                     *             "webhookId": "whk_01m84gfxrdekqvqnn859mctj6r"
+                     *             "timestamp": "2026-11-23T16:33:17.698Z",
+                     *             "webhookId": "whk_01m84m2cvxezsbrfzbk4d2r99g"
                      *           },
-                     *           "createdAt": "2026-11-23T15:30:46.673Z",
+                     *           "createdAt": "2026-11-23T16:33:17.698Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-23T15:30:46.673Z",
+                     *           "responseTime": 4,
+                     *           "lastAttemptAt": "2026-11-23T16:33:17.698Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxrne4kvd8987d37ngf7",
+                     *         "requestId": "req_01m84m2cw8etesyqth770eh942",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16681,7 +17320,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.717Z"
+                 *       "since": "2026-11-23T16:32:17.859Z"
                  *     }
                  */
                 "application/json": {
@@ -16731,14 +17370,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxsvedzbfsmqmpc08v3t",
-                     *         "since": "2026-11-23T15:29:46.717Z",
-                     *         "until": "2026-11-23T15:30:46.721Z",
+                     *         "id": "whk_01m84m2czxejy94qt2n0pmehnc",
+                     *         "since": "2026-11-23T16:32:17.859Z",
+                     *         "until": "2026-11-23T16:33:17.905Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsyec892rq0dqa0qsgn"
+                     *         "requestId": "req_01m84m2d19ecaacwpzrvtzsrwr"
                      *       }
                      *     }
                      */
@@ -16798,7 +17437,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T15:29:46.738Z"
+                 *       "since": "2026-11-23T16:32:17.981Z"
                  *     }
                  */
                 "application/json": {
@@ -16842,13 +17481,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxtge73rz5w0ab0k5z9n",
-                     *         "since": "2026-11-23T15:29:46.738Z",
+                     *         "id": "whk_01m84m2d4gesyv5cm1fk2znkyn",
+                     *         "since": "2026-11-23T16:32:17.981Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxtke7e9t5rt79wn080w"
+                     *         "requestId": "req_01m84m2d4yep7rwaerkhn1jes8"
                      *       }
                      *     }
                      */
@@ -16930,12 +17569,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84gfxr6ef495pvkb6w8ekn1",
+                     *         "id": "whk_01m84m2ctzetyta63xmzrmj8vd",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T16:30:46.666Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:33:17.678Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxr8ej4st4mtkty13tbr"
+                     *         "requestId": "req_01m84m2cv8eenrqgw7wv0aq19h"
                      *       }
                      *     }
                      */
@@ -17025,14 +17664,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84gfxv9enhsy7ncenssfqtt",
+                     *         "deliveryId": "dlv_01m84m2d8eefa9dbtkccj08pdy",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
+                     *         "responseTime": 11,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxv7ep68sz14hb1dyfxg"
+                     *         "requestId": "req_01m84m2d8ceadv5emmt9myvc78"
                      *       }
                      *     }
                      */
@@ -17110,7 +17749,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxs1e8bb445ecwmc953s",
+                     *         "id": "dlv_01m84m2cwwe7a82rd2ptga98t1",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -17122,18 +17761,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T15:30:46.689Z",
-                     *           "webhookId": "whk_01m84gfxrxe0w8e13dv9skd51m"
+                     *           "timestamp": "2026-11-23T16:33:17.724Z",
+                     *           "webhookId": "whk_01m84m2cwpextrnd33ssp42v5d"
                      *         },
-                     *         "createdAt": "2026-11-23T15:30:46.689Z",
+                     *         "createdAt": "2026-11-23T16:33:17.724Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-23T15:30:46.689Z",
+                     *         "responseTime": 2,
+                     *         "lastAttemptAt": "2026-11-23T16:33:17.724Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T15:30:46.689Z",
-                     *             "responseTime": 3,
+                     *             "startedAt": "2026-11-23T16:33:17.724Z",
+                     *             "responseTime": 2,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -17141,7 +17780,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxs6e458sc1wkcegf3v1"
+                     *         "requestId": "req_01m84m2cx1ez1vkhn3a89c3te4"
                      *       }
                      *     }
                      */
@@ -17260,13 +17899,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84gfxseek59c13ycf9p6n1g",
+                     *         "id": "dlv_01m84m2cxae6wthx1v25qadc08",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T15:30:46.710Z"
+                     *         "nextAttemptAt": "2026-11-23T16:33:17.771Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84gfxsmecc9vhwqyhvwfh2m"
+                     *         "requestId": "req_01m84m2cy4ejhvvjw922k8fswq"
                      *       }
                      *     }
                      */

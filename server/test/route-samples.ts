@@ -44,7 +44,7 @@ export function routeSamples(
     ...webhookSamples(service, receiverUrl),
     ...eventSamples(service),
     ...analyticsSamples(service),
-    ...exportSamples(service),
+    ...exportSamples(service, receiverUrl),
     ...rankingSamples(service),
     ...configurationSamples(service),
     ...experimentSamples(service),
@@ -358,7 +358,7 @@ function analyticsSamples(service: TestService): Record<string, RouteSample> {
   };
 }
 
-function exportSamples(service: TestService): Record<string, RouteSample> {
+function exportSamples(service: TestService, receiverUrl: string): Record<string, RouteSample> {
   const range = { startDate: '2026-01-01', endDate: '2026-01-31' };
   const make = async () => {
     const body = { dataset: 'content', format: 'csv', ...range };
@@ -384,6 +384,20 @@ function exportSamples(service: TestService): Record<string, RouteSample> {
     filter: { country: 'DE' },
     delayHours: 25,
   };
+  const destination = {
+    bucket: 'acme-lake',
+    prefix: 'reelfeed',
+    // It takes whatever is put.
+    endpoint: new URL(receiverUrl).origin,
+    accessKeyId: 'AKIAEXAMPLE',
+    secretAccessKey: 'a-secret-access-key',
+    every: 'hour',
+    filter: { device: 'ios' },
+  };
+  const makeDestination = async () => {
+    const made = await service.call('POST', '/v1/exports/destinations', { body: destination });
+    return `/v1/exports/destinations/${made.body.data.id}`;
+  };
   const makeSchedule = async () => {
     const made = await service.call('POST', '/v1/exports/schedules', { body: schedule });
     return `/v1/exports/schedules/${made.body.data.id}`;
@@ -404,6 +418,12 @@ function exportSamples(service: TestService): Record<string, RouteSample> {
       return ['/v1/exports/schedules'];
     },
     deleteExportSchedule: async () => [await makeSchedule()],
+    createExportDestination: async () => ['/v1/exports/destinations', { body: destination }],
+    listExportDestinations: async () => {
+      await makeDestination();
+      return ['/v1/exports/destinations'];
+    },
+    deleteExportDestination: async () => [await makeDestination()],
   };
 }
 

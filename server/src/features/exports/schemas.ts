@@ -80,7 +80,7 @@ export const DatasetSchema = Type.Object(
       }),
     ),
   },
-  { title: 'Dataset of exports' },
+  { title: 'ExportDataset' },
 );
 
 export const DownloadQuery = Closed({

@@ -10,7 +10,11 @@ const columns: readonly Column[] = [
   { name: 'impressions', type: 'integer', about: 'Times that it was shown.' },
   { name: 'plays', type: 'integer', about: 'Views that began to play.' },
   { name: 'completions', type: 'integer', about: 'Views that reached the end.' },
-  { name: 'uniqueViewers', type: 'integer', about: 'Viewers; those of several days don’t add up.' },
+  {
+    name: 'uniqueViewers',
+    type: 'integer',
+    about: 'Viewers; those of several days do not add up.',
+  },
   { name: 'totalWatchTime', type: 'number', about: 'Seconds.' },
   { name: 'averageWatchTime', type: 'number', about: 'Seconds of a play.' },
   { name: 'completionRate', type: 'number', about: 'Completions by plays.' },

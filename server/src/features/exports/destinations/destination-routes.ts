@@ -91,7 +91,7 @@ const Destination = Type.Object(
     error: Nullable(Type.String({ description: 'Why the last attempt failed; it is repeated.' })),
     createdAt: Timestamp,
   },
-  { title: 'Export destination' },
+  { title: 'ExportDestination' },
 );
 
 const tags = ['Exports'];

@@ -42,7 +42,7 @@ const Schedule = Type.Object(
     nextDate: Type.String({ description: 'The first day that has no export yet.' }),
     createdAt: Timestamp,
   },
-  { title: 'Export schedule' },
+  { title: 'ExportSchedule' },
 );
 
 const tags = ['Exports'];
