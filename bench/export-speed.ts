@@ -50,7 +50,9 @@ const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));
 const storage = await openDiskStorage(path.join(folder, 'media'));
 const organization = await sql<{ organization_id: OrganizationId }>`
   select organization_id from organization`.execute(db);
-const organizationId = organization.rows[0]?.organization_id ?? ('org_' as OrganizationId);
+const [first] = organization.rows;
+if (first === undefined) throw new Error('there is no organization');
+const { organization_id: organizationId } = first;
 
 const kinds: readonly EventKind[] = ['impression', 'playStart', 'watchProgress', 'completion'];
 const contentIds = Array.from({ length: 500 }, () => newUuid7());

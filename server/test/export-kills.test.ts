@@ -50,7 +50,7 @@ async function killWhileItWrites(worker: ServiceProcess, exportId: string, parts
     await worker.kill();
     // As the worker itself does when it is started again on its own data directory.
     for (const { worker: name } of await query(service, 'select distinct worker from job')) {
-      if (name !== null) await takeBackFrom(database.db, String(name), 100);
+      if (typeof name === 'string') await takeBackFrom(database.db, name, 100);
     }
     return Number(row?.['parts']);
   });
@@ -96,7 +96,7 @@ for (const [format, compression] of [
 test('reports count the same', async () => {
   const worker = await startWorker();
   const path = `/v1/analytics/overview?startDate=${startDate}&endDate=${endDate}`;
-  const { likes, shares, saves } = expected.kinds as Record<string, number>;
+  const { likes, shares, saves } = expected.kinds;
   await eventually(
     'the projections',
     async () => {

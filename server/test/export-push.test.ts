@@ -70,7 +70,7 @@ async function killedAt(step: RegExp | null, destinationId: string): Promise<voi
   // The request has arrived, so the object may be stored though nobody was told.
   release?.();
   for (const { worker: name } of await query(service, 'select distinct worker from job')) {
-    if (name !== null) await takeBackFrom(database.db, String(name), 100);
+    if (typeof name === 'string') await takeBackFrom(database.db, name, 100);
   }
 }
 

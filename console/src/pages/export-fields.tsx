@@ -71,7 +71,7 @@ export function useExportFields(): {
     const filter = given
       .map((name) => [name, formText(form, `filter.${name}`)] as const)
       .filter(([, value]) => value !== '');
-    return { ...choice, filter: Object.fromEntries(filter) as Export['filter'] };
+    return { ...choice, filter: Object.fromEntries(filter) };
   };
   return { fields, read };
 }

@@ -113,25 +113,11 @@ function Exports({ exports }: { exports: readonly Export[] }): ReactNode {
                 </Table.Td>
                 <Table.Td>{moment(each.createdAt)}</Table.Td>
                 <Table.Td>
-                  {isUnfinished(each) ? (
-                    <Button
-                      size="compact-sm"
-                      variant="default"
-                      aria-label={`Cancel the export of ${each.dataset} of ${moment(each.createdAt)}`}
-                      onClick={() => cancel.mutate(each.id)}
-                    >
-                      Cancel
-                    </Button>
-                  ) : (
-                    <Button
-                      size="compact-sm"
-                      variant="default"
-                      aria-label={`Delete the export of ${each.dataset} of ${moment(each.createdAt)}`}
-                      onClick={() => remove.mutate(each.id)}
-                    >
-                      Delete
-                    </Button>
-                  )}
+                  <End
+                    of={each}
+                    onCancel={(id) => cancel.mutate(id)}
+                    onDelete={(id) => remove.mutate(id)}
+                  />
                 </Table.Td>
               </Table.Tr>
             ))}
@@ -150,5 +136,28 @@ function Status({ of: { status, error, progress, dataset } }: { of: Export }): R
       {percent(progress, 0)}
       <Progress value={progress * 100} aria-label={`Progress of the export of ${dataset}`} />
     </>
+  );
+}
+
+function End({
+  of: each,
+  onCancel,
+  onDelete,
+}: {
+  of: Export;
+  onCancel: (id: string) => void;
+  onDelete: (id: string) => void;
+}): ReactNode {
+  const label = isUnfinished(each) ? 'Cancel' : 'Delete';
+  const act = isUnfinished(each) ? onCancel : onDelete;
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      aria-label={`${label} the export of ${each.dataset} of ${moment(each.createdAt)}`}
+      onClick={() => act(each.id)}
+    >
+      {label}
+    </Button>
   );
 }

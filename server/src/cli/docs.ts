@@ -1,7 +1,7 @@
 /** `npm run docs`: writes the generated parts of the documentation between their markers. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { describeEventKinds } from '../features/events/events.ts';
-import { describeDatasets } from '../features/exports/describe.ts';
+import { describeDatasets } from '../features/exports/exports.ts';
 import { errorKinds } from '../app/composition.ts';
 import { settings } from '../app/config.ts';
 import { features } from '../app/features.ts';

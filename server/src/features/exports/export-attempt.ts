@@ -40,7 +40,7 @@ export async function makeExportFile(
   signal: AbortSignal,
 ): Promise<MadeFile> {
   const { db, storage } = parts;
-  const { columns, read } = datasetReaders[row.dataset];
+  const dataset = datasetReaders[row.dataset];
   const range = toRange(file.organizationId as OrganizationId, {
     startDay: row.start_day,
     endDay: row.end_day,
@@ -51,7 +51,7 @@ export async function makeExportFile(
   let { number, rowCount } = last ?? { number: 0, rowCount: 0 };
   let sizeBytes = sumOf(row.pieces);
   const states = done.map(({ writer }) => writer);
-  const writer = createWriter(columns, row, { states, sizeBytes });
+  const writer = createWriter(dataset.columns, row, { states, sizeBytes });
   await using bytes = openExportPieces(storage, file, row.pieces);
   const put = async (chunks: readonly Uint8Array[]) => {
     for (const chunk of chunks) {
@@ -65,7 +65,12 @@ export async function makeExportFile(
     return pieces;
   };
   let saved = { rowCount, at: performance.now(), pieces: row.pieces as readonly Piece[] };
-  for await (const { rows, next, share } of read(parts, range, last?.reader ?? null, signal)) {
+  for await (const { rows, next, share } of dataset.read(
+    parts,
+    range,
+    last?.reader ?? null,
+    signal,
+  )) {
     signal.throwIfAborted();
     await put(await writer.write(rows));
     rowCount += rows.length;

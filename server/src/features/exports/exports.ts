@@ -40,6 +40,8 @@ import {
 } from './queries.ts';
 import type { Compression, Dataset, Format } from './tables.ts';
 
+export { describeDatasets } from './describe.ts';
+
 export type ExportId = TypeId<'dex'>;
 
 export type NewExport = {

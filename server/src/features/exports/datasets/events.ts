@@ -92,13 +92,14 @@ export async function* readEvents(
   const firstMs = clock.momentOf(startMs) - earlyMs;
   const receivedBefore = clock.momentOf(endMs) + lateMs;
   const until = (from?.['until'] as LogPosition | undefined) ?? (await eventLog.end());
-  const start = (from?.['position'] as LogPosition | undefined) ?? eventLog.positionAt(firstMs);
+  const start =
+    (from?.['position'] as LogPosition | undefined) ?? (await eventLog.positionAt(firstMs));
   const isWanted = await eventFilter({ db }, range);
   const read = async (position: LogPosition) =>
     eventLog.scan(position, { ...eventPage, organizationId, until, receivedBefore });
   const spanMs = Math.max(Math.min(receivedBefore, Date.now()) - firstMs, 1);
   let share = Number(from?.['share'] ?? 0);
-  for (let pending = awaitedLater(read(await start)); ;) {
+  for (let pending = awaitedLater(read(start)); ;) {
     signal.throwIfAborted();
     const { blocks, next, isLast } = await pending;
     // PostgreSQL reads the next page while this one is decoded and written.
