@@ -8,9 +8,8 @@ create table export_destination (
   -- Null: AWS.
   endpoint text,
   path_style boolean not null,
-  access_key_id text not null,
-  -- By the vault.
-  secret_access_key bytea not null,
+  -- Sealed by the vault.
+  credentials bytea not null,
   every text not null check (every in ('hour', 'day')),
   compression text not null check (compression in ('none', 'gzip', 'zstd')),
   filter jsonb not null,

@@ -2,6 +2,7 @@
 import type { Piece, Storage } from '../../platform/storage/storage.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { limitGrowth, residentBytes } from '../../platform/collect-garbage.ts';
 import { toRange, type DatasetParts } from './datasets/dataset.ts';
 import { datasetReaders } from './datasets/datasets.ts';
 import { completeExportFile, openExportPieces, removePieces, requireRoom } from './export-files.ts';
@@ -11,6 +12,10 @@ import { saveExportPart, type ExportFile, type ExportPart, type ExportRow } from
 /** A kill costs what was written since the last part; a part costs a sync and a row. */
 const partRows = 50_000;
 const partMs = 3_000;
+
+/** Memory stays flat: what an export has at a time is some megabytes. */
+const maxGrowthBytes = 32 * 2 ** 20;
+const rowsBetweenCollections = 10_000;
 
 export type AttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };
 
@@ -64,6 +69,8 @@ export async function makeExportFile(
     stored(pieces.map(({ key }) => key));
     return pieces;
   };
+  const startBytes = residentBytes();
+  let collectedAt = rowCount;
   let saved = { rowCount, at: performance.now(), pieces: row.pieces as readonly Piece[] };
   for await (const { rows, next, share } of dataset.read(
     parts,
@@ -74,6 +81,10 @@ export async function makeExportFile(
     signal.throwIfAborted();
     await put(await writer.write(rows));
     rowCount += rows.length;
+    if (rowCount - collectedAt >= rowsBetweenCollections) {
+      limitGrowth(startBytes, maxGrowthBytes);
+      collectedAt = rowCount;
+    }
     const isDue = performance.now() - saved.at >= partMs;
     if (next === null || (!isDue && rowCount - saved.rowCount < partRows)) continue;
     await requireRoom(storage, sizeBytes);

@@ -74,8 +74,7 @@ type ExportDestinationTable = {
   region: string | null;
   endpoint: string | null;
   path_style: boolean;
-  access_key_id: string;
-  secret_access_key: Buffer;
+  credentials: Buffer;
   every: 'hour' | 'day';
   compression: Compression;
   filter: Json<ReportFilter>;

@@ -16,8 +16,8 @@ export type DestinationRow = {
   region: string | null;
   endpoint: string | null;
   path_style: boolean;
-  access_key_id: string;
-  secret_access_key: Buffer;
+  /** Sealed. */
+  credentials: Buffer;
   every: Interval;
   compression: Compression;
   filter: ReportFilter;
@@ -34,7 +34,7 @@ export type DestinationRow = {
 };
 
 const columns = sql`destination_id, organization_id, bucket, prefix, region, endpoint, path_style,
-  access_key_id, secret_access_key, every, compression, filter, time_zone, position, number, until,
+  credentials, every, compression, filter, time_zone, position, number, until,
   revision, next_at, pushed_rows, pushed_at, last_error, created_at`;
 
 /** Creations of one organization take turns, so that none counts what another one adds. */
@@ -57,8 +57,7 @@ export type NewDestinationRow = Pick<
   | 'region'
   | 'endpoint'
   | 'path_style'
-  | 'access_key_id'
-  | 'secret_access_key'
+  | 'credentials'
   | 'every'
   | 'compression'
   | 'filter'
@@ -69,10 +68,10 @@ export type NewDestinationRow = Pick<
 export async function insertDestination(tx: Tx, row: NewDestinationRow): Promise<DestinationRow> {
   const { rows } = await sql<DestinationRow>`
     insert into export_destination (destination_id, organization_id, bucket, prefix, region, endpoint,
-      path_style, access_key_id, secret_access_key, every, compression, filter, time_zone, position)
+      path_style, credentials, every, compression, filter, time_zone, position)
     values (${row.destination_id}, ${row.organization_id}, ${row.bucket}, ${row.prefix},
-      ${row.region}, ${row.endpoint}, ${row.path_style}, ${row.access_key_id},
-      ${row.secret_access_key}, ${row.every}, ${row.compression},
+      ${row.region}, ${row.endpoint}, ${row.path_style}, ${row.credentials},
+      ${row.every}, ${row.compression},
       ${JSON.stringify(row.filter)}::jsonb, ${row.time_zone},
       ${JSON.stringify(row.position)}::jsonb)
     returning ${columns}`.execute(tx);

@@ -53,6 +53,8 @@ export type NewDestination = {
 
 export type DestinationParts = DatasetParts & { readonly egress: Egress; readonly vault: Vault };
 
+type Credentials = Pick<NewDestination, 'accessKeyId' | 'secretAccessKey'>;
+
 const maxDestinations = 5;
 const tryTimeoutMs = 20_000;
 
@@ -65,8 +67,8 @@ export const pushDestinationJob = defineJob({
   onExhausted: (tx, { destinationId }) => postpone(tx, destinationId),
 });
 
-/** Binds a sealed secret to its destination: it opens nowhere else. */
-function secretContext(organizationId: string, destinationId: string): string {
+/** Binds sealed credentials to their destination: they open nowhere else. */
+function credentialsContext(organizationId: string, destinationId: string): string {
   return `export destination ${organizationId} ${destinationId}`;
 }
 
@@ -131,8 +133,10 @@ export async function createDestination(
     region,
     endpoint,
     path_style: pathStyle,
-    access_key_id: accessKeyId,
-    secret_access_key: vault.seal(secretAccessKey, secretContext(organizationId, destinationId)),
+    credentials: vault.seal(
+      JSON.stringify({ accessKeyId, secretAccessKey }),
+      credentialsContext(organizationId, destinationId),
+    ),
     every,
     compression,
     filter,
@@ -209,9 +213,9 @@ export function pushHandler(parts: DestinationParts): HandledJob {
 }
 
 function openBucket(egress: Egress, vault: Vault, row: DestinationRow): DestinationBucket {
-  const { bucket, region, endpoint, path_style: pathStyle, access_key_id: accessKeyId } = row;
-  const context = secretContext(row.organization_id, row.destination_id);
-  const secretAccessKey = vault.open(row.secret_access_key, context);
-  const address = { bucket, region, endpoint, pathStyle, accessKeyId, secretAccessKey };
+  const { bucket, region, endpoint, path_style: pathStyle } = row;
+  const context = credentialsContext(row.organization_id, row.destination_id);
+  const credentials = JSON.parse(vault.open(row.credentials, context)) as Credentials;
+  const address = { bucket, region, endpoint, pathStyle, ...credentials };
   return openDestinationBucket(egress, address);
 }

@@ -197,9 +197,9 @@ test('credentials are sealed and shown to nobody', async () => {
   for (const secret of Object.values(s3.credentials)) {
     assert.ok(![made.text, text].some((answer) => answer.includes(secret)));
   }
-  const rows = await query(service, 'select secret_access_key from export_destination');
-  const sealed = rows[0]?.['secret_access_key'] as Buffer;
-  assert.ok(!sealed.includes(s3.credentials.secretAccessKey));
+  const rows = await query(service, 'select credentials from export_destination');
+  const sealed = rows[0]?.['credentials'] as Buffer;
+  for (const secret of Object.values(s3.credentials)) assert.ok(!sealed.includes(secret));
   const audit = await service.call('GET', '/v1/audit?limit=100');
   assert.ok(!audit.text.includes(s3.credentials.secretAccessKey));
 });
