@@ -74,10 +74,11 @@ export function exportHandler(parts: ExportJobParts): HandledJob {
   });
 }
 
-/** Removes all that is stored of an export that was cancelled or deleted. */
+/** Removes all that is stored of an export that has failed, or was cancelled or deleted. */
 async function removeUnwanted(db: Db, storage: Storage, key: ExportKey): Promise<void> {
   const row = await findExport(db, key);
-  if (row === null || row.status === 'cancelled') await removeExportFiles(storage, [key]);
+  const isUnwanted = row === null || row.status === 'cancelled' || row.status === 'failed';
+  if (isUnwanted) await removeExportFiles(storage, [key]);
 }
 
 async function isOver(db: Db, key: ExportKey): Promise<boolean> {

@@ -14,14 +14,14 @@
  *    is removed and it is `expired`; 30 days after that it is forgotten.
  * 4. When a viewer is erased, every export that may hold their data loses its file, and one that is
  *    being made starts over (`revision`).
- * 5. `run-export` for an export that was cancelled or deleted removes its files. A cancellation relies
- *    on the job that is there, a deletion adds one.
+ * 5. `run-export` for an export that has failed, or was cancelled or deleted, removes its files. A
+ *    cancellation relies on the job that is there, a failure and a deletion add one.
  */
 import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { newTypeId, parseTypeId, type OrganizationId, type TypeId } from '../../platform/ids.ts';
-import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
+import { defineJob, doublingDelay, type Job } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import { dayMs, formatTimestamp, parseTimestamp } from '../../platform/time.ts';
 import type { DownloadUrls } from './download-urls.ts';
@@ -53,15 +53,18 @@ export type NewExport = {
   readonly filter?: ReportFilter;
 };
 
-export const runExportJob = defineJob({
+export const runExportJob: Job<{ exportId: string }> = defineJob({
   name: 'run-export',
   payload: Type.Object({ exportId: Type.String() }),
   timeoutMs: 6 * 3_600_000,
   // Each continues where the one before was killed.
   retry: { maxAttempts: 20, delayMs: doublingDelay(1_000, 5 * 60_000) },
   concurrency: 1,
-  onExhausted: (tx, { exportId }, { organizationId }) =>
-    failExport(tx, { organizationId, exportId }),
+  async onExhausted(tx, { exportId }, { organizationId }) {
+    await failExport(tx, { organizationId, exportId });
+    // Removes what its attempts have stored.
+    await enqueue(tx, runExportJob, { exportId }, { organizationId });
+  },
 });
 
 const maxUnfinished = 10;

@@ -188,7 +188,6 @@ export async function finishExport(
   result: { revision: number; rowCount: number; sizeBytes: number; keptDays: number },
 ): Promise<ExportRow | null> {
   const { rows } = await sql<ExportRow>`
-    with over as (delete from data_export_part where export_id = ${key.exportId})
     update data_export set status = 'ready', progress = 1, pieces = '[]', row_count = ${result.rowCount},
       file_size = ${result.sizeBytes}, completed_at = now(),
       expires_at = date_trunc('second', now()) + make_interval(days => ${result.keptDays}::int)
@@ -196,7 +195,14 @@ export async function finishExport(
       and status = 'processing' and revision = ${result.revision}
       and file_name = ${key.fileName}
     returning ${columns}`.execute(tx);
-  return rows[0] ?? null;
+  return forgetParts(tx, rows[0]);
+}
+
+/** Forgets where an export that has ended would continue. */
+async function forgetParts(tx: Tx, ended: ExportRow | undefined): Promise<ExportRow | null> {
+  if (ended === undefined) return null;
+  await sql`delete from data_export_part where export_id = ${ended.export_id}`.execute(tx);
+  return ended;
 }
 
 export async function failExport(tx: Tx, key: ExportKey): Promise<void> {
@@ -210,12 +216,11 @@ export async function failExport(tx: Tx, key: ExportKey): Promise<void> {
 /** Cancels an export that has not ended. @returns null where there is none */
 export async function cancelUnfinished(tx: Tx, key: ExportKey): Promise<ExportRow | null> {
   const { rows } = await sql<ExportRow>`
-    with over as (delete from data_export_part where export_id = ${key.exportId})
     update data_export set status = 'cancelled', completed_at = now(), pieces = '[]'
     where organization_id = ${key.organizationId} and export_id = ${key.exportId}
       and status in ('pending', 'processing')
     returning ${columns}`.execute(tx);
-  return rows[0] ?? null;
+  return forgetParts(tx, rows[0]);
 }
 
 /** @returns whether there was such an export */
