@@ -61,9 +61,9 @@ export const runExportJob: Job<{ exportId: string }> = defineJob({
   retry: { maxAttempts: 20, delayMs: doublingDelay(1_000, 5 * 60_000) },
   concurrency: 1,
   async onExhausted(tx, { exportId }, { organizationId }) {
-    await failExport(tx, { organizationId, exportId });
+    const hasFailed = await failExport(tx, { organizationId, exportId });
     // Removes what its attempts have stored.
-    await enqueue(tx, runExportJob, { exportId }, { organizationId });
+    if (hasFailed) await enqueue(tx, runExportJob, { exportId }, { organizationId });
   },
 });
 

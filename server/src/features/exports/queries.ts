@@ -205,12 +205,15 @@ async function forgetParts(tx: Tx, ended: ExportRow | undefined): Promise<Export
   return ended;
 }
 
-export async function failExport(tx: Tx, key: ExportKey): Promise<void> {
-  await sql`
+/** @returns whether the export had not ended before */
+export async function failExport(tx: Tx, key: ExportKey): Promise<boolean> {
+  const { rows } = await sql`
     update data_export set status = 'failed', completed_at = now(),
       error_message = 'The export could not be made. Try it again.'
     where organization_id = ${key.organizationId} and export_id = ${key.exportId}
-      and status in ('pending', 'processing')`.execute(tx);
+      and status in ('pending', 'processing')
+    returning export_id`.execute(tx);
+  return rows.length > 0;
 }
 
 /** Cancels an export that has not ended. @returns null where there is none */
