@@ -80,7 +80,8 @@ test('reports count the same', async () => {
 });
 
 for (const { format, compression, kills: killsWanted } of [
-  { format: 'ndjson', compression: 'zstd', kills: allKills ?? 2 },
+  // What is unpacked as a whole must fit into memory.
+  { format: 'ndjson', compression: count > 1_000_000 ? 'none' : 'zstd', kills: allKills ?? 2 },
   { format: 'csv', compression: 'gzip', kills: allKills ?? 1 },
   { format: 'parquet', compression: 'zstd', kills: allKills ?? 2 },
 ]) {

@@ -4,14 +4,9 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import {
-  crc32,
-  createGunzip,
-  createZstdDecompress,
-  gunzipSync,
-  zstdDecompressSync,
-} from 'node:zlib';
+import { crc32, createGunzip, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { openEventLog, type EventKind, type LoggedEvent } from '../src/features/events/events.ts';
 import type { OrganizationId } from '../src/platform/ids.ts';
@@ -85,9 +80,7 @@ export async function sumFile(file: string, format: string, compression: string)
 
 async function sumLines(file: string, format: string, compression: string): Promise<Sums> {
   const sums = emptySums();
-  const unpack = { gzip: createGunzip, zstd: createZstdDecompress }[compression];
-  const bytes = createReadStream(file);
-  const input = unpack === undefined ? bytes : bytes.compose(unpack());
+  const input = await openText(file, compression);
   let isHeader = format === 'csv';
   for await (const line of createInterface({ input, crlfDelay: Infinity })) {
     if (isHeader) {
@@ -103,6 +96,20 @@ async function sumLines(file: string, format: string, compression: string): Prom
     }
   }
   return sums;
+}
+
+async function openText(file: string, compression: string): Promise<Readable> {
+  // Node's stream stops behind the first frame.
+  if (compression === 'zstd')
+    return Readable.from(pieces(zstdDecompressSync(await readFile(file))));
+  const bytes = createReadStream(file);
+  return compression === 'gzip' ? bytes.compose(createGunzip()) : bytes;
+}
+
+function* pieces(bytes: Buffer): Generator<Buffer> {
+  const size = 2 ** 20;
+  for (let start = 0; start < bytes.length; start += size)
+    yield bytes.subarray(start, start + size);
 }
 
 async function sumParquet(filename: string): Promise<Sums> {
