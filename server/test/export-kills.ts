@@ -99,17 +99,20 @@ async function sumLines(file: string, format: string, compression: string): Prom
 }
 
 async function openText(file: string, compression: string): Promise<Readable> {
-  // Node's stream stops behind the first frame.
-  if (compression === 'zstd')
-    return Readable.from(pieces(zstdDecompressSync(await readFile(file))));
+  if (compression === 'zstd') return Readable.from(framesOf(await readFile(file)));
   const bytes = createReadStream(file);
   return compression === 'gzip' ? bytes.compose(createGunzip()) : bytes;
 }
 
-function* pieces(bytes: Buffer): Generator<Buffer> {
-  const size = 2 ** 20;
-  for (let start = 0; start < bytes.length; start += size)
-    yield bytes.subarray(start, start + size);
+/** Node unpacks one frame of zstd at a time, and says how many bytes it took. */
+function* framesOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length;) {
+    const unpacked: unknown = zstdDecompressSync(bytes.subarray(start), { info: true });
+    const { buffer, engine } = unpacked as { buffer: Buffer; engine: { bytesWritten: number } };
+    yield buffer;
+    assert.ok(engine.bytesWritten > 0);
+    start += engine.bytesWritten;
+  }
 }
 
 async function sumParquet(filename: string): Promise<Sums> {
