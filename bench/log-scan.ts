@@ -8,13 +8,14 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { openEventLog, type LoggedEvent } from '../server/src/features/events/events.ts';
-import { readEventRows } from '../server/src/features/exports/event-rows.ts';
+import { readEvents } from '../server/src/features/exports/datasets/events.ts';
 import { encodeBlock } from '../server/src/platform/event-log/block-codec.ts';
 import { joinOldBlocks } from '../server/src/platform/event-log/postgres/join.ts';
 import { openDatabase, type Db } from '../server/src/platform/database/database.ts';
 import { createLogger } from '../server/src/platform/logging.ts';
 import { connectionToRunningServer } from '../server/src/platform/postgres/running-server.ts';
 import { dayMs } from '../server/src/platform/time.ts';
+import { clockOf } from '../server/src/platform/zone-clock.ts';
 import { median, report, type Row } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
 
@@ -110,9 +111,13 @@ async function exportDay(): Promise<number> {
     organizationId: 'org_own' as const,
     startMs: today - 5 * dayMs,
     endMs: today - 4 * dayMs,
+    clock: clockOf('UTC'),
+    filter: {},
   };
   let rows = 0;
-  for await (const batch of readEventRows(eventLog, range, signal)) rows += batch.length;
+  for await (const { events } of readEvents({ db, eventLog }, range, null, signal)) {
+    rows += events.length;
+  }
   return rows;
 }
 

@@ -1002,6 +1002,138 @@ export interface paths {
         get: operations["getExport"];
         put?: never;
         post?: never;
+        /**
+         * Delete an export
+         * @description With its file, in whatever state it is. The download ends at once.
+         */
+        delete: operations["deleteExport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an export
+         * @description It ends within seconds, and what it has written is removed.
+         */
+        post: operations["cancelExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/destinations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the destinations of pushes
+         * @description At most five, oldest first. Credentials are never shown.
+         */
+        get: operations["listExportDestinations"];
+        put?: never;
+        /**
+         * Push events to a bucket
+         * @description Events go to your own bucket as Parquet files, partitioned by day, every hour or every day. The bucket is tried first: `_schema.json` is put there.
+         */
+        post: operations["createExportDestination"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/destinations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Stop pushing to a bucket
+         * @description What is in the bucket stays.
+         */
+        delete: operations["deleteExportDestination"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the export schedules
+         * @description At most 20, oldest first.
+         */
+        get: operations["listExportSchedules"];
+        put?: never;
+        /**
+         * Export every day
+         * @description Each day becomes an export of its own once it is over by the clock of the organization; `export.ready` tells of each.
+         */
+        post: operations["createExportSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/schedules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Stop a schedule
+         * @description The exports that it has made stay.
+         */
+        delete: operations["deleteExportSchedule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports/schemas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the datasets with their columns
+         * @description New columns may be added behind the others.
+         */
+        get: operations["listExportSchemas"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1751,7 +1883,7 @@ export interface paths {
         head?: never;
         /**
          * Change a webhook
-         * @description While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer, which takes 0.7 seconds longer where other processes send as well.
+         * @description While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer; where another process sends, after one second.
          */
         patch: operations["updateWebhook"];
         trace?: never;
@@ -2305,7 +2437,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "RANGE_NOT_SATISFIABLE" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
+                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
                 details?: {
                     message: string;
                     path: string;
@@ -2320,7 +2452,7 @@ export interface components {
         Export: {
             completedAt: string | null;
             /** @enum {string} */
-            compression: "none" | "gzip";
+            compression: "none" | "gzip" | "zstd";
             /**
              * Format: date-time
              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -2328,20 +2460,174 @@ export interface components {
              */
             createdAt: string;
             /** @enum {string} */
-            dataset: "events" | "content" | "analytics";
+            dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
             downloadUrl: string | null;
             endDate: string;
             error: string | null;
             expiresAt: string | null;
             fileSize: number | null;
+            filter: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /**
+                 * @description Only from this device.
+                 * @enum {string}
+                 */
+                device?: "ios" | "android" | "web";
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
             /** @enum {string} */
             format: "ndjson" | "csv" | "parquet";
             /** @example dex_01jd0000000000000000000000 */
             id: string;
+            /** @description How much has been read, from 0 to 1. */
+            progress: number;
             rowCount: number | null;
+            scheduleId: string | null;
             startDate: string;
             /** @enum {string} */
-            status: "pending" | "processing" | "ready" | "failed" | "expired";
+            status: "pending" | "processing" | "ready" | "failed" | "cancelled" | "expired";
+            /** @description Of the days, as it was when the export was asked for. */
+            timeZone: string;
+        };
+        /** ExportDataset */
+        ExportDataset: {
+            columns: {
+                description: string;
+                name: string;
+                /**
+                 * @description Timestamps are RFC 3339 in text formats; JSON is text in CSV. Any value may be absent.
+                 * @enum {string}
+                 */
+                type: "string" | "integer" | "number" | "boolean" | "timestamp" | "json";
+            }[];
+            /** @enum {string} */
+            dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
+            description: string;
+            /** @description The fields of `filter` that apply. */
+            filters: string[];
+        };
+        /** ExportDestination */
+        ExportDestination: {
+            /** @description Manifests in the bucket. */
+            batches: number;
+            bucket: string;
+            /** @enum {string} */
+            compression: "none" | "gzip" | "zstd";
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /** @enum {string} */
+            dataset: "events";
+            endpoint: string | null;
+            error: string | null;
+            /**
+             * @description How often; a few minutes after the clock.
+             * @enum {string}
+             */
+            every: "hour" | "day";
+            filter: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /**
+                 * @description Only from this device.
+                 * @enum {string}
+                 */
+                device?: "ios" | "android" | "web";
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
+            /** @example dxd_01jd0000000000000000000000 */
+            id: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            nextPushAt: string;
+            pathStyle: boolean;
+            prefix: string;
+            pushedAt: string | null;
+            pushedRows: number;
+            region: string | null;
+            /** @enum {string} */
+            status: "waiting" | "pushing";
+            /** @description By which events are partitioned into days. */
+            timeZone: string;
+        };
+        /** ExportSchedule */
+        ExportSchedule: {
+            /** @enum {string} */
+            compression: "none" | "gzip" | "zstd";
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /** @enum {string} */
+            dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
+            delayHours: number;
+            filter: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /**
+                 * @description Only from this device.
+                 * @enum {string}
+                 */
+                device?: "ios" | "android" | "web";
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
+            /** @enum {string} */
+            format: "ndjson" | "csv" | "parquet";
+            /** @example dxs_01jd0000000000000000000000 */
+            id: string;
+            /** @description The first day that has no export yet. */
+            nextDate: string;
         };
         /** FeedItem */
         FeedItem: {
@@ -3010,8 +3296,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4kb0ex1tfvexk53ck6e5",
-                     *         "asOf": "2026-11-23T16:51:58.903Z"
+                     *         "requestId": "req_01m84m2gp1e1n9qf6m3fft1wzw",
+                     *         "asOf": "2026-11-23T16:33:21.664Z"
                      *       }
                      *     }
                      */
@@ -3138,32 +3424,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20952-0c5a-7196-9dd6-255e9f12b470",
-                     *           "title": "An item",
-                     *           "metrics": {
-                     *             "impressions": 0,
-                     *             "plays": 0,
-                     *             "completions": 0,
-                     *             "totalWatchTime": 0,
-                     *             "averageWatchTime": null,
-                     *             "completionRate": null,
-                     *             "engagementRate": null,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 1,
-                     *             "views": 0,
-                     *             "engagedViews": 0,
-                     *             "hookRate": null,
-                     *             "swipeAwayRate": null,
-                     *             "loopRate": null,
-                     *             "replays": 0,
-                     *             "averagePercentWatched": null,
-                     *             "uniqueViewers": 0,
-                     *             "swipesAway": 0
-                     *           }
-                     *         },
-                     *         {
-                     *           "contentId": "01a20952-0a0a-70cd-a298-b503f96c3e99",
+                     *           "contentId": "01a20941-351d-73e0-9270-252ea16518fc",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3189,10 +3450,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4m0re69vcvvnxe15zesz",
-                     *         "total": 2,
+                     *         "requestId": "req_01m84m2gv6ezra101hbz3e1ynw",
+                     *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T16:51:59.549Z"
+                     *         "asOf": "2026-11-23T16:33:21.890Z"
                      *       }
                      *     }
                      */
@@ -3315,7 +3576,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20952-5221-7224-b6be-cc89a39cfa59",
+                     *         "contentId": "01a20941-43ef-7644-bfa5-a5234cb302db",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3397,8 +3658,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4msqe298bm95yjkfy7ss",
-                     *         "asOf": "2026-11-23T16:52:00.397Z"
+                     *         "requestId": "req_01m84m2h21e0hrsenx9ff5dfnh",
+                     *         "asOf": "2026-11-23T16:33:22.032Z"
                      *       }
                      *     }
                      */
@@ -3590,7 +3851,7 @@ export interface operations {
                      *       "data": {
                      *         "summary": {
                      *           "sessions": 1,
-                     *           "averageSessionLength": 1.203,
+                     *           "averageSessionLength": 0,
                      *           "averageVideosPerSession": 0,
                      *           "averageWatchTimePerSession": 0
                      *         },
@@ -3613,8 +3874,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4ndhez794nzy78w5302k",
-                     *         "asOf": "2026-11-23T16:52:00.870Z"
+                     *         "requestId": "req_01m84m2h44e6k87f94gfrw6ezq",
+                     *         "asOf": "2026-11-23T16:33:22.080Z"
                      *       }
                      *     }
                      */
@@ -3763,8 +4024,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4p78ejfasevg63wbnb5r",
-                     *         "asOf": "2026-11-23T16:52:01.507Z"
+                     *         "requestId": "req_01m84m2h7xeg0a4nm0t5jx8m7r",
+                     *         "asOf": "2026-11-23T16:33:22.211Z"
                      *       }
                      *     }
                      */
@@ -3881,7 +4142,7 @@ export interface operations {
                      *           "engagementRate": null,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 1,
+                     *           "saves": 0,
                      *           "views": 0,
                      *           "engagedViews": 0,
                      *           "hookRate": null,
@@ -4018,8 +4279,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4jv2ev5bfmesxqe4cvac",
-                     *         "asOf": "2026-11-23T16:51:58.178Z"
+                     *         "requestId": "req_01m84m2gfde029hrcej1feng57",
+                     *         "asOf": "2026-11-23T16:33:21.515Z"
                      *       }
                      *     }
                      */
@@ -4322,8 +4583,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4ntne98ba97wsrcqfg8s",
-                     *         "asOf": "2026-11-23T16:52:01.034Z"
+                     *         "requestId": "req_01m84m2h57eh1syvzt9esj7nfj",
+                     *         "asOf": "2026-11-23T16:33:22.123Z"
                      *       }
                      *     }
                      */
@@ -4488,8 +4749,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4p0tedbs5aj1gwvk4deq",
-                     *         "asOf": "2026-11-23T16:52:01.273Z"
+                     *         "requestId": "req_01m84m2h6re0canr6149d8v0kx",
+                     *         "asOf": "2026-11-23T16:33:22.155Z"
                      *       }
                      *     }
                      */
@@ -4607,8 +4868,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4peyegdvxadcm31qhf65",
-                     *         "asOf": "2026-11-23T16:52:01.708Z"
+                     *         "requestId": "req_01m84m2ha3e2vvc1f702m644je",
+                     *         "asOf": "2026-11-23T16:33:22.251Z"
                      *       }
                      *     }
                      */
@@ -4708,40 +4969,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84n2177ecvavf6a7w42kz69",
-                     *           "recordedAt": "2026-11-23T16:50:34.343Z",
+                     *           "id": "aud_01m84m1we0e3ba5fmzy4zmeebt",
+                     *           "recordedAt": "2026-11-23T16:33:00.864Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84n1kdxegyv8k904bekmc06",
+                     *             "keyId": "key_01m84m1r70e7dtmczw50thsfxy",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84n2176e828trsfnedjbys1",
+                     *           "resourceId": "key_01m84m1wdze5zrreqbfm0kfmfe",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84n216ve11s06pk809gcsds"
+                     *           "requestId": "req_01m84m1wdwep0beexs6npgr8jj"
                      *         },
                      *         {
-                     *           "id": "aud_01m84n214pedtvjcnhckrh7c29",
-                     *           "recordedAt": "2026-11-23T16:50:34.263Z",
+                     *           "id": "aud_01m84m1wd4exd931mgsbxhvghd",
+                     *           "recordedAt": "2026-11-23T16:33:00.838Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84n1kdxegyv8k904bekmc06",
+                     *             "keyId": "key_01m84m1r70e7dtmczw50thsfxy",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84n214me6zrxsbn023w8vyg",
+                     *           "resourceId": "key_01m84m1wd4exd931mcjn2sd1h4",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84n213keafvqpscx77rahqa"
+                     *           "requestId": "req_01m84m1wd2en2bvrd0yd8863zp"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n21kbe1es6464s5n45v48",
+                     *         "requestId": "req_01m84m1wfaef2tnswjzrz8qh0z",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -4837,7 +5098,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4a93eh5v67j3crtw0d7r",
+                     *         "requestId": "req_01m84m2e6tekabkb2xd4xcyvqb",
                      *         "experiments": []
                      *       }
                      *     }
@@ -4946,7 +5207,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20951-081a-76bc-946d-111e6689b570",
+                     *           "id": "01a20940-f1f2-7637-9800-cd572ed6bfd4",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -4984,13 +5245,13 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:50:35.208Z",
-                     *           "updatedAt": "2026-11-23T16:50:35.520Z"
+                     *           "createdAt": "2026-11-23T16:33:00.915Z",
+                     *           "updatedAt": "2026-11-23T16:33:00.957Z"
                      *         },
                      *         {
-                     *           "id": "01a20950-ebe7-7684-abda-af7f5ddf248d",
+                     *           "id": "01a20940-ea8a-7406-b450-136604328e0d",
                      *           "contentType": "video",
-                     *           "title": "Item 2",
+                     *           "title": "Item 1",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -5026,12 +5287,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:50:27.983Z",
-                     *           "updatedAt": "2026-11-23T16:50:29.008Z"
+                     *           "createdAt": "2026-11-23T16:32:59.024Z",
+                     *           "updatedAt": "2026-11-23T16:32:59.157Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n22ypeq5av7xze2pwchy2",
+                     *         "requestId": "req_01m84m1wmaenf81fraz8yhvpxz",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5131,7 +5392,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-0ea7-7148-aac9-3bcd6042c8bb",
+                     *         "id": "01a20940-f2b6-74c2-8a30-e477c5b3f5fb",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5169,11 +5430,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:50:36.876Z",
-                     *         "updatedAt": "2026-11-23T16:50:36.876Z"
+                     *         "createdAt": "2026-11-23T16:33:01.111Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.111Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n23gheeh8tzy0a2b18m3r"
+                     *         "requestId": "req_01m84m1wneey9bn4qp13v3evhe"
                      *       }
                      *     }
                      */
@@ -5242,7 +5503,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-0fec-751d-90c0-2ff747c061fe",
+                     *         "id": "01a20940-f2df-7272-9291-8967cf0f8b26",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5291,11 +5552,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:50:37.152Z",
-                     *         "updatedAt": "2026-11-23T16:50:37.152Z"
+                     *         "createdAt": "2026-11-23T16:33:01.151Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.151Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2422epavhz6nsnwf4jgn"
+                     *         "requestId": "req_01m84m1wqdekcsx9wczw50kjmj"
                      *       }
                      *     }
                      */
@@ -5370,11 +5631,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-1187-72e8-8fa5-6e11dc85bda3",
+                     *         "id": "01a20940-f333-71fb-9a0b-4dfd7946091f",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n24cwefg9jjca9tgwb4nq"
+                     *         "requestId": "req_01m84m1wt9ehbbzrrq2k3khe6w"
                      *       }
                      *     }
                      */
@@ -5505,7 +5766,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-10a3-7682-896b-83765000d575",
+                     *         "id": "01a20940-f2f6-7408-abc3-936c57c74cb8",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5554,11 +5815,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:50:37.374Z",
-                     *         "updatedAt": "2026-11-23T16:50:37.455Z"
+                     *         "createdAt": "2026-11-23T16:33:01.176Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.221Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2476eyd8eb2na42zpqtf"
+                     *         "requestId": "req_01m84m1wr9e4bt17t6rtgmgyt6"
                      *       }
                      *     }
                      */
@@ -5626,7 +5887,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84n320jep69vzmbxy4yn36h"
+                     *         "requestId": "req_01m84m24wdej38cq1vv3vbsryv"
                      *       }
                      *     }
                      */
@@ -5705,17 +5966,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-8446-77fe-b43f-e1f4d4379d05",
+                     *         "id": "01a20941-133c-7295-8883-51cce91d0e24",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/AtC0-1qN8EwuBANDAKb_aw/a-01a20951-8446-77fe-b43f-e1f4d4379d05/captions.vtt",
-                     *         "trackId": "01a20951-8446-77fe-b43f-e1f4d4379d05",
+                     *         "url": "https://feed.example.org/media/iDRR01Jmlv6GW91dsUF0eg/a-01a20941-133c-7295-8883-51cce91d0e24/captions.vtt",
+                     *         "trackId": "01a20941-133c-7295-8883-51cce91d0e24",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T16:51:07.494Z"
+                     *         "createdAt": "2026-11-23T16:33:09.477Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n30x8ex3shzgzamcwf98y"
+                     *         "requestId": "req_01m84m24rzev4va2927hgekgy7"
                      *       }
                      *     }
                      */
@@ -5786,11 +6047,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-8ada-721c-8730-7da7960e6e51",
+                     *         "id": "01a20941-13ab-760b-9e32-f11b56da061c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n34axewaajdsv23e1gxr8"
+                     *         "requestId": "req_01m84m2506egttgeqb4qxr37cx"
                      *       }
                      *     }
                      */
@@ -5869,7 +6130,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-91f7-72fa-a85f-99a4bde8495a",
+                     *         "id": "01a20941-1410-722a-b8bc-e0c799607276",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -5884,18 +6145,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/NwsI7rtGnuDcSuovw8qgEQ/a-01a20951-9de1-75da-b6a6-86da7f336cf3/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/NwsI7rtGnuDcSuovw8qgEQ/a-01a20951-9de1-75da-b6a6-86da7f336cf3/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/NwsI7rtGnuDcSuovw8qgEQ/a-01a20951-9de1-75da-b6a6-86da7f336cf3/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -5920,11 +6181,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:51:10.456Z",
-                     *         "updatedAt": "2026-11-23T16:51:15.790Z"
+                     *         "createdAt": "2026-11-23T16:33:09.649Z",
+                     *         "updatedAt": "2026-11-23T16:33:10.501Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n355reca9e8kn8e2mm1tt"
+                     *         "requestId": "req_01m84m251xesmtmx5y1cb9jwft"
                      *       }
                      *     }
                      */
@@ -5994,7 +6255,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-a7dc-705e-9a20-40ab02ae19f6",
+                     *         "id": "01a20941-176a-760a-826e-93e122d2ff3f",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6032,11 +6293,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:51:16.060Z",
-                     *         "updatedAt": "2026-11-23T16:51:16.707Z"
+                     *         "createdAt": "2026-11-23T16:33:10.507Z",
+                     *         "updatedAt": "2026-11-23T16:33:10.579Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3ahpe07a1jb3az4v4b82"
+                     *         "requestId": "req_01m84m25xaecxrb9hncsenk8my"
                      *       }
                      *     }
                      */
@@ -6112,14 +6373,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-4725-7795-b9ee-daa418b1c13f",
-                     *         "imageUrl": "https://feed.example.org/media/FKoEFiWR3d6zJ-iUV15BEw/a-01a20951-4725-7795-b9ee-daa418b1c13f/large.jpg",
+                     *         "id": "01a20940-fae1-7608-b177-8f1629032f19",
+                     *         "imageUrl": "https://feed.example.org/media/8WINXIsxlFUoMwVxW6h5og/a-01a20940-fae1-7608-b177-8f1629032f19/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T16:50:54.253Z"
+                     *         "createdAt": "2026-11-23T16:33:04.264Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2hmrewebft2kn866z4zw"
+                     *         "requestId": "req_01m84m1ym2e1zte2wpqt80fmyr"
                      *       }
                      *     }
                      */
@@ -6190,11 +6451,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-66e2-776d-955e-cef7df54ef80",
+                     *         "id": "01a20941-09e6-7198-ad9c-5cd747799faa",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2zcme9s97c80x6vkswd8"
+                     *         "requestId": "req_01m84m24nte5tv4q1v50arn2wc"
                      *       }
                      *     }
                      */
@@ -6236,8 +6497,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20951-5ca0-74af-9e57-a29d407f34f2",
-                 *         "01a20951-54a8-72f1-9b12-2bf4a89c14a7"
+                 *         "01a20941-059d-768a-9ab9-58f060edf265",
+                 *         "01a20940-ffc1-772b-ab07-97696923ce1b"
                  *       ]
                  *     }
                  */
@@ -6279,22 +6540,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20951-5ca0-74af-9e57-a29d407f34f2",
-                     *           "imageUrl": "https://feed.example.org/media/TH2hHES5s9yABp1X4Zc3fw/a-01a20951-5ca0-74af-9e57-a29d407f34f2/large.jpg",
+                     *           "id": "01a20941-059d-768a-9ab9-58f060edf265",
+                     *           "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20941-059d-768a-9ab9-58f060edf265/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T16:50:59.042Z"
+                     *           "createdAt": "2026-11-23T16:33:06.877Z"
                      *         },
                      *         {
-                     *           "id": "01a20951-54a8-72f1-9b12-2bf4a89c14a7",
-                     *           "imageUrl": "https://feed.example.org/media/TH2hHES5s9yABp1X4Zc3fw/a-01a20951-54a8-72f1-9b12-2bf4a89c14a7/large.jpg",
+                     *           "id": "01a20940-ffc1-772b-ab07-97696923ce1b",
+                     *           "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20940-ffc1-772b-ab07-97696923ce1b/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T16:50:56.262Z"
+                     *           "createdAt": "2026-11-23T16:33:05.889Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n2sbee54sc4wvhvr71yy7"
+                     *         "requestId": "req_01m84m22akeadvdfbd31eaxs90"
                      *       }
                      *     }
                      */
@@ -6364,7 +6625,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKmqJ9L5VHBG_t2qiI8Hh7KJ2_8Q/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKiomAYJwQ6rLEJNYMqnFcjfxgvA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6372,11 +6633,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T22:50:36.029Z",
+                     *         "expiresAt": "2026-11-23T22:33:01.056Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n22v6emrtk60yrn071hhe"
+                     *         "requestId": "req_01m84m1wkwewatawa2zhcqz91c"
                      *       }
                      *     }
                      */
@@ -6465,7 +6726,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-11fe-754c-b411-fbc23672deb0",
+                     *         "id": "01a20940-f35f-7217-9633-656e94b8f5fe",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6503,11 +6764,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:50:37.699Z",
-                     *         "updatedAt": "2026-11-23T16:50:37.926Z"
+                     *         "createdAt": "2026-11-23T16:33:01.283Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.296Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n24p5eb0vrjfs9spd921f"
+                     *         "requestId": "req_01m84m1wvfe589p1wvrc08bwsr"
                      *       }
                      *     }
                      */
@@ -6572,7 +6833,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-1d89-77cc-8fc1-74f75e3422eb",
+                     *         "id": "01a20940-f412-762c-910d-9a9528879355",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6610,11 +6871,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:50:40.650Z",
-                     *         "updatedAt": "2026-11-23T16:50:43.631Z"
+                     *         "createdAt": "2026-11-23T16:33:01.463Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.634Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2a4wef4arm5m6zr9z2ga"
+                     *         "requestId": "req_01m84m1x5jex5t1px53bbkeqcm"
                      *       }
                      *     }
                      */
@@ -6681,7 +6942,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4xcyec2b4v422vc9pr2a"
+                     *         "requestId": "req_01m84m2kh7ehvtftxe9p1q7aec"
                      *       }
                      *     }
                      */
@@ -6744,18 +7005,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20951-432c-74f6-95e8-8547e633de6c",
-                     *           "contentId": "01a20951-425e-7542-8196-0fe75920bef4",
+                     *           "id": "01a20940-f817-736e-ac3a-635a1f7b05a1",
+                     *           "contentId": "01a20940-f71a-7095-b5a9-9da399668f59",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20951-432c-74f6-95e8-8a3688a5d8c5",
-                     *           "contentId": "01a20951-425f-70c2-bacb-273d68df442a",
+                     *           "id": "01a20940-f817-736e-ac3a-669223529944",
+                     *           "contentId": "01a20940-f730-77a4-8279-d9fe2fdef83e",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n2gx4egnapder8rwmnbqs"
+                     *         "requestId": "req_01m84m1y1yew3tnyjnzyafs61h"
                      *       }
                      *     }
                      */
@@ -6799,8 +7060,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20951-43ba-729a-abf0-6bf465fb8e6c",
-                 *         "01a20951-43d0-72db-819b-32243143166e"
+                 *         "01a20940-f873-7508-a59b-1f4ee16fb31c",
+                 *         "01a20940-f880-7130-8e7d-b9f9b650be09"
                  *       ]
                  *     }
                  */
@@ -6846,18 +7107,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20951-44d9-7676-a794-b52eb0913e7a",
-                     *           "contentId": "01a20951-43ba-729a-abf0-6bf465fb8e6c",
+                     *           "id": "01a20940-f9d8-749b-979a-0bf78ea6842d",
+                     *           "contentId": "01a20940-f873-7508-a59b-1f4ee16fb31c",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20951-44d9-7676-a794-bbe7bcfeb1c7",
-                     *           "contentId": "01a20951-43d0-72db-819b-32243143166e",
+                     *           "id": "01a20940-f9d8-749b-979a-0ee7a546ec96",
+                     *           "contentId": "01a20940-f880-7130-8e7d-b9f9b650be09",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n2h3deqq9a8h8bh80vzn3"
+                     *         "requestId": "req_01m84m1ybvekasz0khd4f1654h"
                      *       }
                      *     }
                      */
@@ -6934,11 +7195,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-41ce-751e-9f09-c106f1bdfe30",
+                     *         "id": "01a20940-f6ce-72a1-829b-95a7a6db1783",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2ghber9864g1j6z724s3"
+                     *         "requestId": "req_01m84m1xq9epgsmym4fhzgagrq"
                      *       }
                      *     }
                      */
@@ -6980,8 +7241,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20951-3931-7570-9083-892314a8dbff",
-                 *         "01a20951-3931-7570-9083-84bd0160fbc1"
+                 *         "01a20940-f5cf-7017-b025-6caf84ba4371",
+                 *         "01a20940-f5cf-7017-b025-6b64c0c67de2"
                  *       ]
                  *     }
                  */
@@ -7023,18 +7284,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20951-3931-7570-9083-892314a8dbff",
-                     *           "contentId": "01a20951-3054-707c-9ca8-976d52aeb9e9",
+                     *           "id": "01a20940-f5cf-7017-b025-6caf84ba4371",
+                     *           "contentId": "01a20940-f542-77ac-8897-bbbcd3d9fc4b",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20951-3931-7570-9083-84bd0160fbc1",
-                     *           "contentId": "01a20951-3053-726b-8134-56ead2ddf81d",
+                     *           "id": "01a20940-f5cf-7017-b025-6b64c0c67de2",
+                     *           "contentId": "01a20940-f53b-72fd-957a-04710e184ef0",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n2epkejfr2mf66ws4b1x4"
+                     *         "requestId": "req_01m84m1xfve00tmkneasjcznew"
                      *       }
                      *     }
                      */
@@ -7081,8 +7342,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20951-aeda-759f-af29-dfd5b253988e",
-                 *         "01a20951-aee0-71b3-99c9-19778d011f65"
+                 *         "01a20941-1808-729f-b40f-7c2fee1d30f8",
+                 *         "01a20941-1807-705e-b1d1-20a192a6f06d"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7131,11 +7392,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20951-aeda-759f-af29-dfd5b253988e",
+                     *             "id": "01a20941-1808-729f-b40f-7c2fee1d30f8",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20951-aee0-71b3-99c9-19778d011f65",
+                     *             "id": "01a20941-1807-705e-b1d1-20a192a6f06d",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7153,7 +7414,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3c4zegg99wghp8x9nk32"
+                     *         "requestId": "req_01m84m261bek4sbpdh1c2e7x1b"
                      *       }
                      *     }
                      */
@@ -7242,13 +7503,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84n3df5epgsh7yxgj3nf969",
+                     *           "jobId": "job_01m84m268cev6vz8qkffkmxk0f",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T16:51:19.479Z",
+                     *           "createdAt": "2026-11-23T16:33:10.923Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7259,7 +7520,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n3dtpex0vy5m222b82g0s",
+                     *         "requestId": "req_01m84m268zev5r853tf367cakx",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7447,14 +7708,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84n3df5epgsh7yxgj3nf969",
+                     *         "jobId": "job_01m84m268cev6vz8qkffkmxk0f",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T16:51:19.479Z"
+                     *         "createdAt": "2026-11-23T16:33:10.923Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3d3dexyaxpw9891kh29w"
+                     *         "requestId": "req_01m84m267werk8d0qs6rcgdv0y"
                      *       }
                      *     }
                      */
@@ -7532,17 +7793,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84n3se5ep8vpzxkz4ygk3j5",
+                     *         "jobId": "job_01m84m2c73e7tbcgbry5nr8qg4",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:51:31.784Z",
-                     *         "completedAt": "2026-11-23T16:51:32.612Z"
+                     *         "createdAt": "2026-11-23T16:33:17.027Z",
+                     *         "completedAt": "2026-11-23T16:33:17.193Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3thpe6jaj59dvrs39w7z"
+                     *         "requestId": "req_01m84m2cenen6szd0kjfw1880z"
                      *       }
                      *     }
                      */
@@ -7607,17 +7868,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84n3r7xe5yan1g8ge6a5k8f",
+                     *         "jobId": "job_01m84m2c22egcvq60be5ahzsx6",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:51:30.645Z",
-                     *         "completedAt": "2026-11-23T16:51:31.023Z"
+                     *         "createdAt": "2026-11-23T16:33:16.862Z",
+                     *         "completedAt": "2026-11-23T16:33:16.980Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3rg0eba8kzzx2gnj2tpv"
+                     *         "requestId": "req_01m84m2c5ae429s1qh945pt280"
                      *       }
                      *     }
                      */
@@ -7685,7 +7946,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84n3tz5e0t9ae0v58fbhm47",
+                     *         "requestId": "req_01m84m2cgwe9kscngxpfg6zc9d",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7733,8 +7994,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20951-b0b0-71ba-9816-d6c2011333a5",
-                 *         "01a20951-b0b5-7727-8f0b-d6449e56a13e"
+                 *         "01a20941-1846-766f-8429-a06206659ad7",
+                 *         "01a20941-1847-7379-861f-5b39625dc432"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -7787,13 +8048,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20951-b0b0-71ba-9816-d6c2011333a5",
+                     *             "id": "01a20941-1846-766f-8429-a06206659ad7",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20951-b0b5-7727-8f0b-d6449e56a13e",
+                     *             "id": "01a20941-1847-7379-861f-5b39625dc432",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -7813,7 +8074,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3c80e3p8gxkbj8jk2qjq"
+                     *         "requestId": "req_01m84m263pejnamtzyqa3jc9ca"
                      *       }
                      *     }
                      */
@@ -7871,11 +8132,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20951-aa83-72da-80fb-ae16ef0b998e",
+                 *           "id": "01a20941-17bc-707f-80b9-591da3e85a33",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20951-aac8-7145-97de-e5c9484095b5",
+                 *           "id": "01a20941-17bd-71a1-a770-9c6a24cbc6b4",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -7945,11 +8206,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20951-aa83-72da-80fb-ae16ef0b998e",
+                     *             "id": "01a20941-17bc-707f-80b9-591da3e85a33",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20951-aac8-7145-97de-e5c9484095b5",
+                     *             "id": "01a20941-17bd-71a1-a770-9c6a24cbc6b4",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -7967,7 +8228,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3ax6enav045b0dp7y9dp"
+                     *         "requestId": "req_01m84m25yrezd9kwhez3t1p19z"
                      *       }
                      *     }
                      */
@@ -8025,8 +8286,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20951-b338-721e-8114-97dec918c8c7",
-                 *         "01a20951-b2c5-734d-bff1-f8a44abf5da6"
+                 *         "01a20941-189c-7326-b1ac-e05241a40cd4",
+                 *         "01a20941-18a3-738a-aad3-32db23e97c3e"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8072,11 +8333,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20951-b338-721e-8114-97dec918c8c7",
+                     *             "id": "01a20941-189c-7326-b1ac-e05241a40cd4",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20951-b2c5-734d-bff1-f8a44abf5da6",
+                     *             "id": "01a20941-18a3-738a-aad3-32db23e97c3e",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8094,7 +8355,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3cxmepdb5wv57refdps0"
+                     *         "requestId": "req_01m84m2668erzrn8tthcfphqr0"
                      *       }
                      *     }
                      */
@@ -8249,7 +8510,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2aswer48hdcfah5mp78b"
+                     *         "requestId": "req_01m84m1x72ebpbdfsh3ernxw2c"
                      *       }
                      *     }
                      */
@@ -8395,7 +8656,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-136c-7305-86ff-f9f188b16a3e",
+                     *         "id": "01a20940-f376-770a-bac4-fbc055163982",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8433,14 +8694,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:50:38.060Z",
-                     *         "updatedAt": "2026-11-23T16:50:38.060Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/pQnYgueNpd9XH3uH5104u9AksBcbZ-lT",
+                     *         "createdAt": "2026-11-23T16:33:01.302Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.302Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/QwO0Jc9q_WxmQ7QswGfmhSzJ22NpwWCj",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T16:50:38.060Z"
+                     *         "uploadExpiresAt": "2026-11-24T16:33:01.302Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n24vbe1hscvx2g1kpdmcd"
+                     *         "requestId": "req_01m84m1wvpew5bnh7mf2aft30d"
                      *       }
                      *     }
                      */
@@ -8566,12 +8827,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20952-0a0a-70cd-a298-b503f96c3e99",
-                 *       "eventId": "01a20952-0a66-7173-b5e1-e5ed510c274b",
+                 *       "contentId": "01a20941-351d-73e0-9270-252ea16518fc",
+                 *       "eventId": "01a20941-3534-7760-8f1b-dfb91433285e",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T16:51:41.287Z",
+                 *       "timestamp": "2026-11-23T16:33:18.132Z",
                  *       "data": {}
                  *     }
                  */
@@ -8665,10 +8926,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20952-0a66-7173-b5e1-e5ed510c274b"
+                     *         "eventId": "01a20941-3534-7760-8f1b-dfb91433285e"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n42m3ec5rgbkr206fwh7d"
+                     *         "requestId": "req_01m84m2d9nezwr5dpvcr96wk20"
                      *       }
                      *     }
                      */
@@ -8727,22 +8988,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20952-0c5a-7196-9dd6-255e9f12b470",
-                 *           "eventId": "01a20952-0f1a-76b2-9c2c-d45c7390f1bf",
+                 *           "contentId": "01a20941-3567-74e7-9ba4-c23574beb50f",
+                 *           "eventId": "01a20941-359a-76a4-aec3-9b22785122d8",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:51:42.490Z",
+                 *           "timestamp": "2026-11-23T16:33:18.234Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20952-0f1a-76b2-9c2c-d90239f92c96",
+                 *           "eventId": "01a20941-359a-76a4-aec3-9e1a4a8ce2ac",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:51:42.490Z",
+                 *           "timestamp": "2026-11-23T16:33:18.234Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -8849,14 +9110,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20952-0f1a-76b2-9c2c-d90239f92c96",
+                     *             "eventId": "01a20941-359a-76a4-aec3-9e1a4a8ce2ac",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n43veet8aet0r8mnantq1"
+                     *         "requestId": "req_01m84m2dd0ef6vxb7zxpccf8p7"
                      *       }
                      *     }
                      */
@@ -9007,7 +9268,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84n4an5e9yrbrqkcgd6abkk",
+                     *           "id": "exp_01m84m2ecdejhspfyaatsw1vtm",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "status": "running",
@@ -9035,15 +9296,15 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T16:51:49.724Z",
+                     *           "startedAt": "2026-11-23T16:33:19.439Z",
                      *           "endsAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T16:51:49.483Z"
+                     *           "createdAt": "2026-11-23T16:33:19.219Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4ay6e97s5e57f8k2nvfh",
+                     *         "requestId": "req_01m84m2ermekzv9ebj10zj1h76",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9227,7 +9488,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84n4b56e4xr171p8yav1xy3",
+                     *         "id": "exp_01m84m2f2xear8p3ban43ewmch",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "status": "draft",
@@ -9270,11 +9531,11 @@ export interface operations {
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:51:50.024Z",
+                     *         "createdAt": "2026-11-23T16:33:19.955Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4b32efn8xbvrse6526ca"
+                     *         "requestId": "req_01m84m2f2depnap3ajd47bdw5s"
                      *       }
                      *     }
                      */
@@ -9381,7 +9642,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84n4bbgex78brxmatqnh2hc",
+                     *         "id": "exp_01m84m2f47exr9k1nfr36664f4",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "status": "running",
@@ -9415,15 +9676,15 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:51:50.549Z",
+                     *         "startedAt": "2026-11-23T16:33:20.031Z",
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:51:50.255Z",
+                     *         "createdAt": "2026-11-23T16:33:20.006Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4cbjeh8aftkva8ns5jk6"
+                     *         "requestId": "req_01m84m2f5eees9nz5022mdqev9"
                      *       }
                      *     }
                      */
@@ -9532,11 +9793,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84n4dfjexg8w2dngrap58rc",
+                     *         "id": "exp_01m84m2fe7eyg9tcs3d0564rg2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4dh1efsrn2gwytbeeapz"
+                     *         "requestId": "req_01m84m2fgse94bn8e2tw5x0fex"
                      *       }
                      *     }
                      */
@@ -9657,7 +9918,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84n4cqze7xbza0f8ddzs85n",
+                     *         "id": "exp_01m84m2f7fe2q8gn7tx2ge5rt7",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "status": "draft",
@@ -9693,11 +9954,11 @@ export interface operations {
                      *         "endsAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:51:51.590Z",
+                     *         "createdAt": "2026-11-23T16:33:20.110Z",
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4cyje408ydqnkz8qgj04"
+                     *         "requestId": "req_01m84m2f8feaj9yg3e46486erk"
                      *       }
                      *     }
                      */
@@ -9805,13 +10066,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84n4hqgezwsgbgw75mnq2r2",
+                     *         "experimentId": "exp_01m84m2gaeeffags89319c3tdz",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T16:51:56.855Z"
+                     *           "startedAt": "2026-11-23T16:33:21.272Z"
                      *         },
-                     *         "asOf": "2026-11-23T16:51:57.091Z",
+                     *         "asOf": "2026-11-23T16:33:21.316Z",
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -9874,7 +10135,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4hxxe09akm3dz1507e8j"
+                     *         "requestId": "req_01m84m2gcwejmrra8jjd8r4xc2"
                      *       }
                      *     }
                      */
@@ -9998,13 +10259,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84n4f9refxr1z8qeweap11n",
+                     *         "id": "exp_01m84m2fzgedvr02de9md6xgfs",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T16:51:56.301Z"
+                     *         "rolledOutAt": "2026-11-23T16:33:21.164Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4gm2e5pr70tw8znxad3k"
+                     *         "requestId": "req_01m84m2g4xev6swdfq7qjzkeaf"
                      *       }
                      *     }
                      */
@@ -10087,12 +10348,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84n4drmew19a81z5e1mk5qw",
+                     *         "id": "exp_01m84m2fkjeq8vkm1tr9sbeg2a",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T16:51:52.994Z"
+                     *         "startedAt": "2026-11-23T16:33:20.551Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4dxyerxrra5sbac452d9"
+                     *         "requestId": "req_01m84m2fmge7gvnxjs8yj0kjm5"
                      *       }
                      *     }
                      */
@@ -10183,14 +10444,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84n4e5neztv6mbc8bp5k848",
+                     *         "id": "exp_01m84m2fq7egctbnhhdm10sc9e",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T16:51:54.107Z",
+                     *         "stoppedAt": "2026-11-23T16:33:20.818Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4ew0e529w7s0xcw225h6"
+                     *         "requestId": "req_01m84m2fvre14b6h50w93wjxct"
                      *       }
                      *     }
                      */
@@ -10311,7 +10572,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4j5webqb9zq8g6c6ty0n"
+                     *         "requestId": "req_01m84m2ge7epnac73j5y6b67j6"
                      *       }
                      *     }
                      */
@@ -10390,24 +10651,28 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84n4pxgeyftfjc78x65db1e",
+                     *           "id": "dex_01m84m2hcqeq7sgb8k2aamwga7",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
                      *           "format": "ndjson",
                      *           "compression": "gzip",
+                     *           "filter": {},
+                     *           "timeZone": "UTC",
+                     *           "scheduleId": null,
                      *           "status": "pending",
+                     *           "progress": 0,
                      *           "rowCount": null,
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T16:52:01.941Z",
+                     *           "createdAt": "2026-11-23T16:33:22.309Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4q70es1bygjs104qn58p",
+                     *         "requestId": "req_01m84m2hdme3gvwyfsvqrbg8sh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10455,24 +10720,49 @@ export interface operations {
                  */
                 "application/json": {
                     /**
-                     * @description Default: none. `gzip` compresses the whole file, or the pages of a Parquet file.
+                     * @description Default: none. `gzip` and `zstd` compress the whole file, or the pages of a Parquet file.
                      * @enum {string}
                      */
-                    compression?: "none" | "gzip";
+                    compression?: "none" | "gzip" | "zstd";
                     /**
-                     * @description `events`: as they were accepted, by the day on which they happened. `content`: items, by the day of their creation. `analytics`: the metrics of each item on each day.
+                     * @description `events`: as they were accepted, by the day on which they happened. `viewers`: those who did anything, with what they did. `content`: items, by the day of their creation. `analytics`: the metrics of each item on each day. `experiments`: their variants with totals, by the day of the creation. `webhooks`: deliveries that have ended, by the day of their creation.
                      * @enum {string}
                      */
-                    dataset: "events" | "content" | "analytics";
+                    dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
                     /**
-                     * @description Last day (UTC), included; at most 366 days in all.
+                     * @description Last day, included; at most 366 days in all.
                      * @example 2026-01-31
                      */
                     endDate: string;
+                    /** @description As in reports; which of them apply depends on the dataset. */
+                    filter?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                    };
                     /** @enum {string} */
                     format: "ndjson" | "csv" | "parquet";
                     /**
-                     * @description First day (UTC).
+                     * @description First day, in the time zone of the organization.
                      * @example 2026-01-31
                      */
                     startDate: string;
@@ -10510,23 +10800,27 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84n4pxgeyftfjc78x65db1e",
+                     *         "id": "dex_01m84m2hcqeq7sgb8k2aamwga7",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
                      *         "format": "ndjson",
                      *         "compression": "gzip",
+                     *         "filter": {},
+                     *         "timeZone": "UTC",
+                     *         "scheduleId": null,
                      *         "status": "pending",
+                     *         "progress": 0,
                      *         "rowCount": null,
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:52:01.941Z",
+                     *         "createdAt": "2026-11-23T16:33:22.309Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4pk9egevnag65q3fmwsd"
+                     *         "requestId": "req_01m84m2hb8ecb8ns354emjv840"
                      *       }
                      *     }
                      */
@@ -10592,23 +10886,27 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84n4qwgef29vd0w9ctyr8gd",
+                     *         "id": "dex_01m84m2jdrep7tnbg2dzcpgq9j",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
                      *         "format": "csv",
                      *         "compression": "none",
+                     *         "filter": {},
+                     *         "timeZone": "UTC",
+                     *         "scheduleId": null,
                      *         "status": "pending",
+                     *         "progress": 0,
                      *         "rowCount": null,
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:52:02.998Z",
+                     *         "createdAt": "2026-11-23T16:33:23.372Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4r37ernap7hbwmrh28hx"
+                     *         "requestId": "req_01m84m2jetej1vfne7gq08xthw"
                      *       }
                      *     }
                      */
@@ -10624,6 +10922,903 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dex_01m84m2jakez7br5egajzzvz2a",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jb6ebg8xtswxszmrw4w"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            deleted: boolean;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    cancelExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dex_01m84m2hfge6vargqkx1vdkb13",
+                     *         "dataset": "content",
+                     *         "startDate": "2026-01-01",
+                     *         "endDate": "2026-01-31",
+                     *         "format": "csv",
+                     *         "compression": "none",
+                     *         "filter": {},
+                     *         "timeZone": "UTC",
+                     *         "scheduleId": null,
+                     *         "status": "cancelled",
+                     *         "progress": 1,
+                     *         "rowCount": 0,
+                     *         "fileSize": 254,
+                     *         "downloadUrl": null,
+                     *         "error": null,
+                     *         "createdAt": "2026-11-23T16:33:22.404Z",
+                     *         "completedAt": "2026-11-23T16:33:23.255Z",
+                     *         "expiresAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2j9jebta99n6ny9jwd6s"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Export"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listExportDestinations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "dxd_01m84m2jshenxspsg0y509fe6n",
+                     *           "dataset": "events",
+                     *           "bucket": "acme-lake",
+                     *           "prefix": "reelfeed",
+                     *           "region": null,
+                     *           "endpoint": "https://127.0.0.1:39125",
+                     *           "pathStyle": true,
+                     *           "every": "hour",
+                     *           "compression": "zstd",
+                     *           "filter": {
+                     *             "device": "ios"
+                     *           },
+                     *           "timeZone": "UTC",
+                     *           "status": "waiting",
+                     *           "batches": 0,
+                     *           "pushedRows": 0,
+                     *           "pushedAt": null,
+                     *           "nextPushAt": "2026-11-23T16:33:23.751Z",
+                     *           "error": null,
+                     *           "createdAt": "2026-11-23T16:33:23.751Z"
+                     *         },
+                     *         {
+                     *           "id": "dxd_01m84m2jvyexgb6tr69gxjv6p8",
+                     *           "dataset": "events",
+                     *           "bucket": "acme-lake",
+                     *           "prefix": "reelfeed",
+                     *           "region": null,
+                     *           "endpoint": "https://127.0.0.1:39125",
+                     *           "pathStyle": true,
+                     *           "every": "hour",
+                     *           "compression": "zstd",
+                     *           "filter": {
+                     *             "device": "ios"
+                     *           },
+                     *           "timeZone": "UTC",
+                     *           "status": "waiting",
+                     *           "batches": 0,
+                     *           "pushedRows": 0,
+                     *           "pushedAt": null,
+                     *           "nextPushAt": "2026-11-23T16:33:23.835Z",
+                     *           "error": null,
+                     *           "createdAt": "2026-11-23T16:33:23.835Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jw1e15ty8m8tqnfx7f1"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ExportDestination"][];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createExportDestination: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "bucket": "acme-lake",
+                 *       "prefix": "reelfeed",
+                 *       "endpoint": "https://127.0.0.1:39125",
+                 *       "accessKeyId": "AKIAEXAMPLE",
+                 *       "secretAccessKey": "a-secret-access-key",
+                 *       "every": "hour",
+                 *       "filter": {
+                 *         "device": "ios"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    accessKeyId: string;
+                    /** @example acme-lake */
+                    bucket: string;
+                    /**
+                     * @description Of the pages. Default: zstd.
+                     * @enum {string}
+                     */
+                    compression?: "none" | "gzip" | "zstd";
+                    /**
+                     * @description Of a server that is compatible with S3: https, to a public address. Default: AWS.
+                     * @example https://storage.googleapis.com
+                     */
+                    endpoint?: string;
+                    /**
+                     * @description How often; a few minutes after the clock.
+                     * @enum {string}
+                     */
+                    every: "hour" | "day";
+                    /** @description As in reports; which of them apply depends on the dataset. */
+                    filter?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                    };
+                    /** @description Whether the bucket is in the path of URLs. Default: with an `endpoint`. */
+                    pathStyle?: boolean;
+                    /**
+                     * @description The folder below which everything is put. Default: none.
+                     * @example reelfeed
+                     */
+                    prefix?: string;
+                    /** @description Default: us-east-1. */
+                    region?: string;
+                    /** @description Kept encrypted and never shown. It needs the right to put objects, no other. */
+                    secretAccessKey: string;
+                    /**
+                     * @description Pushes what was received since the beginning of this day. Default: from now on.
+                     * @example 2026-01-31
+                     */
+                    startDate?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dxd_01m84m2jshenxspsg0y509fe6n",
+                     *         "dataset": "events",
+                     *         "bucket": "acme-lake",
+                     *         "prefix": "reelfeed",
+                     *         "region": null,
+                     *         "endpoint": "https://127.0.0.1:39125",
+                     *         "pathStyle": true,
+                     *         "every": "hour",
+                     *         "compression": "zstd",
+                     *         "filter": {
+                     *           "device": "ios"
+                     *         },
+                     *         "timeZone": "UTC",
+                     *         "status": "waiting",
+                     *         "batches": 0,
+                     *         "pushedRows": 0,
+                     *         "pushedAt": null,
+                     *         "nextPushAt": "2026-11-23T16:33:23.751Z",
+                     *         "error": null,
+                     *         "createdAt": "2026-11-23T16:33:23.751Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jncesarjsxvjm87mzbj"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ExportDestination"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteExportDestination: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dxd_01m84m2jwren0rrhrvk5p21jak",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jwvexn9jp6pkha2a4r8"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            deleted: boolean;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listExportSchedules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "dxs_01m84m2jh4e3vb5tr3g4xb5q74",
+                     *           "dataset": "events",
+                     *           "format": "parquet",
+                     *           "compression": "zstd",
+                     *           "filter": {
+                     *             "country": "DE"
+                     *           },
+                     *           "delayHours": 25,
+                     *           "nextDate": "2026-11-23",
+                     *           "createdAt": "2026-11-23T16:33:23.462Z"
+                     *         },
+                     *         {
+                     *           "id": "dxs_01m84m2jkke7krm9f9wpb8zyqg",
+                     *           "dataset": "events",
+                     *           "format": "parquet",
+                     *           "compression": "zstd",
+                     *           "filter": {
+                     *             "country": "DE"
+                     *           },
+                     *           "delayHours": 25,
+                     *           "nextDate": "2026-11-23",
+                     *           "createdAt": "2026-11-23T16:33:23.548Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jkxercvvepfnwsfapv2"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ExportSchedule"][];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createExportSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "dataset": "events",
+                 *       "format": "parquet",
+                 *       "compression": "zstd",
+                 *       "filter": {
+                 *         "country": "DE"
+                 *       },
+                 *       "delayHours": 25
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description Default: none. `gzip` and `zstd` compress the whole file, or the pages of a Parquet file.
+                     * @enum {string}
+                     */
+                    compression?: "none" | "gzip" | "zstd";
+                    /**
+                     * @description `events`: as they were accepted, by the day on which they happened. `viewers`: those who did anything, with what they did. `content`: items, by the day of their creation. `analytics`: the metrics of each item on each day. `experiments`: their variants with totals, by the day of the creation. `webhooks`: deliveries that have ended, by the day of their creation.
+                     * @enum {string}
+                     */
+                    dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
+                    /** @description From the end of a day to its export. Events arrive up to 24 hours late: with 25 a day is complete. Default: 1. */
+                    delayHours?: number;
+                    /** @description As in reports; which of them apply depends on the dataset. */
+                    filter?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                    };
+                    /** @enum {string} */
+                    format: "ndjson" | "csv" | "parquet";
+                    /**
+                     * @description The first day. Default: today.
+                     * @example 2026-01-31
+                     */
+                    startDate?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dxs_01m84m2jh4e3vb5tr3g4xb5q74",
+                     *         "dataset": "events",
+                     *         "format": "parquet",
+                     *         "compression": "zstd",
+                     *         "filter": {
+                     *           "country": "DE"
+                     *         },
+                     *         "delayHours": 25,
+                     *         "nextDate": "2026-11-23",
+                     *         "createdAt": "2026-11-23T16:33:23.462Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jfpebds6pfk9b0hyy38"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ExportSchedule"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteExportSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "dxs_01m84m2jmme29avb2tj0n1tj0f",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jmzeejb9yf0qepp2q5g"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            deleted: boolean;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listExportSchemas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "dataset": "events",
+                     *           "description": "Engagement events as they were accepted, by the day on which they happened.",
+                     *           "filters": [
+                     *             "device",
+                     *             "country"
+                     *           ],
+                     *           "columns": [
+                     *             {
+                     *               "name": "eventId",
+                     *               "type": "string",
+                     *               "description": "Unique in the organization."
+                     *             },
+                     *             {
+                     *               "name": "event",
+                     *               "type": "string",
+                     *               "description": "The kind, such as `playStart`."
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "dataset": "viewers",
+                     *           "description": "Viewers who did anything, with what they did. A device that logs in is one viewer before and another one after.",
+                     *           "filters": [
+                     *             "device",
+                     *             "country"
+                     *           ],
+                     *           "columns": [
+                     *             {
+                     *               "name": "viewerId",
+                     *               "type": "string",
+                     *               "description": "The user id, or the device id of who has none."
+                     *             },
+                     *             {
+                     *               "name": "kind",
+                     *               "type": "string",
+                     *               "description": "`user` or `device`: what `viewerId` is."
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84m2jf6ehjaqgsesv938dzy"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ExportDataset"][];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -10692,7 +11887,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20951-a7dc-705e-9a20-40ab02ae19f6",
+                     *           "id": "01a20941-1410-722a-b8bc-e0c799607276",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -10707,10 +11902,23 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
-                     *           "thumbnailHash": null,
+                     *           "thumbnailUrl": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
+                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [],
+                     *           "thumbnails": [
+                     *             {
+                     *               "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
+                     *               "type": "image/jpeg",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             },
+                     *             {
+                     *               "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.webp",
+                     *               "type": "image/webp",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             }
+                     *           ],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
@@ -10730,8 +11938,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:51:16.060Z",
-                     *           "updatedAt": "2026-11-23T16:51:16.707Z",
+                     *           "createdAt": "2026-11-23T16:33:09.649Z",
+                     *           "updatedAt": "2026-11-23T16:33:10.501Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10743,9 +11951,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.624896147403552,
+                     *             "score": 0.6249705829953316,
                      *             "signals": {
-                     *               "recency": 0.9995845896142082,
+                     *               "recency": 0.9998823319813264,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10761,7 +11969,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24989614740355204,
+                     *               "recency": 0.2499705829953316,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10775,7 +11983,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20951-6672-7204-9378-a96b40966cdc",
+                     *           "id": "01a20940-ff13-7080-a1d7-1e59e2db8fe5",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -10790,7 +11998,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/srBVkvH33VS0KHI8puKbGw/a-01a20951-6d31-7221-9940-dd6265faac8f/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20941-059d-768a-9ab9-58f060edf265/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -10801,11 +12009,18 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a20951-6d31-7221-9940-dd6265faac8f",
-                     *               "imageUrl": "https://feed.example.org/media/srBVkvH33VS0KHI8puKbGw/a-01a20951-6d31-7221-9940-dd6265faac8f/large.jpg",
+                     *               "id": "01a20941-059d-768a-9ab9-58f060edf265",
+                     *               "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20941-059d-768a-9ab9-58f060edf265/large.jpg",
                      *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-23T16:51:05.218Z"
+                     *               "createdAt": "2026-11-23T16:33:06.877Z"
+                     *             },
+                     *             {
+                     *               "id": "01a20940-ffc1-772b-ab07-97696923ce1b",
+                     *               "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20940-ffc1-772b-ab07-97696923ce1b/large.jpg",
+                     *               "altText": null,
+                     *               "position": 1,
+                     *               "createdAt": "2026-11-23T16:33:05.889Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -10821,8 +12036,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:50:59.315Z",
-                     *           "updatedAt": "2026-11-23T16:51:06.161Z",
+                     *           "createdAt": "2026-11-23T16:33:04.275Z",
+                     *           "updatedAt": "2026-11-23T16:33:06.944Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -10834,9 +12049,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6248625792648866,
+                     *             "score": 0.6249598062176952,
                      *             "signals": {
-                     *               "recency": 0.9994503170595465,
+                     *               "recency": 0.9998392248707806,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -10852,7 +12067,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24986257926488661,
+                     *               "recency": 0.24995980621769515,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -10867,10 +12082,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4vncep4scjjfs0yrdyjw",
-                     *         "nextCursor": "AmUdF8W5q9r341_avGZlZF8wMW04NG40dnBhZXphdjNzd3ZuMHg1OTl0cBQFBgEBNgUABAcCAQEBAQEBAQEBAQECAQIBBAE",
+                     *         "requestId": "req_01m84m2k66egx8esz866d98xnr",
+                     *         "nextCursor": "AjiHmshq7pf8YQeEVmZlZF8wMW04NG0yazZuZXRrdmpmbTk5dHFueTFlMBQFBgEBOgoABAcCAQEBAQEBAQEBAQEBAQEBAQU",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84n4vpaezav3swvn0x599tp",
+                     *         "feedId": "fed_01m84m2k6netkvjfm99tqny1e0",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -10953,11 +12168,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T16:51:47.395Z"
+                     *           "updatedAt": "2026-11-23T16:33:18.811Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n48vyer0bnhrmqfg7meq9",
+                     *         "requestId": "req_01m84m2dzsey2vpaxc05pjg31r",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11036,10 +12251,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T16:51:47.893Z"
+                     *         "updatedAt": "2026-11-23T16:33:18.898Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n49bmemqtpve8b47r22hr"
+                     *         "requestId": "req_01m84m2e25e3aathpqf4bghgzx"
                      *       }
                      *     }
                      */
@@ -11139,10 +12354,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T16:51:48.338Z"
+                     *         "updatedAt": "2026-11-23T16:33:18.929Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n49fgewavdv3xar5kjbkk"
+                     *         "requestId": "req_01m84m2e2heztbneyvtj0syrs6"
                      *       }
                      *     }
                      */
@@ -11227,7 +12442,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4a1weyraa3rm0pzp9svg"
+                     *         "requestId": "req_01m84m2e52ee6a4w53hv5zeaeg"
                      *       }
                      *     }
                      */
@@ -11297,11 +12512,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84n1kdze53tftyvrshcqb95",
+                     *           "id": "key_01m84m1r76ey0bgbgxdwp7ph4n",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T16:50:20.215Z",
+                     *           "createdAt": "2026-11-23T16:32:56.533Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11309,11 +12524,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84n1kdxegyv8k904bekmc06",
+                     *           "id": "key_01m84m1r70e7dtmczw50thsfxy",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T16:50:20.215Z",
+                     *           "createdAt": "2026-11-23T16:32:56.533Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -11322,7 +12537,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n20mreatsrpkgtxh3y7es",
+                     *         "requestId": "req_01m84m1waqe3ktwd3ez76trggt",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -11406,11 +12621,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84n210we8ct27vwff5mp98a",
+                     *         "id": "key_01m84m1wcxe7497mq60meaenb4",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:50:34.142Z",
+                     *         "createdAt": "2026-11-23T16:33:00.830Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -11419,7 +12634,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n20vpe3g8n42vbzx1sq6q"
+                     *         "requestId": "req_01m84m1wcfeaq983pb6pbxr9dr"
                      *       }
                      *     }
                      */
@@ -11488,19 +12703,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84n2176e828trsfnedjbys1",
+                     *         "id": "key_01m84m1wdze5zrreqbfm0kfmfe",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:50:34.342Z",
+                     *         "createdAt": "2026-11-23T16:33:00.864Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T16:50:34.349Z",
+                     *         "revokedAt": "2026-11-23T16:33:00.869Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2179eb7sa84syrvgvh0x"
+                     *         "requestId": "req_01m84m1we2e9xsr3yw0m0gg941"
                      *       }
                      *     }
                      */
@@ -11570,7 +12785,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84n2181e1pv05c93dbgw5ae",
+                     *         "requestId": "req_01m84m1wecen0sqxqe7z5p4h7g",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -11655,21 +12870,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84n216me1xbts5khvyf7hw6",
+                     *         "id": "key_01m84m1wdheqcrj6ejw28awqqd",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:50:34.323Z",
+                     *         "createdAt": "2026-11-23T16:33:00.848Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84n214me6zrxsbn023w8vyg"
+                     *         "replaces": "key_01m84m1wd4exd931mcjn2sd1h4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2168ee6v3edfxwrpa384"
+                     *         "requestId": "req_01m84m1wd9e648pyf7n3xzpbc2"
                      *       }
                      *     }
                      */
@@ -11740,8 +12955,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84n4rmret6b98t4km7vp77d",
-                     *           "contentId": "01a20952-6204-73be-90c2-962d84569ef9",
+                     *           "id": "lst_01m84m2jx6ea7vqyn0zsqt9yvg",
+                     *           "contentId": "01a20941-4ba5-72d1-be2e-8871f198a2fc",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -11749,13 +12964,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T16:52:03.763Z",
+                     *           "createdAt": "2026-11-23T16:33:23.877Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4rsveh2sv3v6rnx56w45",
+                     *         "requestId": "req_01m84m2jxbetwvgsz67cm30x63",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11864,8 +13079,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84n4rmret6b98t4km7vp77d",
-                     *         "contentId": "01a20952-6204-73be-90c2-962d84569ef9",
+                     *         "id": "lst_01m84m2jx6ea7vqyn0zsqt9yvg",
+                     *         "contentId": "01a20941-4ba5-72d1-be2e-8871f198a2fc",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11873,13 +13088,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:52:03.763Z",
+                     *         "createdAt": "2026-11-23T16:33:23.877Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4r93ek99f67fdj4rz4z0"
+                     *         "requestId": "req_01m84m2jwzev5anznnwr1ghjgw"
                      *       }
                      *     }
                      */
@@ -11978,8 +13193,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84n4s4jeswadr45pr704nn6",
-                     *         "contentId": "01a20952-6481-7558-ba64-5a175ec88875",
+                     *         "id": "lst_01m84m2jxpe949hztd6ccv8kgc",
+                     *         "contentId": "01a20941-4bb4-7120-8eb6-a1679e215f4c",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -11987,12 +13202,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:52:04.354Z",
+                     *         "createdAt": "2026-11-23T16:33:23.893Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4sbfekk8sea94txkwfm4"
+                     *         "requestId": "req_01m84m2jycerfaeybjqmxmv08z"
                      *       }
                      *     }
                      */
@@ -12057,11 +13272,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84n4sjyee3v1zsy9gja87md",
+                     *         "id": "lst_01m84m2jype4288wfqvkym1m91",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4speep2ar625v9fpaath"
+                     *         "requestId": "req_01m84m2jyse9jsaqmgka0azk35"
                      *       }
                      *     }
                      */
@@ -12130,8 +13345,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84n4thvewt95nwhm5gvh7d4",
-                     *         "contentId": "01a20952-6a29-7180-8480-303fb2f3ef50",
+                     *         "id": "lst_01m84m2k3jem3bb59yxtys7tvq",
+                     *         "contentId": "01a20941-4c6d-76ec-ba38-5ff438b391a8",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -12139,12 +13354,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:52:05.801Z",
+                     *         "createdAt": "2026-11-23T16:33:24.078Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T16:52:06.227Z"
+                     *         "endedAt": "2026-11-23T16:33:24.113Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4tsje9ytz9cxj6jy6dxp"
+                     *         "requestId": "req_01m84m2k40egxt8n6vhj95n3wy"
                      *       }
                      *     }
                      */
@@ -12209,8 +13424,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84n4vbqegjae3c8sr979b7j",
-                     *         "contentId": "01a20952-6d50-735d-bc86-8f04808d4b77",
+                     *         "id": "lst_01m84m2k5bet7v4n9ptq2yz4wq",
+                     *         "contentId": "01a20941-4caa-75f8-94a4-3178c7c702af",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -12218,13 +13433,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:52:06.608Z",
+                     *         "createdAt": "2026-11-23T16:33:24.139Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4vhcea2bzvhtzva93q8v"
+                     *         "requestId": "req_01m84m2k5kesft8dsbaqds7qmy"
                      *       }
                      *     }
                      */
@@ -12319,8 +13534,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84n4t6meg1rtdpq904gxq8n",
-                     *         "contentId": "01a20952-68c4-7418-b531-5eb0aeb52ded",
+                     *         "id": "lst_01m84m2k23ed1tzhf7y433kbh4",
+                     *         "contentId": "01a20941-4c39-7088-af4b-12ce7b628760",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -12328,7 +13543,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4tf4ea2bj0gqrq5mtchf"
+                     *         "requestId": "req_01m84m2k2jev5a0m4qhxm4jqg1"
                      *       }
                      *     }
                      */
@@ -12404,7 +13619,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84n1kdtesf9xhthg4yyvnmq",
+                     *         "id": "org_01m84m1r6ve41vp4sn72phphtm",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12414,7 +13629,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n1zrve36rvkym8zzc9z8d"
+                     *         "requestId": "req_01m84m1w19e2ya97qfqemw2krb"
                      *       }
                      *     }
                      */
@@ -12493,7 +13708,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84n1kdtesf9xhthg4yyvnmq",
+                     *         "id": "org_01m84m1r6ve41vp4sn72phphtm",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -12503,7 +13718,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n20d1enw88wm8ck55zsa3"
+                     *         "requestId": "req_01m84m1w55es888skaje0vq1yx"
                      *       }
                      *     }
                      */
@@ -12574,20 +13789,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20951-aee0-71b3-99c9-19778d011f65",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-23T16:51:18.306Z",
-                     *           "completedAt": "2026-11-23T16:51:42.195Z"
+                     *           "contentId": "01a20941-1808-729f-b40f-7c2fee1d30f8",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-23T16:33:10.702Z",
+                     *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20951-aeda-759f-af29-dfd5b253988e",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-23T16:51:18.306Z",
-                     *           "completedAt": "2026-11-23T16:51:42.195Z"
+                     *           "contentId": "01a20941-1807-705e-b1d1-20a192a6f06d",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-23T16:33:10.702Z",
+                     *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n45k9efgty1vmhf9586jd",
+                     *         "requestId": "req_01m84m2dh6eq1tjczw3jq26rch",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12673,7 +13888,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4y5qegf965mc7w5j9fg2"
+                     *         "requestId": "req_01m84m2kq9enrsxg6ntc5hj1ph"
                      *       }
                      *     }
                      */
@@ -12845,7 +14060,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4yf1ec8am1kaz65m07jd"
+                     *         "requestId": "req_01m84m2kqdebwr2zsnnm9934bs"
                      *       }
                      *     }
                      */
@@ -12976,12 +14191,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84n1kdxegyv8k904bekmc06",
-                     *           "createdAt": "2026-11-23T16:52:10.015Z"
+                     *           "keyId": "key_01m84m1r70e7dtmczw50thsfxy",
+                     *           "createdAt": "2026-11-23T16:33:24.722Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4yvpe5g8fz2979v6ep6f",
+                     *         "requestId": "req_01m84m2kqmeavrsx2enskgkp42",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13110,7 +14325,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4yz1edjsn75bs91p3xjr"
+                     *         "requestId": "req_01m84m2kr2e308mny5a610n4ca"
                      *       }
                      *     }
                      */
@@ -13289,30 +14504,30 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20951-43d0-72db-819b-32243143166e",
-                     *                 "score": 0.6997374815221691,
+                     *                 "contentId": "01a20941-4da0-70c0-a8ed-9f98582a5b69",
+                     *                 "score": 0.6999983552783526,
                      *                 "signals": {
-                     *                   "recency": 0.9993437038054227,
+                     *                   "recency": 0.9999958881958813,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 1"
+                     *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a20952-7419-7284-a1f2-a3cc632c4553",
-                     *                 "score": 0.6999874900977252,
+                     *                 "contentId": "01a20941-1410-722a-b8bc-e0c799607276",
+                     *                 "score": 0.6999510477665292,
                      *                 "signals": {
-                     *                   "recency": 0.9999687252443126,
+                     *                   "recency": 0.9998776194163226,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 1"
+                     *                 "title": "Item 0"
                      *               }
                      *             ]
                      *           },
@@ -13333,37 +14548,37 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20951-43d0-72db-819b-32243143166e",
-                     *                 "score": 0.6997374815221691,
+                     *                 "contentId": "01a20941-4da0-70c0-a8ed-9f98582a5b69",
+                     *                 "score": 0.6999983552783526,
                      *                 "signals": {
-                     *                   "recency": 0.9993437038054227,
+                     *                   "recency": 0.9999958881958813,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 1"
+                     *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a20952-7419-7284-a1f2-a3cc632c4553",
-                     *                 "score": 0.6999874900977252,
+                     *                 "contentId": "01a20941-1410-722a-b8bc-e0c799607276",
+                     *                 "score": 0.6999510477665292,
                      *                 "signals": {
-                     *                   "recency": 0.9999687252443126,
+                     *                   "recency": 0.9998776194163226,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 1"
+                     *                 "title": "Item 0"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n50xqe7evht8qzbqr94t3"
+                     *         "requestId": "req_01m84m2kw8e4crpp0j7zn8y5sp"
                      *       }
                      *     }
                      */
@@ -13477,7 +14692,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4z4nehgsqq6w05nt13sb",
+                     *         "requestId": "req_01m84m2kr7e7994jsc90brg4dw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13603,7 +14818,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84n4zaaezcsawp4jha8mt98",
+                     *         "id": "rul_01m84m2krkesybn75qbhmktj35",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13614,11 +14829,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:52:10.747Z",
-                     *         "updatedAt": "2026-11-23T16:52:10.747Z"
+                     *         "createdAt": "2026-11-23T16:33:24.757Z",
+                     *         "updatedAt": "2026-11-23T16:33:24.757Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4z99e0t8mg91ah7yfn5r"
+                     *         "requestId": "req_01m84m2krce1r9dtg3chxdfm63"
                      *       }
                      *     }
                      */
@@ -13714,11 +14929,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84n5098ez4sex3pm545bzs7",
+                     *         "id": "rul_01m84m2ktyetpt0w7prmvaxepe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n50qne6cs7zqx4m384y8p"
+                     *         "requestId": "req_01m84m2kvvetmskyc0nae5fyh5"
                      *       }
                      *     }
                      */
@@ -13811,7 +15026,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84n4zgnehbsr2m5j1nb4p3a",
+                     *         "id": "rul_01m84m2krwebgvac67g35ht7cz",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -13822,11 +15037,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:52:10.946Z",
-                     *         "updatedAt": "2026-11-23T16:52:11.016Z"
+                     *         "createdAt": "2026-11-23T16:33:24.770Z",
+                     *         "updatedAt": "2026-11-23T16:33:24.816Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4zkeepbbnc7pfq8zeded"
+                     *         "requestId": "req_01m84m2ksee77s8jgm66g3q0rp"
                      *       }
                      *     }
                      */
@@ -13934,7 +15149,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n4y14e629tec44anrw39d"
+                     *         "requestId": "req_01m84m2kq6ecabp5pvas1ne5yb"
                      *       }
                      *     }
                      */
@@ -14009,11 +15224,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T16:51:44.815Z"
+                     *           "updatedAt": "2026-11-23T16:33:18.493Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n46fre8xaf0602r279m96",
+                     *         "requestId": "req_01m84m2dr2etbav6qkmnx343qd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14092,10 +15307,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T16:51:45.712Z"
+                     *         "updatedAt": "2026-11-23T16:33:18.631Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n47dseknsttywp5w8c6a8"
+                     *         "requestId": "req_01m84m2dsmec6anq3sd7ndrtg9"
                      *       }
                      *     }
                      */
@@ -14185,10 +15400,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T16:51:46.439Z"
+                     *         "updatedAt": "2026-11-23T16:33:18.649Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n47m4eqnbas67fhgfn7w1"
+                     *         "requestId": "req_01m84m2dsre4bt4k0mckyjpbf1"
                      *       }
                      *     }
                      */
@@ -14273,7 +15488,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n489je2r9t2e1qnrw94x8"
+                     *         "requestId": "req_01m84m2dwne1mrncwysq9n50hg"
                      *       }
                      *     }
                      */
@@ -14343,7 +15558,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20951-1458-779b-bfcc-1ce0e44cd386",
+                     *         "id": "01a20940-f392-72cc-8b22-a2626b1e644e",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -14381,11 +15596,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:50:38.299Z",
-                     *         "updatedAt": "2026-11-23T16:50:40.129Z"
+                     *         "createdAt": "2026-11-23T16:33:01.331Z",
+                     *         "updatedAt": "2026-11-23T16:33:01.440Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n2602e3hshx6gp28eh6j6"
+                     *         "requestId": "req_01m84m1wx2e5m9qy0nhn4e37j3"
                      *       }
                      *     }
                      */
@@ -14451,13 +15666,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:51:43.170Z",
+                     *         "requestedAt": "2026-11-23T16:33:18.303Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n44gseywtpzcyphwpvvf7"
+                     *         "requestId": "req_01m84m2dg4e019zdtsb4wvm6qp"
                      *       }
                      *     }
                      */
@@ -14538,13 +15753,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:51:43.145Z",
+                     *         "requestedAt": "2026-11-23T16:33:18.262Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n44cdekpv6d1zsyzq6jmh"
+                     *         "requestId": "req_01m84m2dd8ezp9cbg5h1j2wkqy"
                      *       }
                      *     }
                      */
@@ -14622,13 +15837,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:51:43.473Z",
+                     *         "requestedAt": "2026-11-23T16:33:18.364Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n450ye269krgzp98k7s8k"
+                     *         "requestId": "req_01m84m2dh1eyytk2veznhxenpb"
                      *       }
                      *     }
                      */
@@ -14708,13 +15923,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:51:43.428Z",
+                     *         "requestedAt": "2026-11-23T16:33:18.356Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n44nze1jv1e02tqeq4dd1"
+                     *         "requestId": "req_01m84m2dgjet0rbn0psaexa99d"
                      *       }
                      *     }
                      */
@@ -14788,7 +16003,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84n218de2hrby28spz717hy",
+                     *         "requestId": "req_01m84m1weje50t5bmc137vxkbs",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14866,14 +16081,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84n218meapbmagrq5meqznm",
+                     *         "id": "vky_01m84m1were40bzzm62jjyacth",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T16:50:34.389Z",
+                     *         "createdAt": "2026-11-23T16:33:00.889Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_ndnPVK2dDJApfcRiQX9SlbGXby5hPnm2FG5fLi8uGro"
+                     *         "key": "rf_vk_gwMRbf7IywvUTebe56UAz7o9R9yBl_H99tIgqgnp4rg"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n218gegw96t1d90xj6y5t"
+                     *         "requestId": "req_01m84m1wene1mb1nw9sk2kmen8"
                      *       }
                      *     }
                      */
@@ -14942,13 +16157,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84n21f4emaa32vqmepgzd2s",
+                     *         "id": "vky_01m84m1wf6e14bbcrwsz136260",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:50:34.603Z",
+                     *         "createdAt": "2026-11-23T16:33:00.902Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n21feeemre6jfx5y0cyrd"
+                     *         "requestId": "req_01m84m1wf8eetb89a4pczgc11s"
                      *       }
                      *     }
                      */
@@ -15028,15 +16243,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84n21ete74ssphkp1m740fq",
+                     *         "id": "vky_01m84m1wf2erj8qpyr2pcp6d4v",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:50:34.587Z",
+                     *         "createdAt": "2026-11-23T16:33:00.899Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_IsL-jvXR9LsbjcYj9GAN85-L0f8qtjUmCtQiDTTsKtU",
-                     *         "replaces": "vky_01m84n21azedzvcg0a56rcc59a"
+                     *         "key": "rf_vk_Flm4UdOa96uV_b-WBrQSR85CJ-DeZ6WG5DnwOMRer1U",
+                     *         "replaces": "vky_01m84m1wexe89tgbtvxvehzryd"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n21ebeavsp1xpncy9ppeg"
+                     *         "requestId": "req_01m84m1wf0epwsa1ec2yw17jcy"
                      *       }
                      *     }
                      */
@@ -15251,7 +16466,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n3v3dexyvabmbd897arxd"
+                     *         "requestId": "req_01m84m2chce7qb0tgeerkgsfde"
                      *       }
                      *     }
                      */
@@ -15330,21 +16545,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dc23b6f7-e8d1-4675-8aa3-ee4e3282e3ff",
+                     *           "id": "df4ebcd0-33cb-4ba5-af96-baf3df338d94",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20951-1458-779b-bfcc-1ce0e44cd386",
+                     *             "contentId": "01a20940-f392-72cc-8b22-a2626b1e644e",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:50:49.755Z"
+                     *           "timestamp": "2026-11-23T16:33:04.939Z"
                      *         },
                      *         {
-                     *           "id": "e4463862-436a-4073-9883-64823c00cfa9",
+                     *           "id": "9610039c-c9c4-4adc-b0d2-8a08d4a21005",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20951-1d89-77cc-8fc1-74f75e3422eb",
+                     *             "contentId": "01a20940-f412-762c-910d-9a9528879355",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -15352,11 +16567,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T16:50:50.152Z"
+                     *           "timestamp": "2026-11-23T16:33:05.297Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n3v68e639gdmrf77avm9k"
+                     *         "requestId": "req_01m84m2chqewybn531rp0v6zs4"
                      *       }
                      *     }
                      */
@@ -15449,7 +16664,7 @@ export interface operations {
                      *         "event": "export.ready"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3vd8egh8qy5bweswsksw"
+                     *         "requestId": "req_01m84m2cj0e1x93rpe4x29sscw"
                      *       }
                      *     }
                      */
@@ -15522,7 +16737,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84n3vhpejst0312bjcy2akq",
+                     *         "requestId": "req_01m84m2cjqevnt4ch7tah4hmxf",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15615,7 +16830,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84n3vtkepnvhv098sqm19j4",
+                     *         "id": "whk_01m84m2ckdepxrpcvbmpjbts1q",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15627,12 +16842,12 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:51:34.279Z",
-                     *         "webhookId": "whk_01m84n3vtkepnvhv098sqm19j4",
+                     *         "createdAt": "2026-11-23T16:33:17.418Z",
+                     *         "webhookId": "whk_01m84m2ckdepxrpcvbmpjbts1q",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3vmxebytqtzb1rtk5g5d"
+                     *         "requestId": "req_01m84m2ck3e4gb0rcs42zkb6g9"
                      *       }
                      *     }
                      */
@@ -15723,7 +16938,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84n3vznesaaw5qbqz8dtks9",
+                     *         "id": "whk_01m84m2cmhe57rvms4rdm0740d",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15735,7 +16950,7 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:51:34.459Z",
+                     *         "createdAt": "2026-11-23T16:33:17.456Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -15744,7 +16959,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3wymekv9avmr94b6hg1p"
+                     *         "requestId": "req_01m84m2cpre7tbp0yas71hr7dh"
                      *       }
                      *     }
                      */
@@ -15838,11 +17053,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84n3xjze6psn9vsrt6dd5tb",
+                     *         "id": "whk_01m84m2csyekwaqmfg2p3my6wj",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3xkne4jtr5gf4c0fn398"
+                     *         "requestId": "req_01m84m2ct2e7kbapzmfnjf4d9r"
                      *       }
                      *     }
                      */
@@ -15938,7 +17153,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84n3x93esvvekeaej6caag9",
+                     *         "id": "whk_01m84m2cq7e5dt523apd27ewjy",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -15950,10 +17165,10 @@ export interface operations {
                      *         "headerNames": [],
                      *         "rateLimit": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:51:35.782Z"
+                     *         "createdAt": "2026-11-23T16:33:17.542Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3xcwep4bb4cxx3qj35t1"
+                     *         "requestId": "req_01m84m2cqge60b28jpzszpkrx3"
                      *       }
                      *     }
                      */
@@ -16040,7 +17255,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84n3xsfe6yrq2497jvsnras",
+                     *           "id": "dlv_01m84m2cw2e1xvfe79scwgzqv3",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -16052,18 +17267,18 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T16:51:36.367Z",
-                     *             "webhookId": "whk_01m84n3xr8et9sz5vwznbt5jz5"
+                     *             "timestamp": "2026-11-23T16:33:17.698Z",
+                     *             "webhookId": "whk_01m84m2cvxezsbrfzbk4d2r99g"
                      *           },
-                     *           "createdAt": "2026-11-23T16:51:36.367Z",
+                     *           "createdAt": "2026-11-23T16:33:17.698Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 78,
-                     *           "lastAttemptAt": "2026-11-23T16:51:36.367Z",
+                     *           "responseTime": 4,
+                     *           "lastAttemptAt": "2026-11-23T16:33:17.698Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84n3y0he758s5gypd7vyez6",
+                     *         "requestId": "req_01m84m2cw8etesyqth770eh942",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16105,7 +17320,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:50:37.825Z"
+                 *       "since": "2026-11-23T16:32:17.859Z"
                  *     }
                  */
                 "application/json": {
@@ -16155,14 +17370,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84n3z14egh8w0m2wxn74vw8",
-                     *         "since": "2026-11-23T16:50:37.825Z",
-                     *         "until": "2026-11-23T16:51:37.976Z",
+                     *         "id": "whk_01m84m2czxejy94qt2n0pmehnc",
+                     *         "since": "2026-11-23T16:32:17.859Z",
+                     *         "until": "2026-11-23T16:33:17.905Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3z9ne87sm5ntm5a74rd5"
+                     *         "requestId": "req_01m84m2d19ecaacwpzrvtzsrwr"
                      *       }
                      *     }
                      */
@@ -16222,7 +17437,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:50:40.149Z"
+                 *       "since": "2026-11-23T16:32:17.981Z"
                  *     }
                  */
                 "application/json": {
@@ -16266,13 +17481,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84n41fhe0dsp6p9zgad72nk",
-                     *         "since": "2026-11-23T16:50:40.149Z",
+                     *         "id": "whk_01m84m2d4gesyv5cm1fk2znkyn",
+                     *         "since": "2026-11-23T16:32:17.981Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n41fneb8rvsvcds7fs1pq"
+                     *         "requestId": "req_01m84m2d4yep7rwaerkhn1jes8"
                      *       }
                      *     }
                      */
@@ -16354,12 +17569,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84n3xpzes09akp1fbfxm3jh",
+                     *         "id": "whk_01m84m2ctzetyta63xmzrmj8vd",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T17:51:36.316Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T17:33:17.678Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3xqkett9zn2x1de6sej0"
+                     *         "requestId": "req_01m84m2cv8eenrqgw7wv0aq19h"
                      *       }
                      *     }
                      */
@@ -16449,14 +17664,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84n424xex98xy7t3v2r68xn",
+                     *         "deliveryId": "dlv_01m84m2d8eefa9dbtkccj08pdy",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 122,
+                     *         "responseTime": 11,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n4248e4x9q5rhnh6f0sdm"
+                     *         "requestId": "req_01m84m2d8ceadv5emmt9myvc78"
                      *       }
                      *     }
                      */
@@ -16534,7 +17749,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84n3yb3ef6vnxbtvmrm8fx0",
+                     *         "id": "dlv_01m84m2cwwe7a82rd2ptga98t1",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -16546,18 +17761,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:51:36.931Z",
-                     *           "webhookId": "whk_01m84n3y77e82bm57h1sc8d8b5"
+                     *           "timestamp": "2026-11-23T16:33:17.724Z",
+                     *           "webhookId": "whk_01m84m2cwpextrnd33ssp42v5d"
                      *         },
-                     *         "createdAt": "2026-11-23T16:51:36.931Z",
+                     *         "createdAt": "2026-11-23T16:33:17.724Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 46,
-                     *         "lastAttemptAt": "2026-11-23T16:51:36.931Z",
+                     *         "responseTime": 2,
+                     *         "lastAttemptAt": "2026-11-23T16:33:17.724Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T16:51:36.931Z",
-                     *             "responseTime": 46,
+                     *             "startedAt": "2026-11-23T16:33:17.724Z",
+                     *             "responseTime": 2,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -16565,7 +17780,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3ydwezt86bszh24g32tp"
+                     *         "requestId": "req_01m84m2cx1ez1vkhn3a89c3te4"
                      *       }
                      *     }
                      */
@@ -16684,13 +17899,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84n3ymye3f8a1sbhnzjjvkd",
+                     *         "id": "dlv_01m84m2cxae6wthx1v25qadc08",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T16:51:37.481Z"
+                     *         "nextAttemptAt": "2026-11-23T16:33:17.771Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84n3ytzem1vy284bze420rn"
+                     *         "requestId": "req_01m84m2cy4ejhvvjw922k8fswq"
                      *       }
                      *     }
                      */

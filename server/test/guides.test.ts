@@ -74,7 +74,7 @@ test('the commands about ranking, reports and keys are answered as they stand', 
 });
 
 test('an export is made and downloaded by the commands of its guide', async () => {
-  const [create = '', download = '', ...rest] = commandsOf('exports.md');
+  const [create = '', download = '', schedule = '', ...rest] = commandsOf('exports.md');
   assert.deepEqual(rest, []);
   const made = JSON.parse(await run([create]));
   const { id } = made.data;
@@ -84,6 +84,8 @@ test('an export is made and downloaded by the commands of its guide', async () =
   });
   await run([download], { REELFEED: service.url, EXPORT_ID: id });
   assert.ok(existsSync(path.join(cwd, 'events.parquet')));
+  const keys = { REELFEED: service.url, SECRET_KEY: service.secretKey };
+  assert.match(await run([schedule], keys), /"nextDate"/);
 });
 
 test('a backup is made, verified and restored by the commands of the guide', async () => {

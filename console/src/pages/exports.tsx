@@ -1,23 +1,27 @@
-/** Exports: create one, watch it, download it. */
-import { Anchor, Button, Group, Select, Table, TextInput } from '@mantine/core';
-import { useState, type FormEvent, type ReactNode } from 'react';
+/** Exports: create one, watch it, download it, have them made every day or pushed to a bucket. */
+import { Anchor, Button, Group, Progress, Table, TextInput } from '@mantine/core';
+import type { FormEvent, ReactNode } from 'react';
 import { api } from '../api.ts';
 import { useChange, useList, type Schemas } from '../data.ts';
-import { bytes, moment, whole } from '../format.ts';
+import { bytes, moment, percent, whole } from '../format.ts';
 import { formText } from '../form-text.ts';
 import { Page } from '../page.tsx';
 import { Empty, Failed, More, Show } from '../states.tsx';
+import { ExportDestinations } from './export-destinations.tsx';
+import { filterText, useExportFields, type ExportChoice } from './export-fields.tsx';
+import { ExportSchedules } from './export-schedules.tsx';
 
 type Export = Schemas['Export'];
 
 const daysAgo = (days: number) =>
   new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+const isUnfinished = ({ status }: Export) => status === 'pending' || status === 'processing';
 
 export function ExportsPage(): ReactNode {
   const exports = useList(
     '/v1/exports',
     {},
-    { every: (rows) => (rows.some(({ status }) => status === 'processing') ? 1_000 : false) },
+    { every: (rows) => (rows.some(isUnfinished) ? 1_000 : false) },
   );
   return (
     <Page title="Exports" curl={{ path: '/v1/exports' }}>
@@ -32,45 +36,29 @@ export function ExportsPage(): ReactNode {
         }
       </Show>
       <More of={exports} />
+      <ExportSchedules />
+      <ExportDestinations />
     </Page>
   );
 }
 
 function NewExport(): ReactNode {
-  const [choice, setChoice] = useState({ dataset: 'events', format: 'csv', compression: 'none' });
-  const create = useChange((dates: { startDate: string; endDate: string }) =>
-    api.post('/v1/exports', {
-      body: {
-        ...dates,
-        dataset: choice.dataset as Export['dataset'],
-        format: choice.format as Export['format'],
-        compression: choice.compression as Export['compression'],
-      },
-    }),
+  const { fields, read } = useExportFields();
+  const create = useChange((body: ExportChoice & { startDate: string; endDate: string }) =>
+    api.post('/v1/exports', { body }),
   );
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const text = (name: string) => formText(event.currentTarget, name);
-    create.mutate({ startDate: text('startDate'), endDate: text('endDate') });
+    const form = event.currentTarget;
+    const text = (name: string) => formText(form, name);
+    create.mutate({ ...read(form), startDate: text('startDate'), endDate: text('endDate') });
   };
-  const select = (name: keyof typeof choice, label: string, data: string[]) => (
-    <Select
-      label={label}
-      data={data}
-      w={140}
-      allowDeselect={false}
-      value={choice[name]}
-      onChange={(value) => setChoice({ ...choice, [name]: value ?? data[0] })}
-    />
-  );
   return (
     <form onSubmit={submit}>
       <Group align="end">
-        {select('dataset', 'What', ['events', 'content', 'analytics'])}
         <TextInput name="startDate" type="date" label="From" required defaultValue={daysAgo(7)} />
         <TextInput name="endDate" type="date" label="To" required defaultValue={daysAgo(0)} />
-        {select('format', 'Format', ['csv', 'ndjson', 'parquet'])}
-        {select('compression', 'Compression', ['none', 'gzip'])}
+        {fields}
         <Button type="submit" loading={create.isPending}>
           Create export
         </Button>
@@ -81,42 +69,95 @@ function NewExport(): ReactNode {
 }
 
 function Exports({ exports }: { exports: readonly Export[] }): ReactNode {
+  const cancel = useChange((id: string) => api.post('/v1/exports/{id}/cancel', { path: { id } }));
+  const remove = useChange((id: string) => api.delete('/v1/exports/{id}', { path: { id } }));
   return (
-    <Table.ScrollContainer minWidth={640}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>What</Table.Th>
-            <Table.Th>Days</Table.Th>
-            <Table.Th>Format</Table.Th>
-            <Table.Th>Status</Table.Th>
-            <Table.Th>Rows</Table.Th>
-            <Table.Th>File</Table.Th>
-            <Table.Th>Created</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {exports.map((each) => (
-            <Table.Tr key={each.id}>
-              <Table.Td>{each.dataset}</Table.Td>
-              <Table.Td>{`${each.startDate} to ${each.endDate}`}</Table.Td>
-              <Table.Td>{each.format + (each.compression === 'gzip' ? ', gzip' : '')}</Table.Td>
-              <Table.Td>{each.error === null ? each.status : `failed: ${each.error}`}</Table.Td>
-              <Table.Td>{each.rowCount === null ? '–' : whole(each.rowCount)}</Table.Td>
-              <Table.Td>
-                {each.downloadUrl === null ? (
-                  '–'
-                ) : (
-                  <Anchor href={each.downloadUrl} underline="always" download>
-                    {`Download ${bytes(each.fileSize ?? 0)}`}
-                  </Anchor>
-                )}
-              </Table.Td>
-              <Table.Td>{moment(each.createdAt)}</Table.Td>
+    <>
+      <Failed error={cancel.error ?? remove.error} />
+      <Table.ScrollContainer minWidth={640}>
+        <Table>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>What</Table.Th>
+              <Table.Th>Days</Table.Th>
+              <Table.Th>Filter</Table.Th>
+              <Table.Th>Format</Table.Th>
+              <Table.Th>Status</Table.Th>
+              <Table.Th>Rows</Table.Th>
+              <Table.Th>File</Table.Th>
+              <Table.Th>Created</Table.Th>
+              <Table.Th>Action</Table.Th>
             </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+          </Table.Thead>
+          <Table.Tbody>
+            {exports.map((each) => (
+              <Table.Tr key={each.id}>
+                <Table.Td>{each.dataset}</Table.Td>
+                <Table.Td>{`${each.startDate} to ${each.endDate}`}</Table.Td>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>{filterText(each.filter)}</Table.Td>
+                <Table.Td>
+                  {each.format + (each.compression === 'none' ? '' : `, ${each.compression}`)}
+                </Table.Td>
+                <Table.Td>
+                  <Status of={each} />
+                </Table.Td>
+                <Table.Td>{each.rowCount === null ? '–' : whole(each.rowCount)}</Table.Td>
+                <Table.Td>
+                  {each.downloadUrl === null ? (
+                    '–'
+                  ) : (
+                    <Anchor href={each.downloadUrl} underline="always" download>
+                      {`Download ${bytes(each.fileSize ?? 0)}`}
+                    </Anchor>
+                  )}
+                </Table.Td>
+                <Table.Td>{moment(each.createdAt)}</Table.Td>
+                <Table.Td>
+                  <End
+                    of={each}
+                    onCancel={(id) => cancel.mutate(id)}
+                    onDelete={(id) => remove.mutate(id)}
+                  />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </>
+  );
+}
+
+function Status({ of: { status, error, progress, dataset } }: { of: Export }): ReactNode {
+  if (error !== null) return `failed: ${error}`;
+  if (status !== 'processing') return status;
+  return (
+    <>
+      {percent(progress, 0)}
+      <Progress value={progress * 100} aria-label={`Progress of the export of ${dataset}`} />
+    </>
+  );
+}
+
+function End({
+  of: each,
+  onCancel,
+  onDelete,
+}: {
+  of: Export;
+  onCancel: (id: string) => void;
+  onDelete: (id: string) => void;
+}): ReactNode {
+  const label = isUnfinished(each) ? 'Cancel' : 'Delete';
+  const act = isUnfinished(each) ? onCancel : onDelete;
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      aria-label={`${label} the export of ${each.dataset} of ${moment(each.createdAt)}`}
+      onClick={() => act(each.id)}
+    >
+      {label}
+    </Button>
   );
 }

@@ -21,6 +21,13 @@ export type CommandInput = {
   includeKey: boolean;
   /** A file of `erasures export`, for `restore`. */
   erasures?: string | undefined;
+  /** What `export` makes a file of. */
+  from?: string | undefined;
+  to?: string | undefined;
+  format?: string | undefined;
+  compression?: string | undefined;
+  filter?: string[] | undefined;
+  out?: string | undefined;
 };
 
 export type Command = (input: CommandInput) => Promise<void>;

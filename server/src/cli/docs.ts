@@ -1,6 +1,7 @@
 /** `npm run docs`: writes the generated parts of the documentation between their markers. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { describeEventKinds } from '../features/events/events.ts';
+import { describeDatasets } from '../features/exports/exports.ts';
 import { errorKinds } from '../app/composition.ts';
 import { settings } from '../app/config.ts';
 import { features } from '../app/features.ts';
@@ -28,6 +29,11 @@ export const generatedParts: readonly GeneratedPart[] = [
     file: new URL('../../../docs/events.md', import.meta.url),
     name: 'event kinds',
     generate: describeEventKinds,
+  },
+  {
+    file: new URL('../../../docs/exports.md', import.meta.url),
+    name: 'columns of exports',
+    generate: describeDatasets,
   },
   {
     file: new URL('../../../docs/troubleshooting.md', import.meta.url),

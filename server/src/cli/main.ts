@@ -72,6 +72,14 @@ const commands: Record<string, Entry> = {
     maxWords: 1,
     load: async () => (await import('./import/import.ts')).importCommand,
   },
+  export: {
+    summary: 'write events, viewers, items or metrics of a running service to a file',
+    usage:
+      'export <dataset> [--from <day>] [--to <day>] [--format ndjson|csv|parquet] ' +
+      '[--compression none|gzip|zstd] [--filter <name>=<value>]… [--out <file>]',
+    maxWords: 1,
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
   doctor: {
     summary: 'tell what is wrong with this installation and how to fix it',
     load: async () => (await import('./doctor/doctor.ts')).doctor,
@@ -164,6 +172,12 @@ async function main(): Promise<void> {
       for: { type: 'string' },
       'include-key': { type: 'boolean', default: false },
       erasures: { type: 'string' },
+      from: { type: 'string' },
+      to: { type: 'string' },
+      format: { type: 'string' },
+      compression: { type: 'string' },
+      filter: { type: 'string', multiple: true },
+      out: { type: 'string' },
     },
   });
   const unexpected = positionals[command.maxWords ?? 0];

@@ -12,6 +12,7 @@ import type { Hints } from '../../platform/hints.ts';
 import { Assignments } from './assignments/assignments.ts';
 import { Exposures } from './assignments/exposures.ts';
 
+export { listVariantsForExport } from './export-queries.ts';
 export type { Assignments } from './assignments/assignments.ts';
 
 export type OpenExperiments = AsyncDisposable & {

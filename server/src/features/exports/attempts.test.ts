@@ -148,3 +148,48 @@ test('a file that the version before has made can be downloaded', async () => {
   await query(service, 'update data_export set file_name = null where export_id = $1', [exportId]);
   await assertReady(exportId);
 });
+
+test('nobody else can cancel an export, or take its finished parts away', async () => {
+  const exportId = await ask();
+  await query(
+    service,
+    `insert into data_export_part (export_id, number, row_count, reader, writer)
+     values ($1, 1, 0, '{"after": null}', 'null')`,
+    [exportId],
+  );
+  const { secretKey: key } = await createOrganization(service, 'Stranger');
+  const foreign = await service.call('POST', `/v1/exports/${exportId}/cancel`, { key });
+  assert.equal(foreign.status, 404);
+  const parts = 'select number from data_export_part where export_id = $1';
+  assert.equal((await query(service, parts, [exportId])).length, 1);
+});
+
+test('an export that is cancelled during an attempt leaves nothing, and stays cancelled', async () => {
+  const exportId = await ask();
+  const path = `/v1/exports/${exportId}`;
+  const answer = await attempt(exportId, async (effect) => {
+    const cancelled = await service.call('POST', `${path}/cancel`);
+    assert.equal(cancelled.body.data.status, 'cancelled');
+    await commit(effect);
+  });
+  assert.deepEqual(answer, { outcome: 'skipped', reason: 'the export was cancelled' });
+  assert.equal(await filesOf(exportId), 0);
+  assert.equal((await service.call('POST', `${path}/cancel`)).status, 200);
+  await attempt(exportId, commit);
+  const { body: found } = await service.call('GET', path);
+  assert.equal(found.data.status, 'cancelled');
+});
+
+test('an export that is deleted leaves nothing, whether or not it was made', async () => {
+  const made = await ask();
+  await attempt(made, commit);
+  const underWay = await ask();
+  assert.equal((await service.call('DELETE', `/v1/exports/${made}`)).status, 200);
+  await attempt(made, commit);
+  assert.equal(await filesOf(made), 0);
+  await attempt(underWay, async (effect) => {
+    assert.equal((await service.call('DELETE', `/v1/exports/${underWay}`)).status, 200);
+    await commit(effect);
+  });
+  assert.equal(await filesOf(underWay), 0);
+});

@@ -1,5 +1,15 @@
 /** The files of exports. Only this file accesses the storage. */
-import type { SignedUrlOptions, Storage, StoredRead } from '../../platform/storage/storage.ts';
+import type { FastifyReply } from 'fastify';
+import { readRange } from '../../platform/http/byte-range.ts';
+import { StorageFullError } from '../../platform/storage/storage-errors.ts';
+import type {
+  Piece,
+  PieceWriter,
+  SignedUrlOptions,
+  Storage,
+  StoredFile,
+  StoredRead,
+} from '../../platform/storage/storage.ts';
 import { randomName } from '../../platform/ids.ts';
 import type { ExportFile, ExportKey } from './queries.ts';
 
@@ -13,7 +23,7 @@ function folderOf({ organizationId, exportId }: ExportKey): string {
   return `exports/${organizationId}/${exportId}`;
 }
 
-function keyOf(file: ExportFile): string {
+export function keyOf(file: ExportFile): string {
   return `${folderOf(file)}/${file.fileName ?? 'data'}`;
 }
 
@@ -22,30 +32,45 @@ export function newExportFile(key: ExportKey): ExportFile {
   return { ...key, fileName: randomName(9) };
 }
 
-/** The files that earlier attempts of an export have left. */
-export async function listExportFiles(storage: Storage, key: ExportKey): Promise<ExportFile[]> {
-  const files: ExportFile[] = [];
-  for await (const { key: name } of storage.list(folderOf(key))) {
-    files.push({ ...key, fileName: name.slice(folderOf(key).length + 1) });
-  }
-  return files;
+/** The keys of all that is stored of an export. */
+export async function listStored(storage: Storage, key: ExportKey): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key: name } of storage.list(folderOf(key))) keys.push(name);
+  return keys;
 }
 
 export async function removeExportFile(storage: Storage, file: ExportFile): Promise<void> {
   await storage.remove(keyOf(file));
 }
 
-/** Stores a file, whole and durable when it resolves. @returns its size in bytes */
-export async function storeExportFile(
+/** Opens a writer that continues a file. What it stores is below the export's folder. */
+export function openExportPieces(
   storage: Storage,
-  target: ExportFile,
-  bytes: AsyncIterable<Uint8Array>,
+  key: ExportKey,
+  held: readonly Piece[],
+): PieceWriter {
+  return storage.openPieces(folderOf(key), held);
+}
+
+/** @throws StorageFullError also for a file that is too large */
+export async function requireRoom(storage: Storage, sizeBytes: number): Promise<void> {
+  if (sizeBytes > maxFileBytes) throw new StorageFullError();
+  await storage.scratch.requireFree(minFreeBytes);
+}
+
+/** Puts the file of an export together. It is durable when this resolves. */
+export async function completeExportFile(
+  storage: Storage,
+  file: ExportFile,
+  pieces: readonly Piece[],
   signal: AbortSignal,
-): Promise<number> {
-  const options = { maxBytes: maxFileBytes, minFreeBytes };
-  await using file = await storage.scratch.receive(bytes, options, signal);
-  await storage.put(keyOf(target), file, signal);
-  return file.sizeBytes;
+): Promise<void> {
+  await storage.join(keyOf(file), pieces, { minFreeBytes }, signal);
+}
+
+/** Removes objects that no row names any more. */
+export async function removePieces(storage: Storage, keys: Iterable<string>): Promise<void> {
+  for (const key of keys) await storage.remove(key);
 }
 
 /** A signed URL of the storage for a file, or null where the service sends it itself. */
@@ -57,8 +82,18 @@ export function exportFileUrl(
   return storage.signedUrl(keyOf(file), { ...headers, expiresInMs: signedForMs });
 }
 
-export function readExportFile(storage: Storage, file: ExportFile): Promise<StoredRead | null> {
-  return storage.read(keyOf(file));
+export function headExportFile(storage: Storage, file: ExportFile): Promise<StoredFile | null> {
+  return storage.head(keyOf(file));
+}
+
+/** @param range the header `Range`, where it applies */
+export function readExportFile(
+  storage: Storage,
+  file: ExportFile,
+  reply: FastifyReply,
+  range: string | undefined,
+): Promise<StoredRead | null> {
+  return readRange(range, reply, storage, keyOf(file));
 }
 
 export async function removeExportFiles(

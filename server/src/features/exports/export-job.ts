@@ -3,97 +3,108 @@ import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { done, handle, skipped, type HandledJob } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import type { EngagementLog } from '../events/events.ts';
 import { wasRolledBack } from '../uploads/uploads.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { analyticsColumns, readAnalyticsRows } from './analytics-rows.ts';
-import { contentColumns, readContentRows } from './content-rows.ts';
 import type { DownloadUrls } from './download-urls.ts';
-import { eventColumns, readEventRows } from './event-rows.ts';
+import { makeExportFile, OvertakenError, type AttemptParts } from './export-attempt.ts';
 import {
-  listExportFiles,
+  keyOf,
+  listStored,
   newExportFile,
-  removeExportFile,
-  storeExportFile,
+  removeExportFiles,
+  removePieces,
 } from './export-files.ts';
-import { rangeOf, runExportJob, type ExportRange } from './exports.ts';
-import { encodeRows } from './formats.ts';
+import { runExportJob } from './exports.ts';
 import {
   findExport,
   finishExport,
   startExport,
   type ExportFile,
+  type ExportKey,
   type ExportRow,
 } from './queries.ts';
-import type { RowSource } from './rows.ts';
-import type { Dataset } from './tables.ts';
 
 export const keptDays = 7;
 
-export type ExportJobParts = {
-  readonly db: Db;
-  readonly storage: Storage;
-  readonly eventLog: EngagementLog;
-  readonly urls: DownloadUrls;
-};
+export type ExportJobParts = AttemptParts & { readonly urls: DownloadUrls };
 
 export function exportHandler(parts: ExportJobParts): HandledJob {
   const { db, storage, urls } = parts;
   return handle(runExportJob, async ({ exportId }, context) => {
-    const { signal } = context;
     const organizationId = context.organizationId as OrganizationId;
     const file = newExportFile({ organizationId, exportId });
-    // Listed before the start, after which none of these can become the file of the export.
-    const earlier = await listExportFiles(storage, file);
-    const row = await inTransaction(db, (tx) => startExport(tx, file));
-    if (row === null) return skipped('the export has ended');
-    for (const left of earlier) await removeExportFile(storage, left);
-    const source = sourceOf(parts, row.dataset, rangeOf(organizationId, row), signal);
-    const encoded = encodeRows(source, row.format, row.compression);
-    const sizeBytes = await storeExportFile(storage, file, encoded.bytes, signal);
-    const result = { revision: row.revision, rowCount: encoded.rowCount(), sizeBytes, keptDays };
+    // Listed before the start, after which an earlier attempt names nothing new.
+    const earlier = await listStored(storage, file);
+    const started = await inTransaction(db, (tx) => startExport(tx, file));
+    if (started === null) {
+      await removeUnwanted(db, storage, file);
+      return skipped('the export has ended');
+    }
+    const { row, parts: finished } = started;
+    const named = new Set(row.pieces.map(({ key }) => key));
+    await removePieces(
+      storage,
+      earlier.filter((key) => !named.has(key)),
+    );
+    const stored = new Set<string>();
+    const note = (keys: readonly string[]) => keys.forEach((key) => stored.add(key));
     let isWanted = true;
     try {
+      const attempt = { file, row, done: finished };
+      const made = await makeExportFile(parts, attempt, note, context.signal);
       await context.finish(async (tx) => {
-        const ready = await finishExport(tx, file, result);
+        const ready = await finishExport(tx, file, { ...made, revision: row.revision, keptDays });
         isWanted = ready !== null;
-        if (ready === null) throw new Error('data of the export was erased; it starts over');
+        if (ready === null) throw new OvertakenError();
         await recordEvent(tx, organizationId, 'export.ready', eventData(ready, urls));
       });
     } catch (error) {
-      if (!isWanted || (await isUnnamed(db, file, error))) await removeExportFile(storage, file);
+      note([keyOf(file)]);
+      isWanted &&= !(error instanceof OvertakenError);
+      await removeUnnamed(parts, { file, stored }, { error, isWanted });
+      if (error instanceof OvertakenError && (await isOver(db, file))) {
+        await removeUnwanted(db, storage, file);
+        return skipped('the export was cancelled');
+      }
       throw error;
     }
+    // The file has their bytes. If this is cut off, they go with it when it expires.
+    await removePieces(storage, stored);
     return done;
   });
 }
 
-/**
- * Whether it is certain that the export does not name this file, and never will. Otherwise the file
- * stays, and the next attempt or the end of the export removes it.
- */
-async function isUnnamed(db: Db, file: ExportFile, error: unknown): Promise<boolean> {
-  if (wasRolledBack(error)) return true;
-  const row = await findExport(db, file).catch(() => undefined);
-  return row !== undefined && row?.file_name !== file.fileName;
+/** Removes all that is stored of an export that has failed, or was cancelled or deleted. */
+async function removeUnwanted(db: Db, storage: Storage, key: ExportKey): Promise<void> {
+  const row = await findExport(db, key);
+  const isUnwanted = row === null || row.status === 'cancelled' || row.status === 'failed';
+  if (isUnwanted) await removeExportFiles(storage, [key]);
 }
 
-function sourceOf(
-  { db, eventLog }: ExportJobParts,
-  dataset: Dataset,
-  range: ExportRange,
-  signal: AbortSignal,
-): RowSource {
-  switch (dataset) {
-    case 'events':
-      return { columns: eventColumns, batches: readEventRows(eventLog, range, signal) };
-    case 'content':
-      return { columns: contentColumns, batches: readContentRows(db, range, signal) };
-    case 'analytics':
-      return { columns: analyticsColumns, batches: readAnalyticsRows(db, range, signal) };
-    default:
-      return dataset satisfies never;
-  }
+async function isOver(db: Db, key: ExportKey): Promise<boolean> {
+  const row = await findExport(db, key);
+  return row === null || row.status === 'cancelled';
+}
+
+/**
+ * Removes what a failed attempt has stored and no row names, where it is certain that none ever will.
+ * Otherwise it stays, and the next attempt or the end of the export removes it.
+ */
+async function removeUnnamed(
+  { db, storage }: ExportJobParts,
+  { file, stored }: { file: ExportFile; stored: ReadonlySet<string> },
+  { error, isWanted }: { error: unknown; isWanted: boolean },
+): Promise<void> {
+  const row = await findExport(db, file).catch(() => undefined);
+  if (row === undefined) return;
+  const isUnnamed = !isWanted || wasRolledBack(error) || row?.file_name !== file.fileName;
+  if (!isUnnamed) return;
+  const named = new Set(row?.pieces.map(({ key }) => key));
+  if (row?.status === 'ready') named.add(keyOf({ ...file, fileName: row.file_name }));
+  await removePieces(
+    storage,
+    [...stored].filter((key) => !named.has(key)),
+  );
 }
 
 function eventData(row: ExportRow, urls: DownloadUrls) {

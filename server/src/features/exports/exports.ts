@@ -2,38 +2,47 @@
  * Exports: data of an organization as a file.
  *
  *   (asked for) → pending → processing → ready → expired
- *                               └────→ failed
+ *                    │          ├────→ failed
+ *                    └──────────┴────→ cancelled
  *
- * 1. The job `run-export` moves an export on. Each attempt writes a file of its own, and once the next
- *    has begun an attempt can't make the export ready any more; the next removes what it has left.
+ * 1. The job `run-export` moves an export on, in parts of some megabytes. A part is finished when its
+ *    bytes are durable and a row says where the next one begins; after a kill the next attempt continues
+ *    there. Once it has begun, no earlier attempt finishes a part or the export any more.
  * 2. The file is complete and durable before the transaction that makes the export `ready`; that
  *    transaction also records `export.ready`.
- * 3. A ready export can be downloaded for seven days, by a signed URL that needs no key. Then
- *    its file
+ * 3. A ready export can be downloaded for seven days, by a signed URL that needs no key. Then its file
  *    is removed and it is `expired`; 30 days after that it is forgotten.
- * 4. When a viewer is erased, every export of events that may hold their data loses its file,
- *    and one
- *    that is being made starts over (`revision`).
+ * 4. When a viewer is erased, every export that may hold their data loses its file, and one that is
+ *    being made starts over (`revision`).
+ * 5. `run-export` for an export that has failed, or was cancelled or deleted, removes its files. A
+ *    cancellation relies on the job that is there, a failure and a deletion add one.
  */
 import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { newTypeId, parseTypeId, type OrganizationId, type TypeId } from '../../platform/ids.ts';
-import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
+import { defineJob, doublingDelay, type Job } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import { dayMs, formatTimestamp, parseTimestamp } from '../../platform/time.ts';
 import type { DownloadUrls } from './download-urls.ts';
-import { failExport, insertExport, lockUnfinished, type ExportRow } from './queries.ts';
+import { readFilter, type ReportFilter } from '../analytics/analytics.ts';
+import { readOrganizationClock } from '../organizations/organizations.ts';
+import { datasetReaders } from './datasets/datasets.ts';
+import {
+  cancelUnfinished,
+  deleteExportRow,
+  failExport,
+  findExport,
+  insertExport,
+  lockUnfinished,
+  type ExportKey,
+  type ExportRow,
+} from './queries.ts';
 import type { Compression, Dataset, Format } from './tables.ts';
 
-export type ExportId = TypeId<'dex'>;
+export { describeDatasets } from './describe.ts';
 
-/** The days of an export as moments, `endMs` excluded. */
-export type ExportRange = {
-  readonly organizationId: OrganizationId;
-  readonly startMs: number;
-  readonly endMs: number;
-};
+export type ExportId = TypeId<'dex'>;
 
 export type NewExport = {
   readonly dataset: Dataset;
@@ -41,16 +50,21 @@ export type NewExport = {
   readonly endDate: string;
   readonly format: Format;
   readonly compression?: Compression;
+  readonly filter?: ReportFilter;
 };
 
-export const runExportJob = defineJob({
+export const runExportJob: Job<{ exportId: string }> = defineJob({
   name: 'run-export',
   payload: Type.Object({ exportId: Type.String() }),
   timeoutMs: 6 * 3_600_000,
-  retry: { maxAttempts: 5, delayMs: doublingDelay(1_000, 5 * 60_000) },
+  // Each continues where the one before was killed.
+  retry: { maxAttempts: 20, delayMs: doublingDelay(1_000, 5 * 60_000) },
   concurrency: 1,
-  onExhausted: (tx, { exportId }, { organizationId }) =>
-    failExport(tx, { organizationId, exportId }),
+  async onExhausted(tx, { exportId }, { organizationId }) {
+    const hasFailed = await failExport(tx, { organizationId, exportId });
+    // Removes what its attempts have stored.
+    if (hasFailed) await enqueue(tx, runExportJob, { exportId }, { organizationId });
+  },
 });
 
 const maxUnfinished = 10;
@@ -63,17 +77,20 @@ export async function createExport(
   tx: Tx,
   organizationId: OrganizationId,
   wanted: NewExport,
+  scheduleId: string | null = null,
 ): Promise<ExportRow> {
   const { dataset, format, compression = 'none', startDate, endDate } = wanted;
   const days = (readDay('endDate', endDate) - readDay('startDate', startDate)) / dayMs + 1;
   if (days < 1) throw fieldError('endDate', 'must not be before startDate');
   if (days > maxDays) throw fieldError('endDate', `must be at most ${maxDays - 1} days later`);
+  const filter = readExportFilter(dataset, wanted.filter);
   if ((await lockUnfinished(tx, organizationId)) >= maxUnfinished) {
     throw new ApiError('RATE_LIMITED', {
-      message: `An organization can have ${maxUnfinished} unfinished exports. Wait for one to end.`,
+      message: `An organization can have ${maxUnfinished} unfinished exports. Wait for one to end, or cancel one.`,
       headers: { 'retry-after': String(retryAfterSeconds) },
     });
   }
+  const { timeZone } = await readOrganizationClock(tx, organizationId);
   const exportId = newTypeId('dex');
   const row = await insertExport(tx, {
     organizationId,
@@ -83,23 +100,49 @@ export async function createExport(
     compression,
     startDay: startDate,
     endDay: endDate,
+    filter,
+    timeZone,
+    scheduleId,
   });
   await enqueue(tx, runExportJob, { exportId }, { organizationId });
   return row;
 }
 
-function readDay(name: string, value: string): number {
+/** @throws ApiError VALIDATION_ERROR also for a filter that the dataset does not have */
+export function readExportFilter(dataset: Dataset, filter: ReportFilter = {}): ReportFilter {
+  const { filters } = datasetReaders[dataset];
+  for (const name of Object.keys(filter) as (keyof ReportFilter)[]) {
+    if (!filters.includes(name)) {
+      throw fieldError(`filter.${name}`, `does not apply to the dataset ${dataset}`);
+    }
+  }
+  return readFilter(filter, 'filter') ?? {};
+}
+
+/** Idempotent. @throws ApiError NOT_FOUND; CONFLICT for one that has ended otherwise */
+export async function cancelExport(tx: Tx, key: ExportKey): Promise<ExportRow> {
+  const cancelled = await cancelUnfinished(tx, key);
+  if (cancelled !== null) return cancelled;
+  const row = await findExport(tx, key);
+  if (row === null) throw noSuchExport();
+  if (row.status === 'cancelled') return row;
+  throw new ApiError('CONFLICT', {
+    message: `The export is ${row.status}; only one that has not ended can be cancelled.`,
+  });
+}
+
+/** @throws ApiError NOT_FOUND */
+export async function deleteExport(tx: Tx, key: ExportKey): Promise<void> {
+  if (!(await deleteExportRow(tx, key))) throw noSuchExport();
+  const { organizationId, exportId } = key;
+  await enqueue(tx, runExportJob, { exportId }, { organizationId });
+}
+
+/** @throws ApiError VALIDATION_ERROR */
+export function readDay(name: string, value: string): number {
   const day = /^\d{4}-\d\d-\d\d$/.test(value) ? parseTimestamp(`${value}T00:00:00Z`) : null;
   if (day === null) throw fieldError(name, 'must be a day such as 2026-01-31');
   return day.getTime();
-}
-
-export function rangeOf(organizationId: OrganizationId, row: ExportRow): ExportRange {
-  return {
-    organizationId,
-    startMs: Date.parse(row.start_day),
-    endMs: Date.parse(row.end_day) + dayMs,
-  };
 }
 
 export function parseExportId(id: string): ExportId {
@@ -122,7 +165,11 @@ export function presentExport(row: ExportRow, urls: DownloadUrls) {
     endDate: row.end_day,
     format: row.format,
     compression: row.compression,
+    filter: row.filter,
+    timeZone: row.time_zone,
+    scheduleId: row.schedule_id,
     status: row.status,
+    progress: Math.round(row.progress * 1_000) / 1_000,
     rowCount: row.row_count,
     fileSize: row.file_size,
     downloadUrl:

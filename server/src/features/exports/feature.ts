@@ -1,4 +1,5 @@
 import type { Db } from '../../platform/database/database.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
 import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
@@ -6,12 +7,18 @@ import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Signer } from '../../platform/signing-keys.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import type { Vault } from '../../platform/vault.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { createDownloadUrls } from './download-urls.ts';
+import { addDestinationRoutes } from './destinations/destination-routes.ts';
+import { pushDestinationJob, pushHandler, queuePushes } from './destinations/destinations.ts';
 import { exportHandler } from './export-job.ts';
 import { runExportJob } from './exports.ts';
 import { eraseFromExports, expireOldExports } from './maintenance.ts';
+import { addDownloadRoute } from './download-route.ts';
 import { addExportRoutes } from './routes.ts';
+import { addScheduleRoutes } from './schedules/schedule-routes.ts';
+import { runSchedules } from './schedules/schedules.ts';
 import { exportEvents } from './webhook-events.ts';
 import { webhookEvents } from '../webhooks/webhooks.ts';
 
@@ -24,27 +31,48 @@ type Parts = {
   signer: Signer;
   hints: Hints;
   publicUrl: string;
+  egress: Egress;
+  vault: Vault;
 };
 
 export const exports = defineFeature({
   name: 'exports',
   apiTags: {
-    Exports: 'Events, items and metrics as files.',
+    Exports: 'Events, viewers, items, metrics and more as files.',
   },
   areas: { exports: 'analytics' },
-  tables: ['data_export'],
+  tables: [
+    'data_export',
+    'data_export_part',
+    'export_schedule',
+    'export_destination',
+    'export_destination_file',
+  ],
   extensions: [extend(webhookEvents, exportEvents)],
-  build({ db, storage, eventLog, mutations, cursors, signer, hints, publicUrl }: Parts) {
+  build(parts: Parts) {
+    const { db, storage, eventLog, mutations, cursors, signer, hints, publicUrl } = parts;
     const urls = createDownloadUrls(publicUrl, signer);
     const onQueued = () => hints.give(runExportJob.name);
+    const push = () => queuePushes(db, () => hints.give(pushDestinationJob.name));
     return {
-      routes: (app) => addExportRoutes(app, { db, cursors, mutations, storage, urls, onQueued }),
-      jobs: [exportHandler({ db, storage, eventLog, urls })],
+      routes(app) {
+        addExportRoutes(app, { db, cursors, mutations, urls, onQueued });
+        addScheduleRoutes(app, { db, mutations });
+        addDestinationRoutes(app, parts);
+        addDownloadRoute(app, { db, storage, urls });
+      },
+      jobs: [exportHandler({ db, storage, eventLog, urls }), pushHandler(parts)],
       chores: [
         {
           name: 'expire exports',
           intervalMs: 60_000,
           run: (signal) => expireOldExports(db, storage, signal),
+        },
+        { name: 'push to destinations', intervalMs: 15_000, run: push },
+        {
+          name: 'scheduled exports',
+          intervalMs: 30_000,
+          run: (signal) => runSchedules(db, onQueued, signal),
         },
       ],
       eraseViewer: (viewer) => eraseFromExports(db, storage, viewer),

@@ -1,15 +1,14 @@
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import { datasetReaders } from './datasets/datasets.ts';
+import { restartBatches } from './destinations/destination-queries.ts';
 import { removeExportFiles } from './export-files.ts';
-import {
-  deleteOldExports,
-  expireExports,
-  withdrawEventExports,
-  type ExportKey,
-} from './queries.ts';
+import { deleteOldExports, expireExports, withdrawExports, type ExportKey } from './queries.ts';
+import { datasets } from './tables.ts';
 
 const rowsKeptDays = 37;
 const exportsAtOnce = 50;
+const namingViewers = datasets.filter((name) => datasetReaders[name].namesViewers);
 
 /** Removes the files of expired exports, and deletes old exports. */
 export async function expireOldExports(
@@ -43,6 +42,9 @@ export async function eraseFromExports(
   storage: Storage,
   { organizationId }: { readonly organizationId: string },
 ): Promise<void> {
-  const withdrawn = await inTransaction(db, (tx) => withdrawEventExports(tx, organizationId));
+  const withdrawn = await inTransaction(db, async (tx) => {
+    await restartBatches(tx, organizationId);
+    return withdrawExports(tx, organizationId, namingViewers);
+  });
   await removeExportFiles(storage, withdrawn);
 }

@@ -3,6 +3,9 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
+import type { Piece } from '../../platform/storage/storage.ts';
+import type { ReportFilter } from '../analytics/analytics.ts';
+import type { ReadPosition } from './datasets/dataset.ts';
 import type { Compression, Dataset, ExportStatus, Format } from './tables.ts';
 
 export type ExportRow = {
@@ -21,6 +24,11 @@ export type ExportRow = {
   created_at: Date;
   completed_at: Date | null;
   expires_at: Date | null;
+  filter: ReportFilter;
+  time_zone: string;
+  schedule_id: string | null;
+  progress: number;
+  pieces: Piece[];
 };
 
 export type ExportKey = { readonly organizationId: string; readonly exportId: string };
@@ -29,24 +37,28 @@ export type ExportFile = ExportKey & { readonly fileName: string | null };
 
 const columns = sql`export_id, dataset, format, compression, start_day::text as start_day,
   end_day::text as end_day, status, revision, file_name, row_count, file_size, error_message, created_at,
-  completed_at, expires_at`;
+  completed_at, expires_at, filter, time_zone, schedule_id, progress,
+  pieces`;
 
-export async function insertExport(
-  tx: Tx,
-  values: ExportKey & {
-    dataset: Dataset;
-    format: Format;
-    compression: Compression;
-    startDay: string;
-    endDay: string;
-  },
-): Promise<ExportRow> {
+export type NewExportRow = ExportKey & {
+  readonly dataset: Dataset;
+  readonly format: Format;
+  readonly compression: Compression;
+  readonly startDay: string;
+  readonly endDay: string;
+  readonly filter: ReportFilter;
+  readonly timeZone: string;
+  readonly scheduleId: string | null;
+};
+
+export async function insertExport(tx: Tx, values: NewExportRow): Promise<ExportRow> {
   const { organizationId, exportId, dataset, format, compression, startDay, endDay } = values;
   const { rows } = await sql<ExportRow>`
-    insert into data_export
-      (export_id, organization_id, dataset, format, compression, start_day, end_day)
+    insert into data_export (export_id, organization_id, dataset, format, compression, start_day,
+      end_day, filter, time_zone, schedule_id)
     values (${exportId}, ${organizationId}, ${dataset}, ${format}, ${compression},
-      ${startDay}::date, ${endDay}::date)
+      ${startDay}::date, ${endDay}::date, ${JSON.stringify(values.filter)}::jsonb,
+      ${values.timeZone}, ${values.scheduleId})
     returning ${columns}`.execute(tx);
   const [row] = rows;
   if (row === undefined) throw new Error('The export was not written.');
@@ -109,13 +121,59 @@ export async function listExports(
  * Starts an attempt of an export, which will write `fileName`. From here on no earlier attempt can make
  * the export ready. Null when there is nothing left to do.
  */
-export async function startExport(tx: Tx, file: ExportFile): Promise<ExportRow | null> {
+export async function startExport(
+  tx: Tx,
+  file: ExportFile,
+): Promise<{ row: ExportRow; parts: ExportPart[] } | null> {
   const { rows } = await sql<ExportRow>`
     update data_export set status = 'processing', file_name = ${file.fileName}
     where organization_id = ${file.organizationId} and export_id = ${file.exportId}
       and status in ('pending', 'processing')
     returning ${columns}`.execute(tx);
-  return rows[0] ?? null;
+  const [row] = rows;
+  if (row === undefined) return null;
+  const parts = await sql<ExportPart>`
+    select number, row_count as "rowCount", reader, writer from data_export_part
+    where export_id = ${file.exportId} order by number`.execute(tx);
+  return { row, parts: parts.rows };
+}
+
+/** A finished part of a file. */
+export type ExportPart = {
+  /** From 1. */
+  readonly number: number;
+  /** Rows of the file up to here. */
+  readonly rowCount: number;
+  readonly reader: ReadPosition;
+  readonly writer: string;
+};
+
+/**
+ * Records that a part is finished, unless something was erased since the attempt began, another
+ * attempt has begun, or the export was cancelled.
+ *
+ * @param pieces the durable bytes of all parts so far
+ * @returns whether it was recorded
+ */
+export async function saveExportPart(
+  db: Db,
+  file: ExportFile,
+  part: ExportPart & { revision: number; progress: number; pieces: readonly Piece[] },
+): Promise<boolean> {
+  const { rows } = await sql`
+    with claimed as (
+      update data_export set progress = greatest(progress, ${part.progress}::real),
+        pieces = ${JSON.stringify(part.pieces)}::jsonb
+      where organization_id = ${file.organizationId} and export_id = ${file.exportId}
+        and status = 'processing' and revision = ${part.revision}
+        and file_name = ${file.fileName}
+      returning export_id
+    )
+    insert into data_export_part (export_id, number, row_count, reader, writer)
+    select export_id, ${part.number}, ${part.rowCount}, ${JSON.stringify(part.reader)}::jsonb,
+      ${part.writer} from claimed
+    returning number`.execute(db);
+  return rows.length > 0;
 }
 
 /**
@@ -130,39 +188,77 @@ export async function finishExport(
   result: { revision: number; rowCount: number; sizeBytes: number; keptDays: number },
 ): Promise<ExportRow | null> {
   const { rows } = await sql<ExportRow>`
-    update data_export set status = 'ready', row_count = ${result.rowCount},
+    update data_export set status = 'ready', progress = 1, pieces = '[]', row_count = ${result.rowCount},
       file_size = ${result.sizeBytes}, completed_at = now(),
       expires_at = date_trunc('second', now()) + make_interval(days => ${result.keptDays}::int)
     where organization_id = ${key.organizationId} and export_id = ${key.exportId}
       and status = 'processing' and revision = ${result.revision}
       and file_name = ${key.fileName}
     returning ${columns}`.execute(tx);
-  return rows[0] ?? null;
+  return forgetParts(tx, rows[0]);
 }
 
-export async function failExport(tx: Tx, key: ExportKey): Promise<void> {
-  await sql`
+/** Forgets where an export that has ended would continue. */
+async function forgetParts(tx: Tx, ended: ExportRow | undefined): Promise<ExportRow | null> {
+  if (ended === undefined) return null;
+  await sql`delete from data_export_part where export_id = ${ended.export_id}`.execute(tx);
+  return ended;
+}
+
+/** @returns whether the export had not ended before */
+export async function failExport(tx: Tx, key: ExportKey): Promise<boolean> {
+  const { rows } = await sql`
     update data_export set status = 'failed', completed_at = now(),
       error_message = 'The export could not be made. Try it again.'
     where organization_id = ${key.organizationId} and export_id = ${key.exportId}
-      and status in ('pending', 'processing')`.execute(tx);
+      and status in ('pending', 'processing')
+    returning export_id`.execute(tx);
+  return rows.length > 0;
+}
+
+/** Cancels an export that has not ended. @returns null where there is none */
+export async function cancelUnfinished(tx: Tx, key: ExportKey): Promise<ExportRow | null> {
+  const { rows } = await sql<ExportRow>`
+    update data_export set status = 'cancelled', completed_at = now(), pieces = '[]'
+    where organization_id = ${key.organizationId} and export_id = ${key.exportId}
+      and status in ('pending', 'processing')
+    returning ${columns}`.execute(tx);
+  return forgetParts(tx, rows[0]);
+}
+
+/** @returns whether there was such an export */
+export async function deleteExportRow(tx: Tx, key: ExportKey): Promise<boolean> {
+  const { rows } = await sql`
+    delete from data_export
+    where organization_id = ${key.organizationId} and export_id = ${key.exportId}
+    returning export_id`.execute(tx);
+  return rows.length > 0;
 }
 
 /**
- * Drops the files of event exports, and restarts the exports that are running.
+ * Drops the files of exports whose rows name viewers, and restarts those that are running.
  *
  * @returns whose files have to be removed
  */
-export async function withdrawEventExports(tx: Tx, organizationId: string): Promise<ExportKey[]> {
+export async function withdrawExports(
+  tx: Tx,
+  organizationId: string,
+  datasets: readonly Dataset[],
+): Promise<ExportKey[]> {
   const { rows } = await sql<{ exportId: string; was: ExportStatus }>`
     with found as (
       select export_id, status from data_export
-      where organization_id = ${organizationId} and dataset = 'events' for update
+      where organization_id = ${organizationId} and dataset = any(${datasets}::text[]) for update
     )
-    update data_export set revision = revision + 1,
+    update data_export set revision = revision + 1, pieces = '[]',
+      progress = case when found.status in ('pending', 'processing') then 0 else progress end,
       status = case when found.status = 'ready' then 'expired' else found.status end
     from found where data_export.export_id = found.export_id
     returning data_export.export_id as "exportId", found.status as was`.execute(tx);
+  // After the update: an attempt that runs records no part any more.
+  await sql`
+    delete from data_export_part
+    where export_id = any(${rows.map(({ exportId }) => exportId)}::text[])`.execute(tx);
   // Also of those that have failed or expired: whoever ended them may have been killed before it
   // removed their files. An attempt that runs removes its own.
   return rows
@@ -185,7 +281,7 @@ export async function deleteOldExports(tx: Tx, days: number, limit: number): Pro
   const { rows } = await sql<ExportKey>`
     delete from data_export where export_id = any(array(
       select export_id from data_export
-      where status in ('expired', 'failed')
+      where status in ('expired', 'failed', 'cancelled')
         and created_at < now() - make_interval(days => ${days}::int) limit ${limit}))
     returning organization_id as "organizationId", export_id as "exportId"`.execute(tx);
   return rows;

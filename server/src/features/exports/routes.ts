@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
@@ -11,19 +12,24 @@ import {
   pageQuery,
 } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { Storage } from '../../platform/storage/storage.ts';
 import type { DownloadUrls } from './download-urls.ts';
-import { exportFileUrl, readExportFile } from './export-files.ts';
-import { createExport, noSuchExport, parseExportId, presentExport } from './exports.ts';
-import { fileTypeOf } from './formats.ts';
-import { countExports, findDownload, findExport, listExports } from './queries.ts';
-import { DownloadQuery, Export, NewExport } from './schemas.ts';
+import { datasetReaders } from './datasets/datasets.ts';
+import {
+  cancelExport,
+  createExport,
+  deleteExport,
+  noSuchExport,
+  parseExportId,
+  presentExport,
+} from './exports.ts';
+import { countExports, findExport, listExports } from './queries.ts';
+import { DatasetSchema, Deleted, Export, NewExport } from './schemas.ts';
+import { datasets } from './tables.ts';
 
 export type ExportRouteParts = {
   readonly db: Db;
   readonly cursors: ListCursors;
   readonly mutations: Mutations;
-  readonly storage: Storage;
   readonly urls: DownloadUrls;
   /** Called when an export waits for a worker. */
   readonly onQueued: () => void;
@@ -34,8 +40,9 @@ const config = { access: 'secret' as const };
 
 export function addExportRoutes(app: HttpApp, parts: ExportRouteParts): void {
   addCreateRoute(app, parts);
+  addEndRoutes(app, parts);
+  addSchemaRoute(app);
   addReadRoutes(app, parts);
-  addDownloadRoute(app, parts);
 }
 
 function addCreateRoute(app: HttpApp, { mutations, urls, onQueued }: ExportRouteParts): void {
@@ -63,6 +70,79 @@ function addCreateRoute(app: HttpApp, { mutations, urls, onQueued }: ExportRoute
       onQueued();
       return reply;
     },
+  );
+}
+
+function addEndRoutes(app: HttpApp, { mutations, urls, onQueued }: ExportRouteParts): void {
+  app.post(
+    '/v1/exports/:id/cancel',
+    {
+      config,
+      schema: {
+        operationId: 'cancelExport',
+        summary: 'Cancel an export',
+        description: 'It ends within seconds, and what it has written is removed.',
+        tags,
+        params: IdParams,
+        response: answers({ 200: Envelope(Export) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const exportId = parseExportId(request.params.id);
+      return mutations.mutate(request, reply, async (tx) => ({
+        data: presentExport(await cancelExport(tx, { organizationId, exportId }), urls),
+      }));
+    },
+  );
+
+  app.delete(
+    '/v1/exports/:id',
+    {
+      config,
+      schema: {
+        operationId: 'deleteExport',
+        summary: 'Delete an export',
+        description: 'With its file, in whatever state it is. The download ends at once.',
+        tags,
+        params: IdParams,
+        response: answers({ 200: Envelope(Deleted) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const exportId = parseExportId(request.params.id);
+      return mutations.mutate(request, reply, async (tx) => {
+        await deleteExport(tx, { organizationId, exportId });
+        return { data: { id: exportId, deleted: true }, onCommit: onQueued };
+      });
+    },
+  );
+}
+
+function addSchemaRoute(app: HttpApp): void {
+  const data = datasets.map((dataset) => {
+    const { about: description, filters, columns } = datasetReaders[dataset];
+    return {
+      dataset,
+      description,
+      filters: [...filters],
+      columns: columns.map(({ name, type, about }) => ({ name, type, description: about })),
+    };
+  });
+  app.get(
+    '/v1/exports/schemas',
+    {
+      config,
+      schema: {
+        operationId: 'listExportSchemas',
+        summary: 'List the datasets with their columns',
+        description: 'New columns may be added behind the others.',
+        tags,
+        response: answers({ 200: Envelope(Type.Array(DatasetSchema)) }),
+      },
+    },
+    async () => ({ data }),
   );
 }
 
@@ -114,44 +194,6 @@ function addReadRoutes(app: HttpApp, { db, cursors, urls }: ExportRouteParts): v
       const row = await findExport(db, { organizationId, exportId });
       if (row === null) throw noSuchExport();
       return { data: presentExport(row, urls) };
-    },
-  );
-}
-
-function addDownloadRoute(app: HttpApp, { db, storage, urls }: ExportRouteParts): void {
-  app.get(
-    '/v1/exports/:id/download',
-    {
-      config: { access: 'public' },
-      // Not in the description, like media files: the URL is handed out as it is.
-      schema: { hide: true, params: IdParams, querystring: DownloadQuery },
-    },
-    async (request, reply) => {
-      const exportId = parseExportId(request.params.id);
-      const { expires, signature } = request.query;
-      if (!urls.accepts(exportId, expires, signature, Date.now())) throw noSuchExport();
-      const row = await findDownload(db, exportId);
-      if (row === null) throw noSuchExport();
-      const { ending, contentType } = fileTypeOf(row.format, row.compression);
-      const name = `${row.dataset}-${row.start_day}-${row.end_day}.${ending}`;
-      const contentDisposition = `attachment; filename="${name}"`;
-      const key = { organizationId: row.organization_id, exportId, fileName: row.file_name };
-      const url = await exportFileUrl(storage, key, { contentType, contentDisposition });
-      if (url !== null) {
-        return reply.header('cache-control', 'private, no-store').redirect(url, 302);
-      }
-      const file = await readExportFile(storage, key);
-      if (file === null) throw noSuchExport();
-      return reply
-        .headers({
-          'content-type': contentType,
-          'content-disposition': contentDisposition,
-          'content-length': file.lengthBytes,
-          'cache-control': 'private, no-store',
-          'content-security-policy': "sandbox; default-src 'none'",
-          etag: file.etag,
-        })
-        .send(file.stream);
     },
   );
 }

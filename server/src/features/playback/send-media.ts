@@ -3,16 +3,13 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isConditional, isNotModified, isRangeCurrent } from '../../platform/http/conditional.ts';
+import { readRange } from '../../platform/http/byte-range.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import {
-  InvalidKeyError,
-  RangeNotSatisfiableError,
-} from '../../platform/storage/storage-errors.ts';
-import type { ByteRange, Storage, StoredRead } from '../../platform/storage/storage.ts';
+import { InvalidKeyError } from '../../platform/storage/storage-errors.ts';
+import type { Storage, StoredRead } from '../../platform/storage/storage.ts';
 import type { StoredAsset } from '../content/content.ts';
 import { DERIVED_FILES } from '../media/media.ts';
 import { withCaptions } from './caption-playlist.ts';
-import { playbackErrors } from './errors.ts';
 import { SendBuffers } from './send-buffers.ts';
 
 /** The types that media files are served with. A file with another ending is not served at all. */
@@ -63,7 +60,9 @@ export async function sendMedia(
   const hasCaptions = captions.length > 0 && key.endsWith('/master.m3u8');
   // A plain GET takes one request to the storage: with S3, each costs time and money.
   const isPlain = !hasCaptions && request.method === 'GET' && !isConditional(request.headers);
-  const opened = isPlain ? await orNotFound(() => readRange(request, reply, storage, key)) : null;
+  const opened = isPlain
+    ? await orNotFound(() => readRange(request.headers.range, reply, storage, key))
+    : null;
   const file = isPlain ? opened : await orNotFound(() => storage.head(key));
   if (file === null) throw new ApiError('NOT_FOUND');
   reply.headers({
@@ -86,7 +85,9 @@ export async function sendMedia(
     return reply.header('content-length', file.sizeBytes).send(Readable.from([]));
   }
   const isWhole = !isRangeCurrent(request.headers, file);
-  const read = isWhole ? await storage.read(key) : await readRange(request, reply, storage, key);
+  const read = isWhole
+    ? await storage.read(key)
+    : await readRange(request.headers.range, reply, storage, key);
   if (read === null) throw new ApiError('NOT_FOUND');
   return sendRead(reply, read);
 }
@@ -141,45 +142,6 @@ async function sendMaster(
     return reply.status(304).send();
   }
   return reply.send(playlist);
-}
-
-async function readRange(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  storage: Storage,
-  key: string,
-) {
-  const range = parseRange(request.headers.range);
-  if (range === null) return storage.read(key);
-  try {
-    const read = await storage.read(key, range);
-    if (read === null) return null;
-    const last = read.offsetBytes + read.lengthBytes - 1;
-    reply
-      .status(206)
-      .header('content-range', `bytes ${read.offsetBytes}-${last}/${read.sizeBytes}`);
-    return read;
-  } catch (error) {
-    if (!(error instanceof RangeNotSatisfiableError)) throw error;
-    const size = (await storage.head(key))?.sizeBytes ?? 0;
-    throw new ApiError(playbackErrors.RANGE_NOT_SATISFIABLE, {
-      headers: { 'content-range': `bytes */${size}`, 'cache-control': 'no-store' },
-    });
-  }
-}
-
-/**
- * One range of bytes, or null: several ranges and invalid ones are answered with the whole file. The
- * package `range-parser` would refuse a suffix longer than the file, which RFC 9110 (section 14.1.2)
- * says is the whole file.
- */
-function parseRange(header: string | undefined): ByteRange | null {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
-  if (match === null) return null;
-  const [, first = '', last = ''] = match;
-  if (first === '') return last === '' ? null : { lastBytes: Number(last) };
-  if (last !== '' && Number(last) < Number(first)) return null;
-  return last === '' ? { start: Number(first) } : { start: Number(first), end: Number(last) };
 }
 
 async function orNotFound<T>(read: () => Promise<T>): Promise<T> {

@@ -6,6 +6,7 @@
 export { webhookEvent, webhookEvents, type EventsOf } from './outbox/event-declarations.ts';
 export { recordEvent, webhookDeliveries } from './outbox/outbox.ts';
 export { isSubscribed } from './outbox/event-kinds.ts';
+export { listDeliveriesForExport } from './deliveries/export-queries.ts';
 export { signWebhook } from './sending/signing.ts';
 
 /** The `data` of each kind of event. A feature adds its kinds by declaration merging. */

@@ -51,6 +51,7 @@ export const platformErrors = defineErrors({
     status: 415,
     message: 'The Content-Type of the request is not supported here.',
   },
+  RANGE_NOT_SATISFIABLE: { status: 416, message: 'The file does not reach that range.' },
   EXPECTATION_FAILED: {
     status: 417,
     message: 'The only expectation that this service meets is 100-continue.',

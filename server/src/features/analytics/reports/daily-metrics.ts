@@ -6,6 +6,8 @@ import type { OrganizationId } from '../../../platform/ids.ts';
 import { contentItems } from '../../content/content.ts';
 import { contentColumns } from '../projections/engagement/contribution.ts';
 import { presentItemMetrics } from './content-report.ts';
+import type { ReportFilter } from './filter.ts';
+import { countedItems, findNames, sumItems } from './filtered-segments.ts';
 import type { Counters } from './metrics.ts';
 import { formatDay } from './period.ts';
 import { countViewersOfItems } from './unique-viewers.ts';
@@ -39,4 +41,24 @@ export async function readDailyMetrics(
     title,
     metrics: presentItemMetrics(counters, viewers.get(contentId) ?? 0),
   }));
+}
+
+/** The same of what a filter asks for: all items of a day at once, by their ids. */
+export async function readFilteredDailyMetrics(
+  db: Db,
+  organizationId: OrganizationId,
+  { dayMs: startMs, filter }: { dayMs: number; filter: ReportFilter },
+) {
+  const within = { startMs, endMs: startMs + dayMs };
+  const sums = await sumItems(db, organizationId, { within, filter }, { viewers: 'watching' });
+  const viewers = sums.viewersByGroup();
+  const items = await findNames(db, organizationId, countedItems(sums));
+  return items
+    .toSorted((a, b) => (a.contentId < b.contentId ? -1 : 1))
+    .map(({ contentId, title }) => ({
+      date: formatDay(startMs),
+      contentId,
+      title,
+      metrics: presentItemMetrics(sums.countsOf(contentId), viewers.get(contentId) ?? 0),
+    }));
 }

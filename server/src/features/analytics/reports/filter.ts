@@ -20,7 +20,7 @@ export type ReportFilter = {
   readonly section?: string;
 };
 
-const names = [
+export const filterNames = [
   'device',
   'country',
   'entryPoint',
@@ -34,19 +34,20 @@ const names = [
 /**
  * The filter that a query asks for, which may hold other parameters; null without one.
  *
+ * @param path where the fields are, for errors
  * @throws ApiError VALIDATION_ERROR
  */
-export function readFilter(query: ReportFilter): ReportFilter | null {
-  const given = names.filter((name) => query[name] !== undefined);
+export function readFilter(query: ReportFilter, path = 'query'): ReportFilter | null {
+  const given = filterNames.filter((name) => query[name] !== undefined);
   if (given.length === 0) return null;
   const { contentId } = query;
   const country = query.country?.toUpperCase();
   // As events are judged: no event is from a country that does not exist.
   if (country !== undefined && !isCountry(country)) {
-    throw fieldError('query.country', 'must be a country of ISO 3166-1, such as DE');
+    throw fieldError(`${path}.country`, 'must be a country of ISO 3166-1, such as DE');
   }
   const id = contentId === undefined ? undefined : parseContentId(contentId);
-  if (id === null) throw fieldError('query.contentId', 'must be the id of a content item');
+  if (id === null) throw fieldError(`${path}.contentId`, 'must be the id of a content item');
   return {
     ...Object.fromEntries(given.map((name) => [name, query[name]])),
     ...(country !== undefined && { country }),
@@ -75,11 +76,29 @@ export async function toFactFilter(
   };
 }
 
+/** The ids of the items that a filter asks for; null where it does not ask for items. */
+export async function findFilteredItems(
+  db: Db,
+  organizationId: OrganizationId,
+  filter: ReportFilter,
+): Promise<ReadonlySet<string> | null> {
+  if (!isAboutItems(filter)) return null;
+  return new Set(await selectItems(db, organizationId, filter));
+}
+
 async function findItems(
   db: Db,
   organizationId: OrganizationId,
-  { contentId, tag, author, section }: ReportFilter,
+  filter: ReportFilter,
 ): Promise<Set<ContentKey>> {
+  return new Set((await selectItems(db, organizationId, filter)).map(contentKey));
+}
+
+async function selectItems(
+  db: Db,
+  organizationId: OrganizationId,
+  { contentId, tag, author, section }: ReportFilter,
+): Promise<string[]> {
   const conditions = [sql`item.organization_id = ${organizationId}`];
   if (contentId !== undefined) conditions.push(sql`item.content_id = ${contentId}::uuid`);
   if (tag !== undefined) conditions.push(sql`item.tags @> array[${tag}]::text[]`);
@@ -88,5 +107,5 @@ async function findItems(
   const { rows } = await sql<{ content_id: string }>`
     select item.content_id from ${contentItems} item where ${sql.join(conditions, sql` and `)}
   `.execute(db);
-  return new Set(rows.map((row) => contentKey(row.content_id)));
+  return rows.map((row) => row.content_id);
 }

@@ -24,7 +24,7 @@ const text = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
 /** Read by `readFilter`. */
-const filterQuery = {
+export const filterQuery = {
   device: Type.Optional(OneOf(['ios', 'android', 'web'] as const, 'Only from this device.')),
   country: Type.Optional(
     Type.String({ maxLength: 2, description: 'Only from this country.', examples: ['DE'] }),

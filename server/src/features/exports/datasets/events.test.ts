@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { openTestDatabase } from '../../../test/database.ts';
-import { dayMs, hourMs } from '../../platform/time.ts';
-import { openEventLog } from '../events/events.ts';
-import { readEventRows } from './event-rows.ts';
+import { openTestDatabase } from '../../../../test/database.ts';
+import { dayMs, hourMs } from '../../../platform/time.ts';
+import { openEventLog } from '../../events/events.ts';
+import { clockOf } from '../../../platform/zone-clock.ts';
+import { readEvents } from './events.ts';
 
 const { db } = await openTestDatabase();
 const eventLog = openEventLog(db);
@@ -30,10 +31,12 @@ test('events of a day are found though they come a day late or from a clock that
     await sql`update event_block set received_at = to_timestamp(${receivedAt}::float8 / 1000)
       where sequence = ${added?.sequence}`.execute(db);
   }
-  const range = { organizationId, startMs, endMs: startMs + dayMs };
+  const clock = clockOf('UTC');
+  const range = { organizationId, startMs, endMs: startMs + dayMs, clock, filter: {} };
   const found: unknown[] = [];
-  for await (const rows of readEventRows(eventLog, range, new AbortController().signal)) {
-    found.push(...rows.map(({ eventId }) => eventId));
+  const { signal } = new AbortController();
+  for await (const { events } of readEvents({ db, eventLog }, range, null, signal)) {
+    found.push(...events.map(({ event }) => event.eventId));
   }
   assert.deepEqual(found.toSorted(), wanted.toSorted());
 });

@@ -1,0 +1,60 @@
+/** Webhook deliveries that have ended, without what they carried. */
+import { listDeliveriesForExport } from '../../webhooks/webhooks.ts';
+import { momentsOf, rowOf, type Column, type DatasetReader } from './dataset.ts';
+
+const columns: readonly Column[] = [
+  { name: 'deliveryId', type: 'string', about: 'The delivery.' },
+  { name: 'webhookId', type: 'string', about: 'The webhook that it was for.' },
+  { name: 'eventId', type: 'string', about: 'The event; replays of it share the id.' },
+  { name: 'event', type: 'string', about: 'The kind, such as `content.ready`.' },
+  { name: 'status', type: 'string', about: '`success` or `failed`.' },
+  { name: 'test', type: 'boolean', about: 'Whether it was a test.' },
+  { name: 'attempts', type: 'integer', about: 'How many it took.' },
+  { name: 'statusCode', type: 'integer', about: 'The last answer; empty where none came.' },
+  { name: 'responseTime', type: 'integer', about: 'Milliseconds to the last answer.' },
+  { name: 'occurredAt', type: 'timestamp', about: 'When the event happened.' },
+  { name: 'createdAt', type: 'timestamp', about: 'When the delivery was made.' },
+  { name: 'lastAttemptAt', type: 'timestamp', about: 'When it ended.' },
+];
+
+const deliveriesAtOnce = 5_000;
+
+export const webhooks: DatasetReader = {
+  about:
+    'Webhook deliveries that have ended, by the day of their creation: no bodies, URLs or secrets.',
+  columns,
+  filters: [],
+  namesViewers: false,
+  async *read({ db }, range, from, signal) {
+    const { from: since, before } = momentsOf(range);
+    let position = from as { createdAt: string; deliveryId: string } | null;
+    for (;;) {
+      signal.throwIfAborted();
+      const page: Awaited<ReturnType<typeof listDeliveriesForExport>> =
+        await listDeliveriesForExport(
+          db,
+          range.organizationId,
+          { since, before },
+          { after: position, limit: deliveriesAtOnce },
+        );
+      const last = page.at(-1);
+      if (last === undefined) return;
+      position = { createdAt: last.position, deliveryId: last.deliveryId };
+      const share =
+        (last.createdAt.getTime() - since.getTime()) / (before.getTime() - since.getTime());
+      yield {
+        rows: page.map(({ occurredAt, createdAt, lastAttemptAt, ...row }) =>
+          rowOf(columns, {
+            ...row,
+            occurredAt: occurredAt.getTime(),
+            createdAt: createdAt.getTime(),
+            lastAttemptAt: lastAttemptAt.getTime(),
+          }),
+        ),
+        next: position,
+        share: Math.min(Math.max(share, 0), 0.99),
+      };
+      if (page.length < deliveriesAtOnce) return;
+    }
+  },
+};

@@ -1,0 +1,115 @@
+/** One attempt to make the file of an export, part by part. */
+import type { Piece, Storage } from '../../platform/storage/storage.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import type { Db } from '../../platform/database/database.ts';
+import { limitGrowth, residentBytes } from '../../platform/collect-garbage.ts';
+import { toRange, type DatasetParts } from './datasets/dataset.ts';
+import { datasetReaders } from './datasets/datasets.ts';
+import { completeExportFile, openExportPieces, removePieces, requireRoom } from './export-files.ts';
+import { createWriter } from './formats/formats.ts';
+import { saveExportPart, type ExportFile, type ExportPart, type ExportRow } from './queries.ts';
+
+/** A kill costs what was written since the last part; a part costs a sync and a row. */
+const partRows = 50_000;
+const partMs = 3_000;
+
+/** Memory stays flat: what an export has at a time is some megabytes. */
+const maxGrowthBytes = 32 * 2 ** 20;
+const rowsBetweenCollections = 10_000;
+
+export type AttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };
+
+/** The export was cancelled, begun by another attempt, or something was erased from its data. */
+export class OvertakenError extends Error {
+  override readonly name = 'OvertakenError';
+
+  constructor() {
+    super(
+      'data of the export was erased, or it was cancelled or begun again: this attempt starts over',
+    );
+  }
+}
+
+export type MadeFile = { readonly rowCount: number; readonly sizeBytes: number };
+
+/**
+ * Writes the file of an export from where the attempt before has left it.
+ *
+ * @param stored is told of every object that the attempt has stored
+ * @throws OvertakenError
+ */
+export async function makeExportFile(
+  parts: AttemptParts,
+  { file, row, done }: { file: ExportFile; row: ExportRow; done: readonly ExportPart[] },
+  stored: (keys: readonly string[]) => void,
+  signal: AbortSignal,
+): Promise<MadeFile> {
+  const { db, storage } = parts;
+  const dataset = datasetReaders[row.dataset];
+  const range = toRange(file.organizationId as OrganizationId, {
+    startDay: row.start_day,
+    endDay: row.end_day,
+    timeZone: row.time_zone,
+    filter: row.filter,
+  });
+  const last = done.at(-1);
+  let { number, rowCount } = last ?? { number: 0, rowCount: 0 };
+  let sizeBytes = sumOf(row.pieces);
+  const states = done.map(({ writer }) => writer);
+  const writer = createWriter(dataset.columns, row, { states, sizeBytes });
+  await using bytes = openExportPieces(storage, file, row.pieces);
+  const put = async (chunks: readonly Uint8Array[]) => {
+    for (const chunk of chunks) {
+      if (chunk.length > 0) await bytes.write(chunk);
+      sizeBytes += chunk.length;
+    }
+  };
+  const flush = async (isLast: boolean) => {
+    const pieces = await bytes.flush(isLast);
+    stored(pieces.map(({ key }) => key));
+    return pieces;
+  };
+  const startBytes = residentBytes();
+  let collectedAt = rowCount;
+  let saved = { rowCount, at: performance.now(), pieces: row.pieces as readonly Piece[] };
+  for await (const { rows, next, share } of dataset.read(
+    parts,
+    range,
+    last?.reader ?? null,
+    signal,
+  )) {
+    signal.throwIfAborted();
+    await put(await writer.write(rows));
+    rowCount += rows.length;
+    if (rowCount - collectedAt >= rowsBetweenCollections) {
+      limitGrowth(startBytes, maxGrowthBytes);
+      collectedAt = rowCount;
+    }
+    const isDue = performance.now() - saved.at >= partMs;
+    if (next === null || (!isDue && rowCount - saved.rowCount < partRows)) continue;
+    await requireRoom(storage, sizeBytes);
+    await put(await writer.flush());
+    const pieces = await flush(false);
+    number += 1;
+    const part = { number, rowCount, reader: next, writer: writer.save() };
+    const { revision } = row;
+    const isOurs = await saveExportPart(db, file, { ...part, revision, progress: share, pieces });
+    if (!isOurs) throw new OvertakenError();
+    saved = { rowCount, at: performance.now(), pieces };
+  }
+  await put(await writer.end());
+  const pieces = await flush(true);
+  await completeExportFile(storage, file, pieces, signal);
+  // The next attempt, if there is one, needs those of the finished parts only.
+  const named = new Set(saved.pieces.map(({ key }) => key));
+  const keys = pieces.map(({ key }) => key);
+  await removePieces(
+    storage,
+    keys.filter((key) => !named.has(key)),
+  );
+  return { rowCount, sizeBytes };
+}
+
+function sumOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+}

@@ -1,0 +1,114 @@
+/**
+ * Scheduled exports: an export for each day, once it is over by the clock of the organization.
+ *
+ * 1. The export of a day and the move to the next one are one transaction, so each day gets one export,
+ *    whatever is killed. Days that nobody was there for are made up for, one after another.
+ * 2. Scheduled exports count like others: while ten are unfinished, the next ones wait.
+ */
+import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
+import { ApiError, fieldError } from '../../../platform/http/errors.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../../platform/ids.ts';
+import { dayMs, formatTimestamp } from '../../../platform/time.ts';
+import { readOrganizationClock } from '../../organizations/organizations.ts';
+import { createExport, readDay, readExportFilter, type NewExport } from '../exports.ts';
+import {
+  deleteScheduleRow,
+  insertSchedule,
+  lockDueSchedule,
+  lockSchedules,
+  moveSchedule,
+  type ScheduleRow,
+} from './schedule-queries.ts';
+
+export type NewSchedule = Omit<NewExport, 'startDate' | 'endDate'> & {
+  readonly delayHours?: number;
+  readonly startDate?: string;
+};
+
+const maxSchedules = 20;
+const maxBackDays = 366;
+
+/** @throws ApiError VALIDATION_ERROR, LIMIT_EXCEEDED */
+export async function createSchedule(
+  tx: Tx,
+  organizationId: OrganizationId,
+  wanted: NewSchedule,
+): Promise<ScheduleRow> {
+  const { dataset, format, compression = 'none', delayHours = 1, startDate } = wanted;
+  const filter = readExportFilter(dataset, wanted.filter);
+  const clock = await readOrganizationClock(tx, organizationId);
+  const today = Math.floor(clock.localOf(Date.now()) / dayMs) * dayMs;
+  const first = startDate === undefined ? today : readDay('startDate', startDate);
+  if (first < today - maxBackDays * dayMs || first > today + maxBackDays * dayMs) {
+    throw fieldError('startDate', `must be at most ${maxBackDays} days away`);
+  }
+  if ((await lockSchedules(tx, organizationId)) >= maxSchedules) {
+    throw new ApiError('LIMIT_EXCEEDED', {
+      message: `An organization can have ${maxSchedules} export schedules.`,
+    });
+  }
+  return insertSchedule(tx, {
+    schedule_id: newTypeId('dxs'),
+    organization_id: organizationId,
+    dataset,
+    format,
+    compression,
+    filter,
+    delay_hours: delayHours,
+    next_day: new Date(first).toISOString().slice(0, 10),
+  });
+}
+
+/** @throws ApiError NOT_FOUND */
+export async function deleteSchedule(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+): Promise<string> {
+  const scheduleId = parseTypeId('dxs', id);
+  if (scheduleId === null || !(await deleteScheduleRow(tx, organizationId, scheduleId))) {
+    throw new ApiError('NOT_FOUND', { message: 'There is no such schedule.' });
+  }
+  return scheduleId;
+}
+
+export function presentSchedule(row: ScheduleRow) {
+  return {
+    id: row.schedule_id,
+    dataset: row.dataset,
+    format: row.format,
+    compression: row.compression,
+    filter: row.filter,
+    delayHours: row.delay_hours,
+    nextDate: row.next_day,
+    createdAt: formatTimestamp(row.created_at),
+  };
+}
+
+/** Makes the exports that are due. @param onQueued is called when there are any */
+export async function runSchedules(
+  db: Db,
+  onQueued: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const busy: OrganizationId[] = [];
+  for (let isOver = false; !isOver && !signal.aborted;) {
+    isOver = await inTransaction(db, async (tx) => {
+      const row = await lockDueSchedule(tx, busy);
+      if (row === null) return true;
+      const { dataset, format, compression, filter, next_day: day } = row;
+      const wanted = { dataset, format, compression, filter, startDate: day, endDate: day };
+      try {
+        await createExport(tx, row.organization_id, wanted, row.schedule_id);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        // Too many are unfinished. Nothing was written yet.
+        busy.push(row.organization_id);
+        return false;
+      }
+      await moveSchedule(tx, row.schedule_id);
+      return false;
+    });
+    if (!isOver) onQueued();
+  }
+}
