@@ -858,10 +858,94 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a draft, or move the end of a running experiment
-         * @description Once it was started, `endsAt` can be moved later until it is reached; everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
+         * Change a draft; raise the traffic or move the end of a running experiment
+         * @description Once it was started, `traffic` can grow and `endsAt` can be moved later until it is reached; nobody who takes part is moved. Everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
          */
         patch: operations["updateExperiment"];
+        trace?: never;
+    };
+    "/v1/experiments/{id}/assignments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who takes part in an experiment
+         * @description Each unit with its first exposure. With `Accept: text/csv` it answers with all of them as CSV. Forced viewers take no part. Ids are null of exposures that are older than this list.
+         */
+        get: operations["listAssignments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/clone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a draft like an experiment
+         * @description With everything that defines it, but for an `endsAt` that has passed.
+         */
+        post: operations["cloneExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was decided about an experiment
+         * @description Newest first: starts, changes, pauses, ends, roll-outs and notes.
+         */
+        get: operations["listDecisions"];
+        put?: never;
+        /**
+         * Note a decision about an experiment
+         * @description At any time; the note stays as it is.
+         */
+        post: operations["addDecision"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a running experiment
+         * @description Everybody gets the base values and nobody enters, until it is resumed. Its status stays `running`, and its end comes as planned.
+         */
+        post: operations["pauseExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/experiments/{id}/results": {
@@ -873,11 +957,31 @@ export interface paths {
         };
         /**
          * Get the results of an experiment
-         * @description With `endsAt`, those of the last look, one a day; without, as of now. What each number means is in docs/experiments.md.
+         * @description With `endsAt`, those of the last look, one a day; without, as of now. What each number means is in docs/experiments.md. With `Accept: text/csv` as a table.
          */
         get: operations["getExperimentResults"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a paused experiment
+         * @description Whoever took part before has the same variant again.
+         */
+        post: operations["resumeExperiment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -899,6 +1003,50 @@ export interface paths {
          */
         post: operations["rollOutExperiment"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the links to the results of an experiment
+         * @description Those that work, newest first.
+         */
+        get: operations["listResultsLinks"];
+        put?: never;
+        /**
+         * Make a link to the results of an experiment
+         * @description A page that anybody who has the link can read, and nobody can change.
+         */
+        post: operations["createResultsLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/experiments/{id}/shares/{shareId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a link to results
+         * @description It opens nothing from the answer on.
+         */
+        delete: operations["deleteResultsLink"];
         options?: never;
         head?: never;
         patch?: never;
@@ -944,6 +1092,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/experiments/{id}/variants/{variantId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Rename a variant
+         * @description At any time. Its id, by which everything else knows it, stays.
+         */
+        patch: operations["renameVariant"];
+        trace?: never;
+    };
+    "/v1/experiments/holdout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the share of viewers who see no experiment
+         * @description Get the share of viewers who see no experiment.
+         */
+        get: operations["getHoldout"];
+        /**
+         * Set the share of viewers who see no experiment
+         * @description Always the same viewers; a larger share adds others. It is for experiments that start later: those that run keep the holdout of their start, so nobody is moved.
+         */
+        put: operations["putHoldout"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/experiments/plan": {
         parameters: {
             query?: never;
@@ -955,7 +1147,7 @@ export interface paths {
         put?: never;
         /**
          * How many participants and days an effect needs
-         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment.
+         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment. The days are those until so many different viewers have come, so who returns counts once.
          */
         post: operations["planExperiment"];
         delete?: never;
@@ -1400,6 +1592,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the metrics of the organization
+         * @description Those that it has defined, oldest first; at most 100.
+         */
+        get: operations["listMetrics"];
+        put?: never;
+        /**
+         * Define a metric
+         * @description Over events of a kind, with conditions on `data`. Events that the log holds already are counted in the background; `computedAt` says when that was done. A definition never changes.
+         */
+        post: operations["createMetric"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a metric
+         * @description Refused (409 `METRIC_IN_USE`) while a draft or a running experiment uses it. Results of experiments that have ended keep it.
+         */
+        delete: operations["deleteMetric"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/organization": {
         parameters: {
             query?: never;
@@ -1827,7 +2063,7 @@ export interface paths {
         put?: never;
         /**
          * Make up an event
-         * @description Records an event with the data of the example in the catalogue. Every webhook that subscribes to it receives it like any other.
+         * @description Records an event with the data of the example in the catalogue, marked as a test. `listen` shows it. Of the webhooks, only those that `webhookIds` names receive it, if they subscribe to it and their filter lets it pass.
          */
         post: operations["triggerWebhookEvent"];
         delete?: never;
@@ -1883,7 +2119,7 @@ export interface paths {
         head?: never;
         /**
          * Change a webhook
-         * @description While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer; where another process sends, after one second.
+         * @description While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer, which takes 0.7 seconds longer where other processes send as well.
          */
         patch: operations["updateWebhook"];
         trace?: never;
@@ -1959,7 +2195,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the signing secret
-         * @description For one hour deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.
+         * @description For one hour, or the `rotationOverlap` of the webhook, deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -2022,6 +2258,26 @@ export interface paths {
          * @description One more attempt of a delivery that has ended, whatever its result was.
          */
         post: operations["retryWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/portal-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a link to the portal
+         * @description For one of your own customers: a page with the webhooks whose `customer` this is, their deliveries, and what can be done about them. Whoever has the link has these rights until it expires.
+         */
+        post: operations["createWebhookPortalLink"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2109,6 +2365,23 @@ export interface webhooks {
         put?: never;
         /** An experiment ended by itself, at its `endsAt`. */
         post: operations["receive_experiment_completed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "experiment.guardrail_harmed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A guardrail of a running experiment was found to be harmed: surely worse than its margin allows. Once for each guardrail and variant. */
+        post: operations["receive_experiment_guardrail_harmed"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2398,7 +2671,7 @@ export interface components {
              */
             createdAt: string;
             /** @enum {string} */
-            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
@@ -2407,7 +2680,7 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             lastAttemptAt?: string;
-            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`. */
+            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`, `rejected`, `token_error`. */
             lastError?: string;
             /**
              * Format: date-time
@@ -2437,7 +2710,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
+                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "METRIC_IN_USE" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
                 details?: {
                     message: string;
                     path: string;
@@ -2897,6 +3170,52 @@ export interface components {
             status: "idle" | "active" | "ended";
             title: string;
         };
+        /** Metric */
+        Metric: {
+            cap: number | null;
+            computedAt: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            denominator: {
+                event: string;
+                field: string | null;
+                where: {
+                    /** @description A key of `data`. */
+                    field: string;
+                    /**
+                     * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                     * @enum {string}
+                     */
+                    operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                    value: (string | number | boolean) | (string | number | boolean)[];
+                }[];
+            } | null;
+            description: string | null;
+            /** @enum {string} */
+            direction: "increase" | "decrease";
+            event: string;
+            field: string | null;
+            /** @example met_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            name: string;
+            /** @enum {string} */
+            type: "count" | "sum" | "mean" | "share" | "ratio";
+            where: {
+                /** @description A key of `data`. */
+                field: string;
+                /**
+                 * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                 * @enum {string}
+                 */
+                operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                value: (string | number | boolean) | (string | number | boolean)[];
+            }[];
+            windowHours: number | null;
+        };
         /** Organization */
         Organization: {
             /** @description Origins whose pages may use publishable keys. Empty: every origin. */
@@ -2926,6 +3245,25 @@ export interface components {
             deletedAt: string;
             /** @enum {string} */
             status: "pending" | "complete";
+        };
+        /** ResultsLink */
+        ResultsLink: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expiresAt: string;
+            /** @example shr_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /** @description Whoever has it reads the results. With `?format=csv` or `json` as data. */
+            url: string;
         };
         /** RotatedKey */
         RotatedKey: {
@@ -3002,25 +3340,99 @@ export interface components {
         };
         /** Webhook */
         Webhook: {
+            clientCertificate: {
+                /**
+                 * Format: date-time
+                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                expiresAt: string;
+                fingerprint: string;
+                subject: string;
+            } | null;
             /**
              * Format: date-time
              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
              * @example 2026-01-31T12:00:00.000Z
              */
             createdAt: string;
+            customer: string | null;
             description: string | null;
+            destination: {
+                /** @enum {string} */
+                type: "https";
+            } | {
+                /**
+                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                 * @example reelfeed.{event}
+                 */
+                subject: string;
+                /** @enum {string} */
+                type: "nats";
+                username?: string;
+            } | {
+                exchange: string;
+                /** @description `{event}` stands for the kind. */
+                routingKey: string;
+                /** @enum {string} */
+                type: "rabbitmq";
+                username?: string;
+            } | {
+                accessKeyId: string;
+                bucket: string;
+                prefix: string;
+                region: string;
+                /** @enum {string} */
+                type: "s3";
+            };
             disabledReason: ("requested" | "failing") | null;
             events: string[];
             failingSince: string | null;
+            filter: {
+                [key: string]: {
+                    equals?: string | number | boolean | null;
+                    exists?: boolean;
+                    gt?: number;
+                    gte?: number;
+                    in?: (string | number | boolean | null)[];
+                    lt?: number;
+                    lte?: number;
+                    prefix?: string;
+                };
+            } | null;
             /** @description Names of the custom headers. */
             headerNames: string[];
             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
+            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+            neverMatches: string[];
+            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+            notify: string[];
+            oauth: {
+                audience?: string;
+                clientId: string;
+                scope?: string;
+                tokenUrl: string;
+            } | null;
+            orderedBy: "contentId" | null;
+            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+            payloadVersion: number;
             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
             previousSecretExpiresAt: string | null;
+            publicKey: string | null;
             rateLimit: number | null;
+            retrySchedule: number[] | null;
+            /** @description Seconds for which a replaced secret signs as well. */
+            rotationOverlap: number;
+            /**
+             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
+             * @enum {string}
+             */
+            signature: "hmac" | "ed25519";
             /** @enum {string} */
             status: "active" | "disabled";
+            /** @description Seconds that an attempt may take in all. */
+            timeout: number;
             url: string;
         };
     };
@@ -3106,6 +3518,8 @@ export interface components {
          *     `CONTENT_NOT_READY`: The content item is not ready yet.
          *
          *     `DELIVERY_PENDING`: The delivery has not ended yet.
+         *
+         *     `METRIC_IN_USE`: An experiment uses the metric.
          *
          *     `EXPERIMENT_NOT_DRAFT`: Only a draft allows this.
          *
@@ -3296,8 +3710,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2gp1e1n9qf6m3fft1wzw",
-                     *         "asOf": "2026-11-23T16:33:21.664Z"
+                     *         "requestId": "req_01m84p24dned2ajpef8sqy3mq8",
+                     *         "asOf": "2026-11-23T17:08:06.204Z"
                      *       }
                      *     }
                      */
@@ -3424,7 +3838,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20941-351d-73e0-9270-252ea16518fc",
+                     *           "contentId": "01a20961-0e94-7554-9e91-d6f85d07e392",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3450,10 +3864,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2gv6ezra101hbz3e1ynw",
+                     *         "requestId": "req_01m84p24e0e41ar9dcdna6tapg",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T16:33:21.890Z"
+                     *         "asOf": "2026-11-23T17:08:06.217Z"
                      *       }
                      *     }
                      */
@@ -3576,7 +3990,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20941-43ef-7644-bfa5-a5234cb302db",
+                     *         "contentId": "01a20961-11cc-704f-979b-9237eb5c83d2",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3658,8 +4072,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2h21e0hrsenx9ff5dfnh",
-                     *         "asOf": "2026-11-23T16:33:22.032Z"
+                     *         "requestId": "req_01m84p24eqer0b1dfrwjr18z5b",
+                     *         "asOf": "2026-11-23T17:08:06.237Z"
                      *       }
                      *     }
                      */
@@ -3874,8 +4288,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2h44e6k87f94gfrw6ezq",
-                     *         "asOf": "2026-11-23T16:33:22.080Z"
+                     *         "requestId": "req_01m84p24f0et0b30vrj46p89mw",
+                     *         "asOf": "2026-11-23T17:08:06.247Z"
                      *       }
                      *     }
                      */
@@ -4024,8 +4438,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2h7xeg0a4nm0t5jx8m7r",
-                     *         "asOf": "2026-11-23T16:33:22.211Z"
+                     *         "requestId": "req_01m84p24fpewgbdm45d6ewymex",
+                     *         "asOf": "2026-11-23T17:08:06.268Z"
                      *       }
                      *     }
                      */
@@ -4279,8 +4693,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2gfde029hrcej1feng57",
-                     *         "asOf": "2026-11-23T16:33:21.515Z"
+                     *         "requestId": "req_01m84p24d3erqsq54px0z97gbq",
+                     *         "asOf": "2026-11-23T17:08:06.189Z"
                      *       }
                      *     }
                      */
@@ -4583,8 +4997,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2h57eh1syvzt9esj7nfj",
-                     *         "asOf": "2026-11-23T16:33:22.123Z"
+                     *         "requestId": "req_01m84p24faemday622b4gbgqp5",
+                     *         "asOf": "2026-11-23T17:08:06.253Z"
                      *       }
                      *     }
                      */
@@ -4749,8 +5163,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2h6re0canr6149d8v0kx",
-                     *         "asOf": "2026-11-23T16:33:22.155Z"
+                     *         "requestId": "req_01m84p24fgebtt81z7vtsggptj",
+                     *         "asOf": "2026-11-23T17:08:06.258Z"
                      *       }
                      *     }
                      */
@@ -4868,8 +5282,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2ha3e2vvc1f702m644je",
-                     *         "asOf": "2026-11-23T16:33:22.251Z"
+                     *         "requestId": "req_01m84p24g0ec4v1r3mgkq8g93z",
+                     *         "asOf": "2026-11-23T17:08:06.273Z"
                      *       }
                      *     }
                      */
@@ -4969,40 +5383,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84m1we0e3ba5fmzy4zmeebt",
-                     *           "recordedAt": "2026-11-23T16:33:00.864Z",
+                     *           "id": "aud_01m84p1yxeezkvfzs1by997rgs",
+                     *           "recordedAt": "2026-11-23T17:08:00.558Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84m1r70e7dtmczw50thsfxy",
+                     *             "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84m1wdze5zrreqbfm0kfmfe",
+                     *           "resourceId": "key_01m84p1yxdev88pjwyf3syyvzz",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84m1wdwep0beexs6npgr8jj"
+                     *           "requestId": "req_01m84p1yxbeq28rfad7w3jr9cf"
                      *         },
                      *         {
-                     *           "id": "aud_01m84m1wd4exd931mgsbxhvghd",
-                     *           "recordedAt": "2026-11-23T16:33:00.838Z",
+                     *           "id": "aud_01m84p1ywzev0bnf2686wxv5dm",
+                     *           "recordedAt": "2026-11-23T17:08:00.544Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84m1r70e7dtmczw50thsfxy",
+                     *             "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84m1wd4exd931mcjn2sd1h4",
+                     *           "resourceId": "key_01m84p1ywye8tah86p0fjw0t66",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84m1wd2en2bvrd0yd8863zp"
+                     *           "requestId": "req_01m84p1ywxe07rcph39y9j1ecp"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wfaef2tnswjzrz8qh0z",
+                     *         "requestId": "req_01m84p1yymebb99cj77088w3tf",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -5098,7 +5512,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2e6tekabkb2xd4xcyvqb",
+                     *         "requestId": "req_01m84p23xfe5j9rf7t9gs28ney",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5207,7 +5621,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20940-f1f2-7637-9800-cd572ed6bfd4",
+                     *           "id": "01a20960-fbda-7762-839d-87a1ba0def95",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5245,13 +5659,13 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:33:00.915Z",
-                     *           "updatedAt": "2026-11-23T16:33:00.957Z"
+                     *           "createdAt": "2026-11-23T17:08:00.603Z",
+                     *           "updatedAt": "2026-11-23T17:08:00.614Z"
                      *         },
                      *         {
-                     *           "id": "01a20940-ea8a-7406-b450-136604328e0d",
+                     *           "id": "01a20960-fa62-73c3-bb5f-f88670a7af6d",
                      *           "contentType": "video",
-                     *           "title": "Item 1",
+                     *           "title": "Item 2",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -5287,12 +5701,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:32:59.024Z",
-                     *           "updatedAt": "2026-11-23T16:32:59.157Z"
+                     *           "createdAt": "2026-11-23T17:08:00.231Z",
+                     *           "updatedAt": "2026-11-23T17:08:00.312Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wmaenf81fraz8yhvpxz",
+                     *         "requestId": "req_01m84p1z03epwv9ke68zne0jgz",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5392,7 +5806,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-f2b6-74c2-8a30-e477c5b3f5fb",
+                     *         "id": "01a20960-fc14-7254-95e6-494a10e71ecf",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5430,11 +5844,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:33:01.111Z",
-                     *         "updatedAt": "2026-11-23T16:33:01.111Z"
+                     *         "createdAt": "2026-11-23T17:08:00.660Z",
+                     *         "updatedAt": "2026-11-23T17:08:00.660Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wneey9bn4qp13v3evhe"
+                     *         "requestId": "req_01m84p1z0ce1rbxmvhjm8c13gb"
                      *       }
                      *     }
                      */
@@ -5503,7 +5917,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-f2df-7272-9291-8967cf0f8b26",
+                     *         "id": "01a20960-fc21-7294-a5ee-778d7c94d3de",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5552,11 +5966,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:33:01.151Z",
-                     *         "updatedAt": "2026-11-23T16:33:01.151Z"
+                     *         "createdAt": "2026-11-23T17:08:00.672Z",
+                     *         "updatedAt": "2026-11-23T17:08:00.672Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wqdekcsx9wczw50kjmj"
+                     *         "requestId": "req_01m84p1z16e7gsjaz534mwtnzm"
                      *       }
                      *     }
                      */
@@ -5631,11 +6045,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-f333-71fb-9a0b-4dfd7946091f",
+                     *         "id": "01a20960-fc40-7589-afe5-0ba1afdf8da0",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wt9ehbbzrrq2k3khe6w"
+                     *         "requestId": "req_01m84p1z29ek18yfwmt3br4y6v"
                      *       }
                      *     }
                      */
@@ -5766,7 +6180,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-f2f6-7408-abc3-936c57c74cb8",
+                     *         "id": "01a20960-fc2b-77cf-b8d7-4ca928a9ed44",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5815,11 +6229,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:33:01.176Z",
-                     *         "updatedAt": "2026-11-23T16:33:01.221Z"
+                     *         "createdAt": "2026-11-23T17:08:00.683Z",
+                     *         "updatedAt": "2026-11-23T17:08:00.700Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wr9e4bt17t6rtgmgyt6"
+                     *         "requestId": "req_01m84p1z1fe1c8ep3jc1bncjva"
                      *       }
                      *     }
                      */
@@ -5887,7 +6301,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m24wdej38cq1vv3vbsryv"
+                     *         "requestId": "req_01m84p219yeav8tdcz70f0rty3"
                      *       }
                      *     }
                      */
@@ -5966,17 +6380,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20941-133c-7295-8883-51cce91d0e24",
+                     *         "id": "01a20961-0526-7621-b272-9ee4de759df2",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/iDRR01Jmlv6GW91dsUF0eg/a-01a20941-133c-7295-8883-51cce91d0e24/captions.vtt",
-                     *         "trackId": "01a20941-133c-7295-8883-51cce91d0e24",
+                     *         "url": "https://feed.example.org/media/SLlHUxDIcmv514pQQ2uDAw/a-01a20961-0526-7621-b272-9ee4de759df2/captions.vtt",
+                     *         "trackId": "01a20961-0526-7621-b272-9ee4de759df2",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T16:33:09.477Z"
+                     *         "createdAt": "2026-11-23T17:08:02.996Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m24rzev4va2927hgekgy7"
+                     *         "requestId": "req_01m84p218yedhbqn6012jt0rnt"
                      *       }
                      *     }
                      */
@@ -6047,11 +6461,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20941-13ab-760b-9e32-f11b56da061c",
+                     *         "id": "01a20961-054d-7646-9d13-e37bf35f56c7",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2506egttgeqb4qxr37cx"
+                     *         "requestId": "req_01m84p21azexjsnxnr4wmd57q6"
                      *       }
                      *     }
                      */
@@ -6130,7 +6544,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20941-1410-722a-b8bc-e0c799607276",
+                     *         "id": "01a20961-0568-74fc-bb2f-a586d6c3a674",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6145,18 +6559,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/hscdQHfzOzDjuquSwvNPWQ/a-01a20961-069d-7695-af3a-5a3e9730add5/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/hscdQHfzOzDjuquSwvNPWQ/a-01a20961-069d-7695-af3a-5a3e9730add5/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/hscdQHfzOzDjuquSwvNPWQ/a-01a20961-069d-7695-af3a-5a3e9730add5/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -6181,11 +6595,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:33:09.649Z",
-                     *         "updatedAt": "2026-11-23T16:33:10.501Z"
+                     *         "createdAt": "2026-11-23T17:08:03.049Z",
+                     *         "updatedAt": "2026-11-23T17:08:03.376Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m251xesmtmx5y1cb9jwft"
+                     *         "requestId": "req_01m84p21c1ep8b651c0p22t079"
                      *       }
                      *     }
                      */
@@ -6255,7 +6669,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20941-176a-760a-826e-93e122d2ff3f",
+                     *         "id": "01a20961-06b6-7079-8a79-5fb293b8d91d",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6293,11 +6707,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T16:33:10.507Z",
-                     *         "updatedAt": "2026-11-23T16:33:10.579Z"
+                     *         "createdAt": "2026-11-23T17:08:03.382Z",
+                     *         "updatedAt": "2026-11-23T17:08:03.404Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m25xaecxrb9hncsenk8my"
+                     *         "requestId": "req_01m84p21p9eq0t0h8xq8wb9jbx"
                      *       }
                      *     }
                      */
@@ -6373,14 +6787,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-fae1-7608-b177-8f1629032f19",
-                     *         "imageUrl": "https://feed.example.org/media/8WINXIsxlFUoMwVxW6h5og/a-01a20940-fae1-7608-b177-8f1629032f19/large.jpg",
+                     *         "id": "01a20960-fef1-72b2-8ee8-4c37449ba211",
+                     *         "imageUrl": "https://feed.example.org/media/RQQhd7cyDAsYpPutfsxDVA/a-01a20960-fef1-72b2-8ee8-4c37449ba211/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T16:33:04.264Z"
+                     *         "createdAt": "2026-11-23T17:08:01.419Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1ym2e1zte2wpqt80fmyr"
+                     *         "requestId": "req_01m84p1zdyevzawrqd8x60yjy4"
                      *       }
                      *     }
                      */
@@ -6451,11 +6865,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20941-09e6-7198-ad9c-5cd747799faa",
+                     *         "id": "01a20961-03d2-7728-bed9-8d179966406c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m24nte5tv4q1v50arn2wc"
+                     *         "requestId": "req_01m84p218be01vcdmjb54xeex3"
                      *       }
                      *     }
                      */
@@ -6497,8 +6911,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20941-059d-768a-9ab9-58f060edf265",
-                 *         "01a20940-ffc1-772b-ab07-97696923ce1b"
+                 *         "01a20961-021d-77c5-a83b-e59861ebfda0",
+                 *         "01a20961-0084-766a-8a96-cf38aee22777"
                  *       ]
                  *     }
                  */
@@ -6540,22 +6954,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20941-059d-768a-9ab9-58f060edf265",
-                     *           "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20941-059d-768a-9ab9-58f060edf265/large.jpg",
+                     *           "id": "01a20961-021d-77c5-a83b-e59861ebfda0",
+                     *           "imageUrl": "https://feed.example.org/media/VUPn1BefPbxkQoASDzKcqQ/a-01a20961-021d-77c5-a83b-e59861ebfda0/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T16:33:06.877Z"
+                     *           "createdAt": "2026-11-23T17:08:02.231Z"
                      *         },
                      *         {
-                     *           "id": "01a20940-ffc1-772b-ab07-97696923ce1b",
-                     *           "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20940-ffc1-772b-ab07-97696923ce1b/large.jpg",
+                     *           "id": "01a20961-0084-766a-8a96-cf38aee22777",
+                     *           "imageUrl": "https://feed.example.org/media/VUPn1BefPbxkQoASDzKcqQ/a-01a20961-0084-766a-8a96-cf38aee22777/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T16:33:05.889Z"
+                     *           "createdAt": "2026-11-23T17:08:01.838Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m22akeadvdfbd31eaxs90"
+                     *         "requestId": "req_01m84p20j3epzr5j73gxpwch1v"
                      *       }
                      *     }
                      */
@@ -6625,7 +7039,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKiomAYJwQ6rLEJNYMqnFcjfxgvA/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKqpMAPZoYFymTkZuFWSYjL8rc3w/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -6633,11 +7047,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T22:33:01.056Z",
+                     *         "expiresAt": "2026-11-23T23:08:00.640Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wkwewatawa2zhcqz91c"
+                     *         "requestId": "req_01m84p1yzye4x8a9612b5qq2n6"
                      *       }
                      *     }
                      */
@@ -6726,7 +7140,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-f35f-7217-9633-656e94b8f5fe",
+                     *         "id": "01a20960-fc4e-72e9-ba79-b1920fd18518",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6764,11 +7178,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:33:01.283Z",
-                     *         "updatedAt": "2026-11-23T16:33:01.296Z"
+                     *         "createdAt": "2026-11-23T17:08:00.718Z",
+                     *         "updatedAt": "2026-11-23T17:08:00.726Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wvfe589p1wvrc08bwsr"
+                     *         "requestId": "req_01m84p1z2ne53t1nc8wp6y8xgh"
                      *       }
                      *     }
                      */
@@ -6833,7 +7247,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-f412-762c-910d-9a9528879355",
+                     *         "id": "01a20960-fc7b-7683-bfc8-30f7a5beee2d",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -6871,11 +7285,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:33:01.463Z",
-                     *         "updatedAt": "2026-11-23T16:33:01.634Z"
+                     *         "createdAt": "2026-11-23T17:08:00.764Z",
+                     *         "updatedAt": "2026-11-23T17:08:00.799Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1x5jex5t1px53bbkeqcm"
+                     *         "requestId": "req_01m84p1z4wepnacsf2eyyrv9qv"
                      *       }
                      *     }
                      */
@@ -6942,7 +7356,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2kh7ehvtftxe9p1q7aec"
+                     *         "requestId": "req_01m84p24y6ekrvd9sdx26zecxb"
                      *       }
                      *     }
                      */
@@ -7005,18 +7419,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20940-f817-736e-ac3a-635a1f7b05a1",
-                     *           "contentId": "01a20940-f71a-7095-b5a9-9da399668f59",
+                     *           "id": "01a20960-fd76-71a9-91f5-934a8310b63e",
+                     *           "contentId": "01a20960-fd40-73b7-a2de-b97bac5e4b3f",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20940-f817-736e-ac3a-669223529944",
-                     *           "contentId": "01a20940-f730-77a4-8279-d9fe2fdef83e",
+                     *           "id": "01a20960-fd76-71a9-91f5-952f5ba5ee16",
+                     *           "contentId": "01a20960-fd47-74a1-976e-bddce4672ce4",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m1y1yew3tnyjnzyafs61h"
+                     *         "requestId": "req_01m84p1zbye2evh3mg4e3knzfc"
                      *       }
                      *     }
                      */
@@ -7060,8 +7474,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20940-f873-7508-a59b-1f4ee16fb31c",
-                 *         "01a20940-f880-7130-8e7d-b9f9b650be09"
+                 *         "01a20960-fd87-77d3-bb71-bdd2a70e9a55",
+                 *         "01a20960-fd88-745c-928e-e94d4e5cb738"
                  *       ]
                  *     }
                  */
@@ -7107,18 +7521,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20940-f9d8-749b-979a-0bf78ea6842d",
-                     *           "contentId": "01a20940-f873-7508-a59b-1f4ee16fb31c",
+                     *           "id": "01a20960-fda7-74bd-949f-bb59b2a22f11",
+                     *           "contentId": "01a20960-fd87-77d3-bb71-bdd2a70e9a55",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20940-f9d8-749b-979a-0ee7a546ec96",
-                     *           "contentId": "01a20940-f880-7130-8e7d-b9f9b650be09",
+                     *           "id": "01a20960-fda7-74bd-949f-bc8577488cd5",
+                     *           "contentId": "01a20960-fd88-745c-928e-e94d4e5cb738",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m1ybvekasz0khd4f1654h"
+                     *         "requestId": "req_01m84p1zd3ez4b2qxw5y7613bh"
                      *       }
                      *     }
                      */
@@ -7195,11 +7609,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-f6ce-72a1-829b-95a7a6db1783",
+                     *         "id": "01a20960-fd2c-76fe-9297-fce366dd126a",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1xq9epgsmym4fhzgagrq"
+                     *         "requestId": "req_01m84p1z9meyw8csq04rnx6wt7"
                      *       }
                      *     }
                      */
@@ -7241,8 +7655,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20940-f5cf-7017-b025-6caf84ba4371",
-                 *         "01a20940-f5cf-7017-b025-6b64c0c67de2"
+                 *         "01a20960-fcf1-7774-bb48-7dc86949133a",
+                 *         "01a20960-fcf1-7774-bb48-7a2bf0671e8c"
                  *       ]
                  *     }
                  */
@@ -7284,18 +7698,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20940-f5cf-7017-b025-6caf84ba4371",
-                     *           "contentId": "01a20940-f542-77ac-8897-bbbcd3d9fc4b",
+                     *           "id": "01a20960-fcf1-7774-bb48-7dc86949133a",
+                     *           "contentId": "01a20960-fcc2-7513-80c2-d995fb085d13",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20940-f5cf-7017-b025-6b64c0c67de2",
-                     *           "contentId": "01a20940-f53b-72fd-957a-04710e184ef0",
+                     *           "id": "01a20960-fcf1-7774-bb48-7a2bf0671e8c",
+                     *           "contentId": "01a20960-fcc1-77c6-87b6-7cc3dab6cbfe",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m1xfve00tmkneasjcznew"
+                     *         "requestId": "req_01m84p1z7sev1tydx0v1b7pr5t"
                      *       }
                      *     }
                      */
@@ -7342,8 +7756,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20941-1808-729f-b40f-7c2fee1d30f8",
-                 *         "01a20941-1807-705e-b1d1-20a192a6f06d"
+                 *         "01a20961-06ed-7069-84e0-6f0d26656e2e",
+                 *         "01a20961-06ee-77b9-8129-44e590d93907"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7392,11 +7806,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20941-1808-729f-b40f-7c2fee1d30f8",
+                     *             "id": "01a20961-06ed-7069-84e0-6f0d26656e2e",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20941-1807-705e-b1d1-20a192a6f06d",
+                     *             "id": "01a20961-06ee-77b9-8129-44e590d93907",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7414,7 +7828,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m261bek4sbpdh1c2e7x1b"
+                     *         "requestId": "req_01m84p21qjej9s75b5v1t43gyt"
                      *       }
                      *     }
                      */
@@ -7503,13 +7917,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84m268cev6vz8qkffkmxk0f",
+                     *           "jobId": "job_01m84p21s1evpspa6h75xgvbpc",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T16:33:10.923Z",
+                     *           "createdAt": "2026-11-23T17:08:03.489Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7520,7 +7934,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m268zev5r853tf367cakx",
+                     *         "requestId": "req_01m84p21s8ejh8pbdtfetw8w1c",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -7708,14 +8122,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84m268cev6vz8qkffkmxk0f",
+                     *         "jobId": "job_01m84p21s1evpspa6h75xgvbpc",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T16:33:10.923Z"
+                     *         "createdAt": "2026-11-23T17:08:03.489Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m267werk8d0qs6rcgdv0y"
+                     *         "requestId": "req_01m84p21rqemba2tbg94gd45v0"
                      *       }
                      *     }
                      */
@@ -7793,17 +8207,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84m2c73e7tbcgbry5nr8qg4",
+                     *         "jobId": "job_01m84p2399enf95vp8cww519m2",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:33:17.027Z",
-                     *         "completedAt": "2026-11-23T16:33:17.193Z"
+                     *         "createdAt": "2026-11-23T17:08:05.033Z",
+                     *         "completedAt": "2026-11-23T17:08:05.054Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cenen6szd0kjfw1880z"
+                     *         "requestId": "req_01m84p23a7ethtyzq4c4v1r121"
                      *       }
                      *     }
                      */
@@ -7868,17 +8282,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84m2c22egcvq60be5ahzsx6",
+                     *         "jobId": "job_01m84p237jeewarxx604vg38da",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T16:33:16.862Z",
-                     *         "completedAt": "2026-11-23T16:33:16.980Z"
+                     *         "createdAt": "2026-11-23T17:08:04.977Z",
+                     *         "completedAt": "2026-11-23T17:08:05.017Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2c5ae429s1qh945pt280"
+                     *         "requestId": "req_01m84p238jegbsnrnn0n98f0ng"
                      *       }
                      *     }
                      */
@@ -7946,7 +8360,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cgwe9kscngxpfg6zc9d",
+                     *         "requestId": "req_01m84p23asex9tk0ybjb3b7het",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -7994,8 +8408,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20941-1846-766f-8429-a06206659ad7",
-                 *         "01a20941-1847-7379-861f-5b39625dc432"
+                 *         "01a20961-06fe-70f4-8b7e-cb671c673b4d",
+                 *         "01a20961-06fe-70f4-8b7e-d11fc555e2ce"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -8048,13 +8462,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20941-1846-766f-8429-a06206659ad7",
+                     *             "id": "01a20961-06fe-70f4-8b7e-cb671c673b4d",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20941-1847-7379-861f-5b39625dc432",
+                     *             "id": "01a20961-06fe-70f4-8b7e-d11fc555e2ce",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -8074,7 +8488,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m263pejnamtzyqa3jc9ca"
+                     *         "requestId": "req_01m84p21r2ek798r5xqc01w7c9"
                      *       }
                      *     }
                      */
@@ -8132,11 +8546,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20941-17bc-707f-80b9-591da3e85a33",
+                 *           "id": "01a20961-06d0-763b-9e86-724a1986fd1a",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20941-17bd-71a1-a770-9c6a24cbc6b4",
+                 *           "id": "01a20961-06d2-7350-9dce-2d2cbff60425",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8206,11 +8620,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20941-17bc-707f-80b9-591da3e85a33",
+                     *             "id": "01a20961-06d0-763b-9e86-724a1986fd1a",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20941-17bd-71a1-a770-9c6a24cbc6b4",
+                     *             "id": "01a20961-06d2-7350-9dce-2d2cbff60425",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8228,7 +8642,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m25yrezd9kwhez3t1p19z"
+                     *         "requestId": "req_01m84p21psewfr3matjw4n1dyy"
                      *       }
                      *     }
                      */
@@ -8286,8 +8700,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20941-189c-7326-b1ac-e05241a40cd4",
-                 *         "01a20941-18a3-738a-aad3-32db23e97c3e"
+                 *         "01a20961-070b-7586-92f3-856d7008c5d7",
+                 *         "01a20961-070c-76a8-9272-865b3594fc60"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8333,11 +8747,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20941-189c-7326-b1ac-e05241a40cd4",
+                     *             "id": "01a20961-070b-7586-92f3-856d7008c5d7",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20941-18a3-738a-aad3-32db23e97c3e",
+                     *             "id": "01a20961-070c-76a8-9272-865b3594fc60",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8355,7 +8769,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2668erzrn8tthcfphqr0"
+                     *         "requestId": "req_01m84p21rge10tve44p2e3rt9g"
                      *       }
                      *     }
                      */
@@ -8510,7 +8924,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1x72ebpbdfsh3ernxw2c"
+                     *         "requestId": "req_01m84p1z55e1hbzjh6n2fv033t"
                      *       }
                      *     }
                      */
@@ -8656,7 +9070,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-f376-770a-bac4-fbc055163982",
+                     *         "id": "01a20960-fc59-7423-b9b5-7d9aab71b8c3",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -8694,14 +9108,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:33:01.302Z",
-                     *         "updatedAt": "2026-11-23T16:33:01.302Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/QwO0Jc9q_WxmQ7QswGfmhSzJ22NpwWCj",
+                     *         "createdAt": "2026-11-23T17:08:00.729Z",
+                     *         "updatedAt": "2026-11-23T17:08:00.729Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/kpbF4JcJJaWspqjNsRwlox2odqvTNU7b",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T16:33:01.302Z"
+                     *         "uploadExpiresAt": "2026-11-24T17:08:00.729Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wvpew5bnh7mf2aft30d"
+                     *         "requestId": "req_01m84p1z2re23txy158edj6n52"
                      *       }
                      *     }
                      */
@@ -8827,19 +9241,19 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20941-351d-73e0-9270-252ea16518fc",
-                 *       "eventId": "01a20941-3534-7760-8f1b-dfb91433285e",
+                 *       "contentId": "01a20961-0e94-7554-9e91-d6f85d07e392",
+                 *       "eventId": "01a20961-0e9e-7364-8f78-002b2989e744",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T16:33:18.132Z",
+                 *       "timestamp": "2026-11-23T17:08:05.406Z",
                  *       "data": {}
                  *     }
                  */
                 "application/json": {
                     /** @description Version of the app. Reports can be filtered by it. */
                     appVersion?: string;
-                    /** @description The content item; of a swipe, the one that was swiped to. */
+                    /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
                     contentId: string;
                     /** @description ISO 3166-1 alpha-2. */
                     country?: string;
@@ -8867,11 +9281,8 @@ export interface operations {
                     /** @enum {string} */
                     device?: "ios" | "android" | "web";
                     deviceId?: string;
-                    /**
-                     * @description What happened.
-                     * @enum {string}
-                     */
-                    event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
+                    /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
+                    event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
                     /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                     eventId?: string;
                     /**
@@ -8926,10 +9337,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20941-3534-7760-8f1b-dfb91433285e"
+                     *         "eventId": "01a20961-0e9e-7364-8f78-002b2989e744"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2d9nezwr5dpvcr96wk20"
+                     *         "requestId": "req_01m84p23myedj8yy05jq3yrn7t"
                      *       }
                      *     }
                      */
@@ -8988,22 +9399,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20941-3567-74e7-9ba4-c23574beb50f",
-                 *           "eventId": "01a20941-359a-76a4-aec3-9b22785122d8",
+                 *           "contentId": "01a20961-0ead-7053-9f63-cedcf3593ac7",
+                 *           "eventId": "01a20961-0ebe-7628-9d7e-d993247683c7",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:33:18.234Z",
+                 *           "timestamp": "2026-11-23T17:08:05.438Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20941-359a-76a4-aec3-9e1a4a8ce2ac",
+                 *           "eventId": "01a20961-0ebe-7628-9d7e-de655ffb1a7b",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T16:33:18.234Z",
+                 *           "timestamp": "2026-11-23T17:08:05.438Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -9013,7 +9424,7 @@ export interface operations {
                     events: ({
                         /** @description Version of the app. Reports can be filtered by it. */
                         appVersion?: string;
-                        /** @description The content item; of a swipe, the one that was swiped to. */
+                        /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
                         contentId: string;
                         /** @description ISO 3166-1 alpha-2. */
                         country?: string;
@@ -9041,11 +9452,8 @@ export interface operations {
                         /** @enum {string} */
                         device?: "ios" | "android" | "web";
                         deviceId?: string;
-                        /**
-                         * @description What happened.
-                         * @enum {string}
-                         */
-                        event: "impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error";
+                        /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
+                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
                         /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
                         eventId?: string;
                         /**
@@ -9110,14 +9518,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20941-359a-76a4-aec3-9e1a4a8ce2ac",
+                     *             "eventId": "01a20961-0ebe-7628-9d7e-de655ffb1a7b",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dd0ef6vxb7zxpccf8p7"
+                     *         "requestId": "req_01m84p23p0etw8v1ga70h5f3rf"
                      *       }
                      *     }
                      */
@@ -9230,6 +9638,7 @@ export interface operations {
                 /** @description Items on a page. */
                 limit?: number;
                 status?: "draft" | "running" | "completed" | "stopped";
+                tag?: string;
             };
             header?: never;
             path?: never;
@@ -9268,9 +9677,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84m2ecdejhspfyaatsw1vtm",
+                     *           "id": "exp_01m84p23y1edw8sscf6mf79132",
                      *           "name": "A sample",
                      *           "description": null,
+                     *           "hypothesis": null,
+                     *           "tags": [],
+                     *           "group": null,
                      *           "status": "running",
                      *           "type": "config",
                      *           "traffic": 1,
@@ -9291,20 +9703,22 @@ export interface operations {
                      *             "retention"
                      *           ],
                      *           "primaryMetric": "watchTime",
+                     *           "guardrails": [],
                      *           "targetingRules": {
                      *             "countries": [],
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T16:33:19.439Z",
+                     *           "startedAt": "2026-11-23T17:08:05.708Z",
                      *           "endsAt": null,
+                     *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T16:33:19.219Z"
+                     *           "createdAt": "2026-11-23T17:08:05.696Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2ermekzv9ebj10zj1h76",
+                     *         "requestId": "req_01m84p23yjeyv8920re33kdvem",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9321,14 +9735,21 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            group: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
+                            hypothesis: string | null;
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            pausedAt: string | null;
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9416,13 +9837,31 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
+                    forcedVariants?: {
+                        userId: string;
+                        variantId: string;
+                    }[];
+                    group?: string | null;
+                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
+                    guardrails?: {
+                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
+                        margin: number;
+                        /**
+                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
+                         * @example watchTime
+                         */
+                        metric: string;
+                    }[];
+                    hypothesis?: string | null;
+                    metrics: string[];
                     name: string;
                     /**
                      * @description What decides about the winner. Default: the first of `metrics`.
-                     * @enum {string}
+                     * @example watchTime
                      */
-                    primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                    primaryMetric?: string;
+                    tags?: string[];
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9488,9 +9927,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84m2f2xear8p3ban43ewmch",
+                     *         "id": "exp_01m84p23yxevvt6qd83087pa7q",
                      *         "name": "Ranking",
                      *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
                      *         "status": "draft",
                      *         "type": "ranking",
                      *         "traffic": 0.5,
@@ -9516,6 +9958,7 @@ export interface operations {
                      *           "completionRate"
                      *         ],
                      *         "primaryMetric": "completionRate",
+                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [
                      *             "DE"
@@ -9529,13 +9972,15 @@ export interface operations {
                      *         },
                      *         "startedAt": null,
                      *         "endsAt": "2099-01-01T00:00:00.000Z",
+                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:33:19.955Z",
+                     *         "createdAt": "2026-11-23T17:08:05.724Z",
+                     *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2f2depnap3ajd47bdw5s"
+                     *         "requestId": "req_01m84p23yveassjzg13g8p88ch"
                      *       }
                      *     }
                      */
@@ -9550,14 +9995,25 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
+                            hypothesis: string | null;
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            pausedAt: string | null;
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9577,7 +10033,7 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY";
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9642,9 +10098,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84m2f47exr9k1nfr36664f4",
+                     *         "id": "exp_01m84p23z8e1z93s8ckssbfw74",
                      *         "name": "A sample",
                      *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
                      *         "status": "running",
                      *         "type": "config",
                      *         "traffic": 1,
@@ -9671,20 +10130,28 @@ export interface operations {
                      *           "retention"
                      *         ],
                      *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [],
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T16:33:20.031Z",
+                     *         "startedAt": "2026-11-23T17:08:05.747Z",
                      *         "endsAt": null,
+                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:33:20.006Z",
-                     *         "warnings": []
+                     *         "createdAt": "2026-11-23T17:08:05.734Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2f5eees9nz5022mdqev9"
+                     *         "requestId": "req_01m84p23ztec8v552w7aj113zd"
                      *       }
                      *     }
                      */
@@ -9699,14 +10166,25 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
+                            hypothesis: string | null;
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            pausedAt: string | null;
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -9727,7 +10205,7 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY";
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -9793,11 +10271,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84m2fe7eyg9tcs3d0564rg2",
+                     *         "id": "exp_01m84p240zer2s543wxp76nc0b",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2fgse94bn8e2tw5x0fex"
+                     *         "requestId": "req_01m84p2414ee8sgvtttj970vsw"
                      *       }
                      *     }
                      */
@@ -9846,13 +10324,31 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    metrics?: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
+                    forcedVariants?: {
+                        userId: string;
+                        variantId: string;
+                    }[];
+                    group?: string | null;
+                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
+                    guardrails?: {
+                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
+                        margin: number;
+                        /**
+                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
+                         * @example watchTime
+                         */
+                        metric: string;
+                    }[];
+                    hypothesis?: string | null;
+                    metrics?: string[];
                     name?: string;
                     /**
                      * @description What decides about the winner. Default: the first of `metrics`.
-                     * @enum {string}
+                     * @example watchTime
                      */
-                    primaryMetric?: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                    primaryMetric?: string;
+                    tags?: string[];
                     /** @description Whom the experiment is for; each list that is not empty must match. */
                     targeting?: {
                         /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
@@ -9918,9 +10414,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84m2f7fe2q8gn7tx2ge5rt7",
+                     *         "id": "exp_01m84p2400eqv8f1zhd3hf16r7",
                      *         "name": "Another name",
                      *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
                      *         "status": "draft",
                      *         "type": "config",
                      *         "traffic": 1,
@@ -9945,6 +10444,7 @@ export interface operations {
                      *           "retention"
                      *         ],
                      *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
                      *         "targetingRules": {
                      *           "countries": [],
                      *           "devices": [],
@@ -9952,13 +10452,20 @@ export interface operations {
                      *         },
                      *         "startedAt": null,
                      *         "endsAt": null,
+                     *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T16:33:20.110Z",
-                     *         "warnings": []
+                     *         "createdAt": "2026-11-23T17:08:05.759Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2f8feaj9yg3e46486erk"
+                     *         "requestId": "req_01m84p2404ekqb615hjc2sv5x4"
                      *       }
                      *     }
                      */
@@ -9973,14 +10480,25 @@ export interface operations {
                             description: string | null;
                             endedAt: string | null;
                             endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
+                            hypothesis: string | null;
                             id: string;
-                            metrics: ("completionRate" | "watchTime" | "sessionsPerUser" | "retention")[];
+                            metrics: string[];
                             name: string;
-                            /** @enum {string} */
-                            primaryMetric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
+                            pausedAt: string | null;
+                            primaryMetric: string;
                             startedAt: string | null;
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
                             targetingRules: {
                                 countries: string[];
                                 devices: string[];
@@ -10000,7 +10518,688 @@ export interface operations {
                             /** @description What is allowed but will hardly give the results that are wanted. */
                             warnings: {
                                 /** @enum {string} */
-                                code: "ENDS_TOO_EARLY";
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listAssignments: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+                /** @description Whether this user is in. */
+                userId?: string;
+                variantId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m84p2491e3zaa1z7cfa4fb47",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            country: string | null;
+                            device: string | null;
+                            deviceId: string | null;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            exposedAt: string;
+                            /** @description It was given another variant later; its numbers are left out. */
+                            isInSeveralVariants: boolean;
+                            userId: string | null;
+                            variantId: string;
+                        }[];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    cloneExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Once more"
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84p248kekvvszmhzj6qfhja",
+                     *         "name": "Once more",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "draft",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n11": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": null,
+                     *         "endsAt": null,
+                     *         "pausedAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T17:08:06.034Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p248geh088ed1evps7q1n"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: string[];
+                            name: string;
+                            pausedAt: string | null;
+                            primaryMetric: string;
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listDecisions: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "decidedAt": "2026-11-23T17:08:06.066Z",
+                     *           "action": "started",
+                     *           "by": {
+                     *             "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *             "name": "From the configuration"
+                     *           },
+                     *           "note": null,
+                     *           "changes": null
+                     *         },
+                     *         {
+                     *           "decidedAt": "2026-11-23T17:08:06.060Z",
+                     *           "action": "created",
+                     *           "by": {
+                     *             "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *             "name": "From the configuration"
+                     *           },
+                     *           "note": null,
+                     *           "changes": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84p249me188xvjcn83j3dvk",
+                     *         "total": 2,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "created" | "cloned" | "changed" | "started" | "paused" | "resumed" | "stopped" | "completed" | "rolled_out" | "noted";
+                            by: {
+                                keyId: string;
+                                name: string | null;
+                            } | null;
+                            changes: {
+                                [key: string]: unknown;
+                            } | null;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            decidedAt: string;
+                            note: string | null;
+                        }[];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    addDecision: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "We wait for the second week."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Why, for the log of decisions. */
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "decidedAt": "2026-11-23T17:08:06.087Z",
+                     *         "action": "noted",
+                     *         "by": {
+                     *           "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *           "name": "From the configuration"
+                     *         },
+                     *         "note": "We wait for the second week.",
+                     *         "changes": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p24a3eewbdc54ybcx6gre"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {string} */
+                            action: "created" | "cloned" | "changed" | "started" | "paused" | "resumed" | "stopped" | "completed" | "rolled_out" | "noted";
+                            by: {
+                                keyId: string;
+                                name: string | null;
+                            } | null;
+                            changes: {
+                                [key: string]: unknown;
+                            } | null;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            decidedAt: string;
+                            note: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    pauseExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+                /** @description The `ETag` of the experiment that this change was made for. */
+                "if-match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "The player stalls."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Why, for the log of decisions. */
+                    note?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84p2465ev2b0kvwajkdk08n",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n8": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-23T17:08:05.966Z",
+                     *         "endsAt": null,
+                     *         "pausedAt": "2026-11-23T17:08:05.975Z",
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T17:08:05.957Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p246ke76r4v4cdn13xmej"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: string[];
+                            name: string;
+                            pausedAt: string | null;
+                            primaryMetric: string;
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
                                 message: string;
                             }[];
                             winner: string | null;
@@ -10027,7 +11226,14 @@ export interface operations {
     };
     getExperimentResults: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Adds one metric over the days. */
+                granularity?: "day";
+                /** @description The metric of `segment` and `granularity`; any, also one that the experiment does not name. Default: its primary metric. */
+                metric?: string;
+                /** @description Adds the results of one metric by segment. */
+                segment?: "country" | "device" | "newOrReturning" | "appVersion";
+            };
             header?: never;
             path: {
                 id: string;
@@ -10066,13 +11272,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84m2gaeeffags89319c3tdz",
+                     *         "experimentId": "exp_01m84p24ajez58xdvt1hka3ajy",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T16:33:21.272Z"
+                     *           "startedAt": "2026-11-23T17:08:06.102Z"
                      *         },
-                     *         "asOf": "2026-11-23T16:33:21.316Z",
+                     *         "asOf": "2026-11-23T17:08:06.108Z",
+                     *         "inference": {
+                     *           "kind": "always_valid",
+                     *           "sampleFactor": null
+                     *         },
                      *         "variants": [
                      *           {
                      *             "id": "control",
@@ -10132,10 +11342,44 @@ export interface operations {
                      *             "segments": []
                      *           },
                      *           "unitsInSeveralVariants": 0
+                     *         },
+                     *         "guardrails": [],
+                     *         "segments": {
+                     *           "dimension": "country",
+                     *           "metric": "watchTime",
+                     *           "correction": "holm",
+                     *           "comparisons": 0,
+                     *           "leftOut": 0,
+                     *           "values": []
+                     *         },
+                     *         "timeline": {
+                     *           "metric": "watchTime",
+                     *           "points": [
+                     *             {
+                     *               "date": "2026-11-23",
+                     *               "variants": [
+                     *                 {
+                     *                   "id": "control",
+                     *                   "participants": 0,
+                     *                   "value": 0,
+                     *                   "lift": null,
+                     *                   "liftInterval": null
+                     *                 },
+                     *                 {
+                     *                   "id": "b",
+                     *                   "participants": 0,
+                     *                   "value": 0,
+                     *                   "lift": null,
+                     *                   "liftInterval": null
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "novelty": []
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2gcwejmrra8jjd8r4xc2"
+                     *         "requestId": "req_01m84p24ate49v4vj6qsma91ww"
                      *       }
                      *     }
                      */
@@ -10147,6 +11391,22 @@ export interface operations {
                                 startedAt: string | null;
                             };
                             experimentId: string;
+                            /** @description Of treatments; missing in results that were frozen without any. */
+                            guardrails?: {
+                                margin: number;
+                                metric: string;
+                                variants: {
+                                    harmedAt: string | null;
+                                    id: string;
+                                    lift: number | null;
+                                    liftInterval: number[] | null;
+                                    /**
+                                     * @description `passed`: surely not worse by the margin. `harmed`: surely worse by more than it; that is looked for every 30 seconds, also between looks.
+                                     * @enum {string}
+                                     */
+                                    status: "passed" | "harmed" | "undecided";
+                                }[];
+                            }[];
                             health: {
                                 srm: {
                                     ok: boolean;
@@ -10160,14 +11420,76 @@ export interface operations {
                                 };
                                 unitsInSeveralVariants: number;
                             };
+                            /** @description How results are judged: at looks up to `endsAt`, or whenever they are read. The second way takes `sampleFactor` times as many participants for the same effect, by the number of participants so far. */
+                            inference?: {
+                                /** @enum {string} */
+                                kind: "planned_end" | "always_valid";
+                                sampleFactor: number | null;
+                            };
                             recommendation: {
                                 confidence: number;
                                 minimumDetectableEffect: number | null;
                                 reason: ("min_runtime" | "min_sample" | "srm" | "not_significant" | "guardrail" | "no_data" | "zero_variance" | "zero_baseline") | null;
                                 winner: string | null;
                             };
+                            /** @description With `segment`. What a participant was at the exposure, judged as of now. */
+                            segments?: {
+                                /** @description The size of that family. */
+                                comparisons: number;
+                                /**
+                                 * @description All comparisons of the table are one family, corrected by the method of Holm.
+                                 * @enum {string}
+                                 */
+                                correction: "holm";
+                                /** @enum {string} */
+                                dimension: "country" | "device" | "newOrReturning" | "appVersion";
+                                /** @description Smaller segments that are not in the table. */
+                                leftOut: number;
+                                metric: string;
+                                values: {
+                                    value: string;
+                                    variants: {
+                                        /** @description 1 − p of the comparison that the variant takes part in, after all corrections. */
+                                        confidence: number;
+                                        id: string;
+                                        interval?: number[] | null;
+                                        lift?: number | null;
+                                        liftInterval?: number[] | null;
+                                        participants: number;
+                                        pValue?: number | null;
+                                        reason: ("min_runtime" | "min_sample" | "srm" | "not_significant" | "guardrail" | "no_data" | "zero_variance" | "zero_baseline") | null;
+                                        significant?: boolean;
+                                        value: number;
+                                    }[];
+                                }[];
+                            };
                             /** @enum {string} */
                             status: "draft" | "running" | "completed" | "stopped";
+                            /** @description With `granularity`. */
+                            timeline?: {
+                                metric: string;
+                                /** @description The first half of the days against the second; empty before the fourth day. */
+                                novelty: {
+                                    earlyLift: number;
+                                    /** @description The effect of the second half is surely smaller. */
+                                    isFading: boolean;
+                                    lateLift: number;
+                                    pValue: number;
+                                    variant: string;
+                                }[];
+                                /** @description What was known at the end of each UTC day, at most the last 34, and now. The intervals of all points hold at once. */
+                                points: {
+                                    /** Format: date */
+                                    date: string;
+                                    variants: {
+                                        id: string;
+                                        lift: number | null;
+                                        liftInterval: number[] | null;
+                                        participants: number;
+                                        value: number;
+                                    }[];
+                                }[];
+                            };
                             variants: {
                                 id: string;
                                 metrics: {
@@ -10197,6 +11519,193 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    resumeExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+                /** @description The `ETag` of the experiment that this change was made for. */
+                "if-match"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "It was one phone."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Why, for the log of decisions. */
+                    note?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84p246xeqxsqzb5kaqthtgq",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "B",
+                     *             "config": {
+                     *               "sample.n9": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-23T17:08:05.986Z",
+                     *         "endsAt": null,
+                     *         "pausedAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T17:08:05.980Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p247fe4svgwr94axm482c"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: string[];
+                            name: string;
+                            pausedAt: string | null;
+                            primaryMetric: string;
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -10259,13 +11768,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84m2fzgedvr02de9md6xgfs",
+                     *         "id": "exp_01m84p2445e48t9vat632vt4zg",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T16:33:21.164Z"
+                     *         "rolledOutAt": "2026-11-23T17:08:05.949Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2g4xev6swdfq7qjzkeaf"
+                     *         "requestId": "req_01m84p245qembtkcjjyhqv1k1s"
                      *       }
                      *     }
                      */
@@ -10297,6 +11806,243 @@ export interface operations {
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listResultsLinks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "shr_01m84p24bye2sbhq41zdcyxp87",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m84p24bye2sbhq41zdcyxp87/F7x_a_QcxquRu0LrVEDeZXYg408hXcOa",
+                     *           "createdAt": "2026-11-23T17:08:06.142Z",
+                     *           "expiresAt": "2026-12-23T17:08:06.142Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84p24c0ea9rs27byzsdznxe",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ResultsLink"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createResultsLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "expiresInDays": 7
+                 *     }
+                 */
+                "application/json": {
+                    /** @default 30 */
+                    expiresInDays?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "shr_01m84p24cee999955s51abynyf",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m84p24cee999955s51abynyf/o4i5Oe-Fyc_bafQjJ3Xb_yxGncJEBdHP",
+                     *         "createdAt": "2026-11-23T17:08:06.158Z",
+                     *         "expiresAt": "2026-11-30T17:08:06.158Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p24cce9xs944k1p28rz42"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ResultsLink"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteResultsLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+                shareId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "shr_01m84p24cxeg1tqw1zrz0k4qdq",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p24czerbrywjs1rjcv1p4"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -10348,12 +12094,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84m2fkjeq8vkm1tr9sbeg2a",
+                     *         "id": "exp_01m84p241ce709yfttxddytz22",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T16:33:20.551Z"
+                     *         "startedAt": "2026-11-23T17:08:05.811Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2fmge7gvnxjs8yj0kjm5"
+                     *         "requestId": "req_01m84p241hekcabt3jjz2aqg7y"
                      *       }
                      *     }
                      */
@@ -10444,14 +12190,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84m2fq7egctbnhhdm10sc9e",
+                     *         "id": "exp_01m84p241yey5s1dc1bamx59mb",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T16:33:20.818Z",
+                     *         "stoppedAt": "2026-11-23T17:08:05.878Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2fvre14b6h50w93wjxct"
+                     *         "requestId": "req_01m84p243fekqtwg77p1myed9f"
                      *       }
                      *     }
                      */
@@ -10479,6 +12225,344 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    renameVariant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+                /** @description The `ETag` of the experiment that this change was made for. */
+                "if-match"?: string;
+            };
+            path: {
+                id: string;
+                variantId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "A better name"
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "exp_01m84p247tezjtb7f5ddessbjm",
+                     *         "name": "A sample",
+                     *         "description": null,
+                     *         "hypothesis": null,
+                     *         "tags": [],
+                     *         "group": null,
+                     *         "status": "running",
+                     *         "type": "config",
+                     *         "traffic": 1,
+                     *         "variants": [
+                     *           {
+                     *             "id": "control",
+                     *             "name": "Control",
+                     *             "config": {},
+                     *             "traffic": 0.5
+                     *           },
+                     *           {
+                     *             "id": "b",
+                     *             "name": "A better name",
+                     *             "config": {
+                     *               "sample.n10": 1
+                     *             },
+                     *             "traffic": 0.5
+                     *           }
+                     *         ],
+                     *         "metrics": [
+                     *           "watchTime",
+                     *           "retention"
+                     *         ],
+                     *         "primaryMetric": "watchTime",
+                     *         "guardrails": [],
+                     *         "targetingRules": {
+                     *           "countries": [],
+                     *           "devices": [],
+                     *           "userSegments": []
+                     *         },
+                     *         "startedAt": "2026-11-23T17:08:06.014Z",
+                     *         "endsAt": null,
+                     *         "pausedAt": null,
+                     *         "endedAt": null,
+                     *         "winner": null,
+                     *         "createdAt": "2026-11-23T17:08:06.008Z",
+                     *         "forcedVariants": [],
+                     *         "warnings": [
+                     *           {
+                     *             "code": "NO_PLANNED_END",
+                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p2483et1a3fnj5axfg458"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            description: string | null;
+                            endedAt: string | null;
+                            endsAt: string | null;
+                            forcedVariants: {
+                                userId: string;
+                                variantId: string;
+                            }[];
+                            group: string | null;
+                            guardrails: {
+                                margin: number;
+                                metric: string;
+                            }[];
+                            hypothesis: string | null;
+                            id: string;
+                            metrics: string[];
+                            name: string;
+                            pausedAt: string | null;
+                            primaryMetric: string;
+                            startedAt: string | null;
+                            /** @enum {string} */
+                            status: "draft" | "running" | "completed" | "stopped";
+                            tags: string[];
+                            targetingRules: {
+                                countries: string[];
+                                devices: string[];
+                                userSegments: string[];
+                            };
+                            traffic: number;
+                            /** @enum {string} */
+                            type: "ranking" | "config" | "feature";
+                            variants: {
+                                config: {
+                                    [key: string]: unknown;
+                                };
+                                id: string;
+                                name: string;
+                                traffic: number;
+                            }[];
+                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            warnings: {
+                                /** @enum {string} */
+                                code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
+                                message: string;
+                            }[];
+                            winner: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getHoldout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "traffic": 0,
+                     *         "updatedAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p24a9ehw86vknfgaajw9g"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            traffic: number;
+                            updatedAt: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    putHoldout: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "traffic": 0
+                 *     }
+                 */
+                "application/json": {
+                    traffic: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "traffic": 0,
+                     *         "updatedAt": "2026-11-23T17:08:06.094Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p24ace34s5mzqxw0vwny6"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            traffic: number;
+                            updatedAt: string | null;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
             408: components["responses"]["408"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
@@ -10565,14 +12649,17 @@ export interface operations {
                      *         "baseline": {
                      *           "mean": null,
                      *           "standardDeviation": null,
-                     *           "unitsPerDay": 0
+                     *           "unitsPerDay": 0,
+                     *           "newUnitsPerDay": 0
                      *         },
                      *         "unitsPerVariant": null,
                      *         "days": null,
+                     *         "endsAt": null,
+                     *         "withoutEnd": null,
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2ge7epnac73j5y6b67j6"
+                     *         "requestId": "req_01m84p24b5ewkvz6zvx2ktpecz"
                      *       }
                      *     }
                      */
@@ -10580,12 +12667,20 @@ export interface operations {
                         data: {
                             baseline: {
                                 mean: number | null;
+                                /** @description Viewers of a day whom no day before has seen. */
+                                newUnitsPerDay: number;
                                 standardDeviation: number | null;
+                                /** @description Different viewers of seven days, divided by seven. */
                                 unitsPerDay: number;
                             };
                             days: number | null;
-                            reason: ("no_data" | "zero_baseline" | "zero_variance") | null;
+                            endsAt: string | null;
+                            reason: ("no_data" | "zero_baseline" | "zero_variance" | "short_history" | "too_few_viewers") | null;
                             unitsPerVariant: number | null;
+                            withoutEnd: {
+                                days: number | null;
+                                unitsPerVariant: number;
+                            } | null;
                         };
                         meta?: {
                             requestId: string;
@@ -10651,7 +12746,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84m2hcqeq7sgb8k2aamwga7",
+                     *           "id": "dex_01m84p24gaetma13qwbenkeyct",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -10666,13 +12761,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T16:33:22.309Z",
+                     *           "createdAt": "2026-11-23T17:08:06.281Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2hdme3gvwyfsvqrbg8sh",
+                     *         "requestId": "req_01m84p24gkeqsr1akaxwjq1387",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -10800,7 +12895,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84m2hcqeq7sgb8k2aamwga7",
+                     *         "id": "dex_01m84p24gaetma13qwbenkeyct",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10815,12 +12910,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:33:22.309Z",
+                     *         "createdAt": "2026-11-23T17:08:06.281Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2hb8ecb8ns354emjv840"
+                     *         "requestId": "req_01m84p24g4e97vgz4v5xpyya32"
                      *       }
                      *     }
                      */
@@ -10886,7 +12981,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84m2jdrep7tnbg2dzcpgq9j",
+                     *         "id": "dex_01m84p24mkeq7stmdmtjc8e1fj",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -10901,12 +12996,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:33:23.372Z",
+                     *         "createdAt": "2026-11-23T17:08:06.416Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jetej1vfne7gq08xthw"
+                     *         "requestId": "req_01m84p24mrenet5zxcfxqhn33c"
                      *       }
                      *     }
                      */
@@ -10971,11 +13066,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84m2jakez7br5egajzzvz2a",
+                     *         "id": "dex_01m84p24m8egb8nmbn8bgeaway",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jb6ebg8xtswxszmrw4w"
+                     *         "requestId": "req_01m84p24mae86tyw1h1xj5knf0"
                      *       }
                      *     }
                      */
@@ -11043,7 +13138,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84m2hfge6vargqkx1vdkb13",
+                     *         "id": "dex_01m84p24gteksa2vfzjzvnxvsh",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -11058,12 +13153,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:33:22.404Z",
-                     *         "completedAt": "2026-11-23T16:33:23.255Z",
+                     *         "createdAt": "2026-11-23T17:08:06.297Z",
+                     *         "completedAt": "2026-11-23T17:08:06.398Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2j9jebta99n6ny9jwd6s"
+                     *         "requestId": "req_01m84p24kxew3rqgwm9vc0h5vb"
                      *       }
                      *     }
                      */
@@ -11124,12 +13219,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m84m2jshenxspsg0y509fe6n",
+                     *           "id": "dxd_01m84p24qrebxam8n37nx0hfef",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:39125",
+                     *           "endpoint": "https://127.0.0.1:39251",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -11141,17 +13236,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-23T16:33:23.751Z",
+                     *           "nextPushAt": "2026-11-23T17:08:06.517Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T16:33:23.751Z"
+                     *           "createdAt": "2026-11-23T17:08:06.517Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m84m2jvyexgb6tr69gxjv6p8",
+                     *           "id": "dxd_01m84p24r4edkr65dhtbqq2gm3",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:39125",
+                     *           "endpoint": "https://127.0.0.1:39251",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -11163,13 +13258,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-23T16:33:23.835Z",
+                     *           "nextPushAt": "2026-11-23T17:08:06.531Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T16:33:23.835Z"
+                     *           "createdAt": "2026-11-23T17:08:06.531Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jw1e15ty8m8tqnfx7f1"
+                     *         "requestId": "req_01m84p24r7eqgbwbtwbspge3h9"
                      *       }
                      *     }
                      */
@@ -11205,7 +13300,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:39125",
+                 *       "endpoint": "https://127.0.0.1:39251",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -11308,12 +13403,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m84m2jshenxspsg0y509fe6n",
+                     *         "id": "dxd_01m84p24qrebxam8n37nx0hfef",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:39125",
+                     *         "endpoint": "https://127.0.0.1:39251",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -11325,12 +13420,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-23T16:33:23.751Z",
+                     *         "nextPushAt": "2026-11-23T17:08:06.517Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T16:33:23.751Z"
+                     *         "createdAt": "2026-11-23T17:08:06.517Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jncesarjsxvjm87mzbj"
+                     *         "requestId": "req_01m84p24pre5vszmcxvfa5155s"
                      *       }
                      *     }
                      */
@@ -11399,11 +13494,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m84m2jwren0rrhrvk5p21jak",
+                     *         "id": "dxd_01m84p24rgeqmsqzrk32yy69fk",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jwvexn9jp6pkha2a4r8"
+                     *         "requestId": "req_01m84p24rkewr8x24x91y0xbk0"
                      *       }
                      *     }
                      */
@@ -11467,7 +13562,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m84m2jh4e3vb5tr3g4xb5q74",
+                     *           "id": "dxs_01m84p24p0e3qvkzz7d4mqt99f",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -11476,10 +13571,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-23",
-                     *           "createdAt": "2026-11-23T16:33:23.462Z"
+                     *           "createdAt": "2026-11-23T17:08:06.435Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m84m2jkke7krm9f9wpb8zyqg",
+                     *           "id": "dxs_01m84p24pbe3m9z4m0y4x969sq",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -11488,11 +13583,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-23",
-                     *           "createdAt": "2026-11-23T16:33:23.548Z"
+                     *           "createdAt": "2026-11-23T17:08:06.471Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jkxercvvepfnwsfapv2"
+                     *         "requestId": "req_01m84p24peefkvm3v0edek84et"
                      *       }
                      *     }
                      */
@@ -11614,7 +13709,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m84m2jh4e3vb5tr3g4xb5q74",
+                     *         "id": "dxs_01m84p24p0e3qvkzz7d4mqt99f",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -11623,10 +13718,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-23",
-                     *         "createdAt": "2026-11-23T16:33:23.462Z"
+                     *         "createdAt": "2026-11-23T17:08:06.435Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jfpebds6pfk9b0hyy38"
+                     *         "requestId": "req_01m84p24myeftv9bpzhkkm4771"
                      *       }
                      *     }
                      */
@@ -11695,11 +13790,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m84m2jmme29avb2tj0n1tj0f",
+                     *         "id": "dxs_01m84p24pjedfv549phhn95884",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jmzeejb9yf0qepp2q5g"
+                     *         "requestId": "req_01m84p24pnesvsm622pxj5n74d"
                      *       }
                      *     }
                      */
@@ -11804,7 +13899,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jf6ehjaqgsesv938dzy"
+                     *         "requestId": "req_01m84p24mtegvac1mnpdybgf46"
                      *       }
                      *     }
                      */
@@ -11887,7 +13982,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20941-1410-722a-b8bc-e0c799607276",
+                     *           "id": "01a20961-06b6-7079-8a79-5fb293b8d91d",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11902,23 +13997,10 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
-                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
+                     *           "thumbnailUrl": null,
+                     *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [
-                     *             {
-                     *               "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.jpg",
-                     *               "type": "image/jpeg",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             },
-                     *             {
-                     *               "url": "https://feed.example.org/media/HR9lXREHUGmG1qceApK36g/a-01a20941-1751-724f-9aad-0ada78ba90d8/thumbnail.webp",
-                     *               "type": "image/webp",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             }
-                     *           ],
+                     *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
@@ -11938,8 +14020,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:33:09.649Z",
-                     *           "updatedAt": "2026-11-23T16:33:10.501Z",
+                     *           "createdAt": "2026-11-23T17:08:03.382Z",
+                     *           "updatedAt": "2026-11-23T17:08:03.404Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -11951,9 +14033,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249705829953316,
+                     *             "score": 0.6249933920867163,
                      *             "signals": {
-                     *               "recency": 0.9998823319813264,
+                     *               "recency": 0.9999735683468651,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -11969,7 +14051,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499705829953316,
+                     *               "recency": 0.24999339208671628,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -11983,7 +14065,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20940-ff13-7080-a1d7-1e59e2db8fe5",
+                     *           "id": "01a20960-fdad-705a-a4de-62cb8d517428",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -11998,7 +14080,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20941-059d-768a-9ab9-58f060edf265/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/RQQhd7cyDAsYpPutfsxDVA/a-01a20960-fef1-72b2-8ee8-4c37449ba211/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -12009,18 +14091,11 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a20941-059d-768a-9ab9-58f060edf265",
-                     *               "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20941-059d-768a-9ab9-58f060edf265/large.jpg",
-                     *               "altText": null,
+                     *               "id": "01a20960-fef1-72b2-8ee8-4c37449ba211",
+                     *               "imageUrl": "https://feed.example.org/media/RQQhd7cyDAsYpPutfsxDVA/a-01a20960-fef1-72b2-8ee8-4c37449ba211/large.jpg",
+                     *               "altText": "A picture",
                      *               "position": 0,
-                     *               "createdAt": "2026-11-23T16:33:06.877Z"
-                     *             },
-                     *             {
-                     *               "id": "01a20940-ffc1-772b-ab07-97696923ce1b",
-                     *               "imageUrl": "https://feed.example.org/media/iGDt8xC8JkuZC8eZtyfbYQ/a-01a20940-ffc1-772b-ab07-97696923ce1b/large.jpg",
-                     *               "altText": null,
-                     *               "position": 1,
-                     *               "createdAt": "2026-11-23T16:33:05.889Z"
+                     *               "createdAt": "2026-11-23T17:08:01.419Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -12036,8 +14111,8 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T16:33:04.275Z",
-                     *           "updatedAt": "2026-11-23T16:33:06.944Z",
+                     *           "createdAt": "2026-11-23T17:08:01.070Z",
+                     *           "updatedAt": "2026-11-23T17:08:01.424Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -12049,9 +14124,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249598062176952,
+                     *             "score": 0.6249887552260058,
                      *             "signals": {
-                     *               "recency": 0.9998392248707806,
+                     *               "recency": 0.9999550209040232,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -12067,7 +14142,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24995980621769515,
+                     *               "recency": 0.2499887552260058,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -12082,10 +14157,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2k66egx8esz866d98xnr",
-                     *         "nextCursor": "AjiHmshq7pf8YQeEVmZlZF8wMW04NG0yazZuZXRrdmpmbTk5dHFueTFlMBQFBgEBOgoABAcCAQEBAQEBAQEBAQEBAQEBAQU",
+                     *         "requestId": "req_01m84p24v4ep6sfbw6x0cw673x",
+                     *         "nextCursor": "AkMd8BpD7Ei4YAiNmGZlZF8wMW04NHAyNHY4ZXlzc2I5OGo3OWpwMHFzaxQFBgE2Nx4BAgQHAgEBAgEBAQEBAQEBAQEBAgQB",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84m2k6netkvjfm99tqny1e0",
+                     *         "feedId": "fed_01m84p24v8eyssb98j79jp0qsk",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -12168,11 +14243,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T16:33:18.811Z"
+                     *           "updatedAt": "2026-11-23T17:08:05.587Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dzsey2vpaxc05pjg31r",
+                     *         "requestId": "req_01m84p23ttez8bv3t21w11zs9b",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12251,10 +14326,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T16:33:18.898Z"
+                     *         "updatedAt": "2026-11-23T17:08:05.600Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2e25e3aathpqf4bghgzx"
+                     *         "requestId": "req_01m84p23v5eg4r2zhdy32yfxcp"
                      *       }
                      *     }
                      */
@@ -12354,10 +14429,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T16:33:18.929Z"
+                     *         "updatedAt": "2026-11-23T17:08:05.609Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2e2heztbneyvtj0syrs6"
+                     *         "requestId": "req_01m84p23v9exg89fg5ax4p1zgd"
                      *       }
                      *     }
                      */
@@ -12442,7 +14517,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2e52ee6a4w53hv5zeaeg"
+                     *         "requestId": "req_01m84p23vse3ksr62h27vbndq6"
                      *       }
                      *     }
                      */
@@ -12512,11 +14587,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84m1r76ey0bgbgxdwp7ph4n",
+                     *           "id": "key_01m84p1y09e4a9c8gm0vs2apxa",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T16:32:56.533Z",
+                     *           "createdAt": "2026-11-23T17:07:59.617Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -12524,11 +14599,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84m1r70e7dtmczw50thsfxy",
+                     *           "id": "key_01m84p1y06ezv9t9rsw7k9cvwf",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T16:32:56.533Z",
+                     *           "createdAt": "2026-11-23T17:07:59.617Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -12537,7 +14612,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m1waqe3ktwd3ez76trggt",
+                     *         "requestId": "req_01m84p1ywbetbv7a03wqw2w8zs",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -12621,11 +14696,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84m1wcxe7497mq60meaenb4",
+                     *         "id": "key_01m84p1ywrexrswf6t3ma156dp",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:33:00.830Z",
+                     *         "createdAt": "2026-11-23T17:08:00.537Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -12634,7 +14709,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wcfeaq983pb6pbxr9dr"
+                     *         "requestId": "req_01m84p1ywkeaasq0hpjw2t4hqc"
                      *       }
                      *     }
                      */
@@ -12703,19 +14778,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84m1wdze5zrreqbfm0kfmfe",
+                     *         "id": "key_01m84p1yxdev88pjwyf3syyvzz",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:33:00.864Z",
+                     *         "createdAt": "2026-11-23T17:08:00.557Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T16:33:00.869Z",
+                     *         "revokedAt": "2026-11-23T17:08:00.561Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1we2e9xsr3yw0m0gg941"
+                     *         "requestId": "req_01m84p1yxge5esqyqvqdkgq1bz"
                      *       }
                      *     }
                      */
@@ -12785,7 +14860,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wecen0sqxqe7z5p4h7g",
+                     *         "requestId": "req_01m84p1yxrejjvw61qg8gwej77",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -12870,21 +14945,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84m1wdheqcrj6ejw28awqqd",
+                     *         "id": "key_01m84p1yx7en6trdt9z12ydxaq",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T16:33:00.848Z",
+                     *         "createdAt": "2026-11-23T17:08:00.550Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84m1wd4exd931mcjn2sd1h4"
+                     *         "replaces": "key_01m84p1ywye8tah86p0fjw0t66"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wd9e648pyf7n3xzpbc2"
+                     *         "requestId": "req_01m84p1yx2esr9y2a31dxwa5yt"
                      *       }
                      *     }
                      */
@@ -12955,8 +15030,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84m2jx6ea7vqyn0zsqt9yvg",
-                     *           "contentId": "01a20941-4ba5-72d1-be2e-8871f198a2fc",
+                     *           "id": "lst_01m84p24ryepsajbg0gbnc2z8t",
+                     *           "contentId": "01a20961-131c-73b4-9b40-0817a30ecf6f",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -12964,13 +15039,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T16:33:23.877Z",
+                     *           "createdAt": "2026-11-23T17:08:06.557Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jxbetwvgsz67cm30x63",
+                     *         "requestId": "req_01m84p24s3ep2vbqd18p90nkn8",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13079,8 +15154,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84m2jx6ea7vqyn0zsqt9yvg",
-                     *         "contentId": "01a20941-4ba5-72d1-be2e-8871f198a2fc",
+                     *         "id": "lst_01m84p24ryepsajbg0gbnc2z8t",
+                     *         "contentId": "01a20961-131c-73b4-9b40-0817a30ecf6f",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13088,13 +15163,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:33:23.877Z",
+                     *         "createdAt": "2026-11-23T17:08:06.557Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jwzev5anznnwr1ghjgw"
+                     *         "requestId": "req_01m84p24rpecct6gzccenpmyhk"
                      *       }
                      *     }
                      */
@@ -13193,8 +15268,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84m2jxpe949hztd6ccv8kgc",
-                     *         "contentId": "01a20941-4bb4-7120-8eb6-a1679e215f4c",
+                     *         "id": "lst_01m84p24scew5sbha6gjhnrrmb",
+                     *         "contentId": "01a20961-132b-7145-ac9f-acba10dd28a9",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13202,12 +15277,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:33:23.893Z",
+                     *         "createdAt": "2026-11-23T17:08:06.571Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jycerfaeybjqmxmv08z"
+                     *         "requestId": "req_01m84p24sfesfaqrc8gj9cky81"
                      *       }
                      *     }
                      */
@@ -13272,11 +15347,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84m2jype4288wfqvkym1m91",
+                     *         "id": "lst_01m84p24sme2jv9epzvz0nvc2f",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2jyse9jsaqmgka0azk35"
+                     *         "requestId": "req_01m84p24sqee6bnyk80wxwb7es"
                      *       }
                      *     }
                      */
@@ -13345,8 +15420,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84m2k3jem3bb59yxtys7tvq",
-                     *         "contentId": "01a20941-4c6d-76ec-ba38-5ff438b391a8",
+                     *         "id": "lst_01m84p24tdekw8pjmzhk1dwskj",
+                     *         "contentId": "01a20961-134c-70ba-acab-41c6bdc078cb",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -13354,12 +15429,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:33:24.078Z",
+                     *         "createdAt": "2026-11-23T17:08:06.604Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T16:33:24.113Z"
+                     *         "endedAt": "2026-11-23T17:08:06.612Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2k40egxt8n6vhj95n3wy"
+                     *         "requestId": "req_01m84p24the2t84atvxf2cq3sd"
                      *       }
                      *     }
                      */
@@ -13424,8 +15499,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84m2k5bet7v4n9ptq2yz4wq",
-                     *         "contentId": "01a20941-4caa-75f8-94a4-3178c7c702af",
+                     *         "id": "lst_01m84p24tte2csq7n4s5er6vws",
+                     *         "contentId": "01a20961-1359-743f-8087-9f842542ee2e",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -13433,13 +15508,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T16:33:24.139Z",
+                     *         "createdAt": "2026-11-23T17:08:06.617Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2k5kesft8dsbaqds7qmy"
+                     *         "requestId": "req_01m84p24txe16rhwetp2jx84q3"
                      *       }
                      *     }
                      */
@@ -13534,8 +15609,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84m2k23ed1tzhf7y433kbh4",
-                     *         "contentId": "01a20941-4c39-7088-af4b-12ce7b628760",
+                     *         "id": "lst_01m84p24t5eykvqd533wcb1884",
+                     *         "contentId": "01a20961-1344-72e5-b713-d016d2507ca6",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -13543,7 +15618,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2k2jev5a0m4qhxm4jqg1"
+                     *         "requestId": "req_01m84p24t9efkrdaz10sq0xr08"
                      *       }
                      *     }
                      */
@@ -13564,6 +15639,316 @@ export interface operations {
                              * @enum {string}
                              */
                             status: "idle" | "active" | "ended";
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "met_01m84p23wee4292cc3zkw2bkn3",
+                     *           "name": "sample_1",
+                     *           "description": null,
+                     *           "type": "count",
+                     *           "event": "custom.signup",
+                     *           "field": null,
+                     *           "where": [],
+                     *           "denominator": null,
+                     *           "windowHours": null,
+                     *           "cap": null,
+                     *           "direction": "increase",
+                     *           "createdAt": "2026-11-23T17:08:05.646Z",
+                     *           "computedAt": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m84p23wrewpaxh0e10ekn3yk",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Metric"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createMetric: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "revenue",
+                 *       "description": "What participants spend in a week.",
+                 *       "type": "sum",
+                 *       "event": "custom.purchase",
+                 *       "field": "amount",
+                 *       "where": [
+                 *         {
+                 *           "field": "currency",
+                 *           "operator": "eq",
+                 *           "value": "EUR"
+                 *         }
+                 *       ],
+                 *       "windowHours": 168,
+                 *       "cap": 500
+                 *     }
+                 */
+                "application/json": {
+                    cap?: number | null;
+                    denominator?: {
+                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                        field?: string | null;
+                        /** @description All of them must hold. */
+                        where?: {
+                            /** @description A key of `data`. */
+                            field: string;
+                            /**
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @enum {string}
+                             */
+                            operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                            value: (string | number | boolean) | (string | number | boolean)[];
+                        }[];
+                    } | null;
+                    description?: string | null;
+                    /**
+                     * @description Which direction is better. Default: `increase`.
+                     * @enum {string}
+                     */
+                    direction?: "increase" | "decrease";
+                    /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                    event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                    field?: string | null;
+                    /** @description What experiments call it: letters, digits and `_`, a letter first. */
+                    name: string;
+                    /**
+                     * @description `count`: events per participant; `sum`: a field, added up per participant; `share`: participants with such an event; `mean`: a field over all events; `ratio`: Σ numerator ÷ Σ denominator.
+                     * @enum {string}
+                     */
+                    type: "count" | "sum" | "mean" | "share" | "ratio";
+                    /** @description All of them must hold. */
+                    where?: {
+                        /** @description A key of `data`. */
+                        field: string;
+                        /**
+                         * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                         * @enum {string}
+                         */
+                        operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                        value: (string | number | boolean) | (string | number | boolean)[];
+                    }[];
+                    windowHours?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "met_01m84p23wyehsaqkredzw8rtcj",
+                     *         "name": "revenue",
+                     *         "description": "What participants spend in a week.",
+                     *         "type": "sum",
+                     *         "event": "custom.purchase",
+                     *         "field": "amount",
+                     *         "where": [
+                     *           {
+                     *             "field": "currency",
+                     *             "value": "EUR",
+                     *             "operator": "eq"
+                     *           }
+                     *         ],
+                     *         "denominator": null,
+                     *         "windowHours": 168,
+                     *         "cap": 500,
+                     *         "direction": "increase",
+                     *         "createdAt": "2026-11-23T17:08:05.662Z",
+                     *         "computedAt": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p23wwe7mtz84q9ap6mvg2"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Metric"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteMetric: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "met_01m84p23x5efhabr56g328wjm5",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p23x9e3ray012bqxh45cd"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
                         };
                         meta?: {
                             requestId: string;
@@ -13619,7 +16004,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84m1r6ve41vp4sn72phphtm",
+                     *         "id": "org_01m84p1y04ek3b2n1af98656ae",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13629,7 +16014,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1w19e2ya97qfqemw2krb"
+                     *         "requestId": "req_01m84p1yvqenc9m7a79133mfe4"
                      *       }
                      *     }
                      */
@@ -13708,7 +16093,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84m1r6ve41vp4sn72phphtm",
+                     *         "id": "org_01m84p1y04ek3b2n1af98656ae",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -13718,7 +16103,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1w55es888skaje0vq1yx"
+                     *         "requestId": "req_01m84p1yvze028hns6ekqx31bj"
                      *       }
                      *     }
                      */
@@ -13789,20 +16174,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20941-1808-729f-b40f-7c2fee1d30f8",
+                     *           "contentId": "01a20961-06ee-77b9-8129-44e590d93907",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T16:33:10.702Z",
+                     *           "deletedAt": "2026-11-23T17:08:03.445Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20941-1807-705e-b1d1-20a192a6f06d",
+                     *           "contentId": "01a20961-06ed-7069-84e0-6f0d26656e2e",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T16:33:10.702Z",
+                     *           "deletedAt": "2026-11-23T17:08:03.445Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dh6eq1tjczw3jq26rch",
+                     *         "requestId": "req_01m84p23rdefysjjtz7d4s06gq",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -13888,7 +16273,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2kq9enrsxg6ntc5hj1ph"
+                     *         "requestId": "req_01m84p24ydea9sedawq89yj7bc"
                      *       }
                      *     }
                      */
@@ -14060,7 +16445,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2kqdebwr2zsnnm9934bs"
+                     *         "requestId": "req_01m84p24yge9crdykajrxhk7bv"
                      *       }
                      *     }
                      */
@@ -14191,12 +16576,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84m1r70e7dtmczw50thsfxy",
-                     *           "createdAt": "2026-11-23T16:33:24.722Z"
+                     *           "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *           "createdAt": "2026-11-23T17:08:06.741Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2kqmeavrsx2enskgkp42",
+                     *         "requestId": "req_01m84p24yre4cbswd48hrwgrg7",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14325,7 +16710,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2kr2e308mny5a610n4ca"
+                     *         "requestId": "req_01m84p24yyetatdd1m165w7bkw"
                      *       }
                      *     }
                      */
@@ -14504,23 +16889,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20941-4da0-70c0-a8ed-9f98582a5b69",
-                     *                 "score": 0.6999983552783526,
+                     *                 "contentId": "01a20961-0568-74fc-bb2f-a586d6c3a674",
+                     *                 "score": 0.6999879999417395,
                      *                 "signals": {
-                     *                   "recency": 0.9999958881958813,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "Item 2"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20941-1410-722a-b8bc-e0c799607276",
-                     *                 "score": 0.6999510477665292,
-                     *                 "signals": {
-                     *                   "recency": 0.9998776194163226,
+                     *                   "recency": 0.9999699998543485,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14528,6 +16900,19 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20960-fdad-705a-a4de-62cb8d517428",
+                     *                 "score": 0.6999816495425308,
+                     *                 "signals": {
+                     *                   "recency": 0.9999541238563266,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           },
@@ -14548,23 +16933,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20941-4da0-70c0-a8ed-9f98582a5b69",
-                     *                 "score": 0.6999983552783526,
+                     *                 "contentId": "01a20961-0568-74fc-bb2f-a586d6c3a674",
+                     *                 "score": 0.6999879999417395,
                      *                 "signals": {
-                     *                   "recency": 0.9999958881958813,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "Item 2"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20941-1410-722a-b8bc-e0c799607276",
-                     *                 "score": 0.6999510477665292,
-                     *                 "signals": {
-                     *                   "recency": 0.9998776194163226,
+                     *                   "recency": 0.9999699998543485,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -14572,13 +16944,26 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20960-fdad-705a-a4de-62cb8d517428",
+                     *                 "score": 0.6999816495425308,
+                     *                 "signals": {
+                     *                   "recency": 0.9999541238563266,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2kw8e4crpp0j7zn8y5sp"
+                     *         "requestId": "req_01m84p24zyerzrzsdhf8m59y9y"
                      *       }
                      *     }
                      */
@@ -14692,7 +17077,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2kr7e7994jsc90brg4dw",
+                     *         "requestId": "req_01m84p24z3eqk962238ar61q9x",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14818,7 +17203,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84m2krkesybn75qbhmktj35",
+                     *         "id": "rul_01m84p24zaek29t9m1gwvegdj3",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -14829,11 +17214,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:33:24.757Z",
-                     *         "updatedAt": "2026-11-23T16:33:24.757Z"
+                     *         "createdAt": "2026-11-23T17:08:06.764Z",
+                     *         "updatedAt": "2026-11-23T17:08:06.764Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2krce1r9dtg3chxdfm63"
+                     *         "requestId": "req_01m84p24z6ee0b2yg480f4cn5e"
                      *       }
                      *     }
                      */
@@ -14929,11 +17314,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84m2ktyetpt0w7prmvaxepe",
+                     *         "id": "rul_01m84p24ztewyasaxt81n43ayh",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2kvvetmskyc0nae5fyh5"
+                     *         "requestId": "req_01m84p24zwe0cv6qqcjw1m67af"
                      *       }
                      *     }
                      */
@@ -15026,7 +17411,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84m2krwebgvac67g35ht7cz",
+                     *         "id": "rul_01m84p24zfe3r8tmpk8mtadzmy",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -15037,11 +17422,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T16:33:24.770Z",
-                     *         "updatedAt": "2026-11-23T16:33:24.816Z"
+                     *         "createdAt": "2026-11-23T17:08:06.768Z",
+                     *         "updatedAt": "2026-11-23T17:08:06.775Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2ksee77s8jgm66g3q0rp"
+                     *         "requestId": "req_01m84p24zjek5a9m5mxd1m0z2g"
                      *       }
                      *     }
                      */
@@ -15149,7 +17534,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2kq6ecabp5pvas1ne5yb"
+                     *         "requestId": "req_01m84p24ycevqb5n3ehtm0fpn1"
                      *       }
                      *     }
                      */
@@ -15224,11 +17609,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T16:33:18.493Z"
+                     *           "updatedAt": "2026-11-23T17:08:05.529Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dr2etbav6qkmnx343qd",
+                     *         "requestId": "req_01m84p23s2e2jvdtwj3rxzh6mk",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15307,10 +17692,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T16:33:18.631Z"
+                     *         "updatedAt": "2026-11-23T17:08:05.549Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dsmec6anq3sd7ndrtg9"
+                     *         "requestId": "req_01m84p23sweqzsg932ggmc5krc"
                      *       }
                      *     }
                      */
@@ -15400,10 +17785,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T16:33:18.649Z"
+                     *         "updatedAt": "2026-11-23T17:08:05.568Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dsre4bt4k0mckyjpbf1"
+                     *         "requestId": "req_01m84p23t0eddazrayb2ns3jkp"
                      *       }
                      *     }
                      */
@@ -15488,7 +17873,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dwne1mrncwysq9n50hg"
+                     *         "requestId": "req_01m84p23tdekargt15mzm16bwj"
                      *       }
                      *     }
                      */
@@ -15558,7 +17943,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20940-f392-72cc-8b22-a2626b1e644e",
+                     *         "id": "01a20960-fc5d-76bd-ad21-75308753af45",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -15596,11 +17981,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T16:33:01.331Z",
-                     *         "updatedAt": "2026-11-23T16:33:01.440Z"
+                     *         "createdAt": "2026-11-23T17:08:00.733Z",
+                     *         "updatedAt": "2026-11-23T17:08:00.756Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wx2e5m9qy0nhn4e37j3"
+                     *         "requestId": "req_01m84p1z34es3sdrqrmf6v29qn"
                      *       }
                      *     }
                      */
@@ -15666,13 +18051,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:33:18.303Z",
+                     *         "requestedAt": "2026-11-23T17:08:05.473Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dg4e019zdtsb4wvm6qp"
+                     *         "requestId": "req_01m84p23qaem0b14p9nyqyfw8k"
                      *       }
                      *     }
                      */
@@ -15753,13 +18138,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:33:18.262Z",
+                     *         "requestedAt": "2026-11-23T17:08:05.462Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dd8ezp9cbg5h1j2wkqy"
+                     *         "requestId": "req_01m84p23pkeat880gyjrv3jc5q"
                      *       }
                      *     }
                      */
@@ -15837,13 +18222,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:33:18.364Z",
+                     *         "requestedAt": "2026-11-23T17:08:05.499Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dh1eyytk2veznhxenpb"
+                     *         "requestId": "req_01m84p23r6eawtng7fz2ycagxj"
                      *       }
                      *     }
                      */
@@ -15923,13 +18308,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T16:33:18.356Z",
+                     *         "requestedAt": "2026-11-23T17:08:05.490Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2dgjet0rbn0psaexa99d"
+                     *         "requestId": "req_01m84p23qgej5v9xwesc6j42bs"
                      *       }
                      *     }
                      */
@@ -16003,7 +18388,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m1weje50t5bmc137vxkbs",
+                     *         "requestId": "req_01m84p1yxxerksk8gan2809zxh",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16081,14 +18466,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84m1were40bzzm62jjyacth",
+                     *         "id": "vky_01m84p1yy2em1s7scdn5fzkk1x",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T16:33:00.889Z",
+                     *         "createdAt": "2026-11-23T17:08:00.579Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_gwMRbf7IywvUTebe56UAz7o9R9yBl_H99tIgqgnp4rg"
+                     *         "key": "rf_vk_PILwZN4nE9rDmQzY6uf-ris4PcTv0qN_CzpBkxEIcDk"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wene1mb1nw9sk2kmen8"
+                     *         "requestId": "req_01m84p1yxze90s3n2qsj8dbqm1"
                      *       }
                      *     }
                      */
@@ -16157,13 +18542,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84m1wf6e14bbcrwsz136260",
+                     *         "id": "vky_01m84p1yygefx8w436svmvf4y3",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:33:00.902Z",
+                     *         "createdAt": "2026-11-23T17:08:00.592Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wf8eetb89a4pczgc11s"
+                     *         "requestId": "req_01m84p1yyjeanv4q0c9vwr6zwk"
                      *       }
                      *     }
                      */
@@ -16243,15 +18628,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84m1wf2erj8qpyr2pcp6d4v",
+                     *         "id": "vky_01m84p1yyce1cbf858b8zva7q9",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T16:33:00.899Z",
+                     *         "createdAt": "2026-11-23T17:08:00.588Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_Flm4UdOa96uV_b-WBrQSR85CJ-DeZ6WG5DnwOMRer1U",
-                     *         "replaces": "vky_01m84m1wexe89tgbtvxvehzryd"
+                     *         "key": "rf_vk_fsFKOMP_JEWeyK2llXaVzE8v9ludgZvnSyFizl6HI6E",
+                     *         "replaces": "vky_01m84p1yy7e2kaq9g4yewnjreq"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m1wf0epwsa1ec2yw17jcy"
+                     *         "requestId": "req_01m84p1yyae4a8wqsrxf7jb6q6"
                      *       }
                      *     }
                      */
@@ -16371,6 +18756,20 @@ export interface operations {
                      *               },
                      *               "webhookId": {
                      *                 "type": "string"
+                     *               },
+                     *               "version": {
+                     *                 "type": "number",
+                     *                 "const": 2,
+                     *                 "description": "From payload version 2 on."
+                     *               },
+                     *               "id": {
+                     *                 "type": "string",
+                     *                 "description": "Of the event; from payload version 2 on."
+                     *               },
+                     *               "test": {
+                     *                 "type": "boolean",
+                     *                 "const": true,
+                     *                 "description": "Made up: a test send, or an event that was triggered."
                      *               }
                      *             }
                      *           },
@@ -16446,6 +18845,20 @@ export interface operations {
                      *               },
                      *               "webhookId": {
                      *                 "type": "string"
+                     *               },
+                     *               "version": {
+                     *                 "type": "number",
+                     *                 "const": 2,
+                     *                 "description": "From payload version 2 on."
+                     *               },
+                     *               "id": {
+                     *                 "type": "string",
+                     *                 "description": "Of the event; from payload version 2 on."
+                     *               },
+                     *               "test": {
+                     *                 "type": "boolean",
+                     *                 "const": true,
+                     *                 "description": "Made up: a test send, or an event that was triggered."
                      *               }
                      *             }
                      *           },
@@ -16466,7 +18879,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2chce7qb0tgeerkgsfde"
+                     *         "requestId": "req_01m84p23b0ex6t10xc6s5wdn6a"
                      *       }
                      *     }
                      */
@@ -16474,7 +18887,7 @@ export interface operations {
                         data: {
                             description: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @description A body. */
                             example: {
                                 [key: string]: unknown;
@@ -16545,21 +18958,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "df4ebcd0-33cb-4ba5-af96-baf3df338d94",
+                     *           "id": "ce6db693-3665-42d2-b53b-fa3e950c36b8",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20940-f392-72cc-8b22-a2626b1e644e",
+                     *             "contentId": "01a20960-fc5d-76bd-ad21-75308753af45",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:33:04.939Z"
+                     *           "timestamp": "2026-11-23T17:08:01.757Z"
                      *         },
                      *         {
-                     *           "id": "9610039c-c9c4-4adc-b0d2-8a08d4a21005",
+                     *           "id": "d11179b7-2707-4795-b1ed-61e8a8c12113",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20940-f412-762c-910d-9a9528879355",
+                     *             "contentId": "01a20960-fc7b-7683-bfc8-30f7a5beee2d",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -16567,11 +18980,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T16:33:05.297Z"
+                     *           "timestamp": "2026-11-23T17:08:01.794Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2chqewybn531rp0v6zs4"
+                     *         "requestId": "req_01m84p23b2ejzs68p50xmxs1sz"
                      *       }
                      *     }
                      */
@@ -16581,8 +18994,13 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             id: string;
+                            /**
+                             * @description Made up by a trigger.
+                             * @enum {boolean}
+                             */
+                            test?: true;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -16626,7 +19044,9 @@ export interface operations {
                      * @description The kind to make up an event of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    /** @description Who receives it. Left out: no webhook. */
+                    webhookIds?: string[];
                 };
             };
         };
@@ -16661,17 +19081,20 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "event": "export.ready"
+                     *         "event": "export.ready",
+                     *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cj0e1x93rpe4x29sscw"
+                     *         "requestId": "req_01m84p23b8erga1c9whkspanc3"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            /** @description How many webhooks receive it. */
+                            deliveries: number;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                         };
                         meta?: {
                             requestId: string;
@@ -16737,7 +19160,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cjqevnt4ch7tah4hmxf",
+                     *         "requestId": "req_01m84p23bfe8s8qf3q006rkqeb",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16784,15 +19207,78 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    clientCertificate?: {
+                        certificate: string;
+                        key: string;
+                    } | null;
+                    customer?: string | null;
                     description?: string | null;
+                    destination?: ({
+                        /** @enum {string} */
+                        type: "https";
+                    } | {
+                        password?: string;
+                        /**
+                         * @description Of a JetStream stream. `{event}` stands for the kind.
+                         * @example reelfeed.{event}
+                         */
+                        subject: string;
+                        token?: string;
+                        /** @enum {string} */
+                        type: "nats";
+                        username?: string;
+                    } | {
+                        /** @description Left out: the default exchange. */
+                        exchange?: string;
+                        password?: string;
+                        /** @description `{event}` stands for the kind. */
+                        routingKey: string;
+                        /** @enum {string} */
+                        type: "rabbitmq";
+                        username?: string;
+                    } | {
+                        accessKeyId: string;
+                        bucket: string;
+                        prefix?: string;
+                        region: string;
+                        secretAccessKey: string;
+                        /** @enum {string} */
+                        type: "s3";
+                    }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    filter?: {
+                        [key: string]: {
+                            equals?: string | number | boolean | null;
+                            exists?: boolean;
+                            gt?: number;
+                            gte?: number;
+                            in?: (string | number | boolean | null)[];
+                            lt?: number;
+                            lte?: number;
+                            prefix?: string;
+                        };
+                    } | null;
                     headers?: {
                         [key: string]: string;
                     } | null;
+                    notify?: string[] | null;
+                    oauth?: {
+                        audience?: string;
+                        clientId: string;
+                        clientSecret: string;
+                        scope?: string;
+                        tokenUrl: string;
+                    } | null;
+                    orderedBy?: "contentId" | null;
+                    payloadVersion?: (1 | 2) | null;
                     rateLimit?: number | null;
+                    retrySchedule?: number[] | null;
+                    rotationOverlap?: number | null;
+                    signature?: ("hmac" | "ed25519") | null;
+                    timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address.
+                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url: string;
@@ -16830,7 +19316,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m2ckdepxrpcvbmpjbts1q",
+                     *         "id": "whk_01m84p23cge9484g77a46sapgs",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16841,39 +19327,129 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "filter": null,
+                     *         "neverMatches": [],
+                     *         "retrySchedule": null,
+                     *         "timeout": 30,
+                     *         "payloadVersion": 1,
+                     *         "rotationOverlap": 3600,
+                     *         "orderedBy": null,
+                     *         "signature": "hmac",
+                     *         "publicKey": null,
+                     *         "destination": {
+                     *           "type": "https"
+                     *         },
+                     *         "clientCertificate": null,
+                     *         "oauth": null,
+                     *         "notify": [],
+                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:33:17.418Z",
-                     *         "webhookId": "whk_01m84m2ckdepxrpcvbmpjbts1q",
+                     *         "createdAt": "2026-11-23T17:08:05.134Z",
+                     *         "webhookId": "whk_01m84p23cge9484g77a46sapgs",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2ck3e4gb0rcs42zkb6g9"
+                     *         "requestId": "req_01m84p23bmesttz1xxqn4q7dar"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            clientCertificate: {
+                                /**
+                                 * Format: date-time
+                                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                                 * @example 2026-01-31T12:00:00.000Z
+                                 */
+                                expiresAt: string;
+                                fingerprint: string;
+                                subject: string;
+                            } | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
+                            customer: string | null;
                             description: string | null;
+                            destination: {
+                                /** @enum {string} */
+                                type: "https";
+                            } | {
+                                /**
+                                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                                 * @example reelfeed.{event}
+                                 */
+                                subject: string;
+                                /** @enum {string} */
+                                type: "nats";
+                                username?: string;
+                            } | {
+                                exchange: string;
+                                /** @description `{event}` stands for the kind. */
+                                routingKey: string;
+                                /** @enum {string} */
+                                type: "rabbitmq";
+                                username?: string;
+                            } | {
+                                accessKeyId: string;
+                                bucket: string;
+                                prefix: string;
+                                region: string;
+                                /** @enum {string} */
+                                type: "s3";
+                            };
                             disabledReason: ("requested" | "failing") | null;
                             events: string[];
                             failingSince: string | null;
+                            filter: {
+                                [key: string]: {
+                                    equals?: string | number | boolean | null;
+                                    exists?: boolean;
+                                    gt?: number;
+                                    gte?: number;
+                                    in?: (string | number | boolean | null)[];
+                                    lt?: number;
+                                    lte?: number;
+                                    prefix?: string;
+                                };
+                            } | null;
                             /** @description Names of the custom headers. */
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
+                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+                            neverMatches: string[];
+                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+                            notify: string[];
+                            oauth: {
+                                audience?: string;
+                                clientId: string;
+                                scope?: string;
+                                tokenUrl: string;
+                            } | null;
+                            orderedBy: "contentId" | null;
+                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+                            payloadVersion: number;
                             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
                             previousSecretExpiresAt: string | null;
+                            publicKey: string | null;
                             rateLimit: number | null;
+                            retrySchedule: number[] | null;
+                            /** @description Seconds for which a replaced secret signs as well. */
+                            rotationOverlap: number;
                             /** @description Signs the deliveries. Shown in this answer only. */
                             secret: string;
+                            /**
+                             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
+                             * @enum {string}
+                             */
+                            signature: "hmac" | "ed25519";
                             /** @enum {string} */
                             status: "active" | "disabled";
+                            /** @description Seconds that an attempt may take in all. */
+                            timeout: number;
                             url: string;
                             /** @description The same as `id`. */
                             webhookId: string;
@@ -16938,7 +19514,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m2cmhe57rvms4rdm0740d",
+                     *         "id": "whk_01m84p23cres1sgkerbs3vyn30",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -16949,8 +19525,24 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "filter": null,
+                     *         "neverMatches": [],
+                     *         "retrySchedule": null,
+                     *         "timeout": 30,
+                     *         "payloadVersion": 1,
+                     *         "rotationOverlap": 3600,
+                     *         "orderedBy": null,
+                     *         "signature": "hmac",
+                     *         "publicKey": null,
+                     *         "destination": {
+                     *           "type": "https"
+                     *         },
+                     *         "clientCertificate": null,
+                     *         "oauth": null,
+                     *         "notify": [],
+                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:33:17.456Z",
+                     *         "createdAt": "2026-11-23T17:08:05.143Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -16959,29 +19551,101 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cpre7tbp0yas71hr7dh"
+                     *         "requestId": "req_01m84p23dpeat9vmpfs9q63rn3"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            clientCertificate: {
+                                /**
+                                 * Format: date-time
+                                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                                 * @example 2026-01-31T12:00:00.000Z
+                                 */
+                                expiresAt: string;
+                                fingerprint: string;
+                                subject: string;
+                            } | null;
                             /**
                              * Format: date-time
                              * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
+                            customer: string | null;
                             description: string | null;
+                            destination: {
+                                /** @enum {string} */
+                                type: "https";
+                            } | {
+                                /**
+                                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                                 * @example reelfeed.{event}
+                                 */
+                                subject: string;
+                                /** @enum {string} */
+                                type: "nats";
+                                username?: string;
+                            } | {
+                                exchange: string;
+                                /** @description `{event}` stands for the kind. */
+                                routingKey: string;
+                                /** @enum {string} */
+                                type: "rabbitmq";
+                                username?: string;
+                            } | {
+                                accessKeyId: string;
+                                bucket: string;
+                                prefix: string;
+                                region: string;
+                                /** @enum {string} */
+                                type: "s3";
+                            };
                             disabledReason: ("requested" | "failing") | null;
                             events: string[];
                             failingSince: string | null;
+                            filter: {
+                                [key: string]: {
+                                    equals?: string | number | boolean | null;
+                                    exists?: boolean;
+                                    gt?: number;
+                                    gte?: number;
+                                    in?: (string | number | boolean | null)[];
+                                    lt?: number;
+                                    lte?: number;
+                                    prefix?: string;
+                                };
+                            } | null;
                             /** @description Names of the custom headers. */
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
+                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+                            neverMatches: string[];
+                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+                            notify: string[];
+                            oauth: {
+                                audience?: string;
+                                clientId: string;
+                                scope?: string;
+                                tokenUrl: string;
+                            } | null;
+                            orderedBy: "contentId" | null;
+                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+                            payloadVersion: number;
                             /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
                             previousSecretExpiresAt: string | null;
+                            publicKey: string | null;
                             rateLimit: number | null;
+                            retrySchedule: number[] | null;
+                            /** @description Seconds for which a replaced secret signs as well. */
+                            rotationOverlap: number;
+                            /**
+                             * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
+                             * @enum {string}
+                             */
+                            signature: "hmac" | "ed25519";
                             stats: {
                                 /** @description All their attempts are used. */
                                 failedDeliveries: number;
@@ -16992,6 +19656,8 @@ export interface operations {
                             };
                             /** @enum {string} */
                             status: "active" | "disabled";
+                            /** @description Seconds that an attempt may take in all. */
+                            timeout: number;
                             url: string;
                         };
                         meta?: {
@@ -17053,11 +19719,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m2csyekwaqmfg2p3my6wj",
+                     *         "id": "whk_01m84p23f3e38rjmrt5tm8fyy2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2ct2e7kbapzmfnjf4d9r"
+                     *         "requestId": "req_01m84p23f6ef48mytp6ey08j7k"
                      *       }
                      *     }
                      */
@@ -17102,20 +19768,83 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
+                    clientCertificate?: {
+                        certificate: string;
+                        key: string;
+                    } | null;
+                    customer?: string | null;
                     description?: string | null;
+                    destination?: ({
+                        /** @enum {string} */
+                        type: "https";
+                    } | {
+                        password?: string;
+                        /**
+                         * @description Of a JetStream stream. `{event}` stands for the kind.
+                         * @example reelfeed.{event}
+                         */
+                        subject: string;
+                        token?: string;
+                        /** @enum {string} */
+                        type: "nats";
+                        username?: string;
+                    } | {
+                        /** @description Left out: the default exchange. */
+                        exchange?: string;
+                        password?: string;
+                        /** @description `{event}` stands for the kind. */
+                        routingKey: string;
+                        /** @enum {string} */
+                        type: "rabbitmq";
+                        username?: string;
+                    } | {
+                        accessKeyId: string;
+                        bucket: string;
+                        prefix?: string;
+                        region: string;
+                        secretAccessKey: string;
+                        /** @enum {string} */
+                        type: "s3";
+                    }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    filter?: {
+                        [key: string]: {
+                            equals?: string | number | boolean | null;
+                            exists?: boolean;
+                            gt?: number;
+                            gte?: number;
+                            in?: (string | number | boolean | null)[];
+                            lt?: number;
+                            lte?: number;
+                            prefix?: string;
+                        };
+                    } | null;
                     headers?: {
                         [key: string]: string;
                     } | null;
+                    notify?: string[] | null;
+                    oauth?: {
+                        audience?: string;
+                        clientId: string;
+                        clientSecret: string;
+                        scope?: string;
+                        tokenUrl: string;
+                    } | null;
+                    orderedBy?: "contentId" | null;
+                    payloadVersion?: (1 | 2) | null;
                     rateLimit?: number | null;
+                    retrySchedule?: number[] | null;
+                    rotationOverlap?: number | null;
+                    signature?: ("hmac" | "ed25519") | null;
                     /**
                      * @description While disabled, nothing is sent.
                      * @enum {string}
                      */
                     status?: "active" | "disabled";
+                    timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address.
+                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url?: string;
@@ -17153,7 +19882,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m2cq7e5dt523apd27ewjy",
+                     *         "id": "whk_01m84p23dxe0zs3606fwbbdfnp",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -17164,11 +19893,27 @@ export interface operations {
                      *         "failingSince": null,
                      *         "headerNames": [],
                      *         "rateLimit": null,
+                     *         "filter": null,
+                     *         "neverMatches": [],
+                     *         "retrySchedule": null,
+                     *         "timeout": 30,
+                     *         "payloadVersion": 1,
+                     *         "rotationOverlap": 3600,
+                     *         "orderedBy": null,
+                     *         "signature": "hmac",
+                     *         "publicKey": null,
+                     *         "destination": {
+                     *           "type": "https"
+                     *         },
+                     *         "clientCertificate": null,
+                     *         "oauth": null,
+                     *         "notify": [],
+                     *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T16:33:17.542Z"
+                     *         "createdAt": "2026-11-23T17:08:05.180Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cqge60b28jpzszpkrx3"
+                     *         "requestId": "req_01m84p23e0eca97vcj55zmvps9"
                      *       }
                      *     }
                      */
@@ -17199,7 +19944,7 @@ export interface operations {
             query?: {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
-                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 /** @description Items on a page. */
                 limit?: number;
                 /**
@@ -17255,7 +20000,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84m2cw2e1xvfe79scwgzqv3",
+                     *           "id": "dlv_01m84p23gqe20s27m8y60asyyh",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -17267,18 +20012,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T16:33:17.698Z",
-                     *             "webhookId": "whk_01m84m2cvxezsbrfzbk4d2r99g"
+                     *             "timestamp": "2026-11-23T17:08:05.271Z",
+                     *             "webhookId": "whk_01m84p23ghee3rvrykqge7bbvb",
+                     *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-23T16:33:17.698Z",
+                     *           "createdAt": "2026-11-23T17:08:05.271Z",
                      *           "statusCode": 204,
                      *           "responseTime": 4,
-                     *           "lastAttemptAt": "2026-11-23T16:33:17.698Z",
+                     *           "lastAttemptAt": "2026-11-23T17:08:05.271Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cw8etesyqth770eh942",
+                     *         "requestId": "req_01m84p23gyehdv8a8h414bads5",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17320,7 +20066,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:32:17.859Z"
+                 *       "since": "2026-11-23T17:07:05.336Z"
                  *     }
                  */
                 "application/json": {
@@ -17370,14 +20116,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m2czxejy94qt2n0pmehnc",
-                     *         "since": "2026-11-23T16:32:17.859Z",
-                     *         "until": "2026-11-23T16:33:17.905Z",
+                     *         "id": "whk_01m84p23jme7j8cmdndzndj9bc",
+                     *         "since": "2026-11-23T17:07:05.336Z",
+                     *         "until": "2026-11-23T17:08:05.342Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2d19ecaacwpzrvtzsrwr"
+                     *         "requestId": "req_01m84p23jseqfbz7kd8q6fjr8s"
                      *       }
                      *     }
                      */
@@ -17437,7 +20183,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T16:32:17.981Z"
+                 *       "since": "2026-11-23T17:07:05.354Z"
                  *     }
                  */
                 "application/json": {
@@ -17481,13 +20227,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m2d4gesyv5cm1fk2znkyn",
-                     *         "since": "2026-11-23T16:32:17.981Z",
+                     *         "id": "whk_01m84p23k6erh9ks9fen60feas",
+                     *         "since": "2026-11-23T17:07:05.354Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2d4yep7rwaerkhn1jes8"
+                     *         "requestId": "req_01m84p23kbepmr1cp9cn2dp65f"
                      *       }
                      *     }
                      */
@@ -17569,12 +20315,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84m2ctzetyta63xmzrmj8vd",
+                     *         "id": "whk_01m84p23fce779vtdbe7kbggr4",
                      *         "secret": "whsec_…",
-                     *         "previousSecretExpiresAt": "2026-11-23T17:33:17.678Z"
+                     *         "publicKey": null,
+                     *         "previousSecretExpiresAt": "2026-11-23T18:08:05.233Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cv8eenrqgw7wv0aq19h"
+                     *         "requestId": "req_01m84p23feetyb3bhphv337w39"
                      *       }
                      *     }
                      */
@@ -17587,6 +20334,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             previousSecretExpiresAt: string;
+                            publicKey: string | null;
                             /** @description The new secret. Shown in this answer only. */
                             secret: string;
                         };
@@ -17629,7 +20377,7 @@ export interface operations {
                      * @description The kind to send made-up data of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                 };
             };
         };
@@ -17664,14 +20412,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84m2d8eefa9dbtkccj08pdy",
+                     *         "deliveryId": "dlv_01m84p23maew2sjg4hjvdc7nmj",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 11,
+                     *         "responseTime": 3,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2d8ceadv5emmt9myvc78"
+                     *         "requestId": "req_01m84p23m8e3qbytscrxxyc9rp"
                      *       }
                      *     }
                      */
@@ -17749,7 +20497,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84m2cwwe7a82rd2ptga98t1",
+                     *         "id": "dlv_01m84p23heet0taz6h0kzne8bk",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -17761,18 +20509,19 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T16:33:17.724Z",
-                     *           "webhookId": "whk_01m84m2cwpextrnd33ssp42v5d"
+                     *           "timestamp": "2026-11-23T17:08:05.294Z",
+                     *           "webhookId": "whk_01m84p23hae6x9mkbg45wpr1p7",
+                     *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-23T16:33:17.724Z",
+                     *         "createdAt": "2026-11-23T17:08:05.294Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
-                     *         "lastAttemptAt": "2026-11-23T16:33:17.724Z",
+                     *         "responseTime": 3,
+                     *         "lastAttemptAt": "2026-11-23T17:08:05.294Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T16:33:17.724Z",
-                     *             "responseTime": 2,
+                     *             "startedAt": "2026-11-23T17:08:05.294Z",
+                     *             "responseTime": 3,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -17780,7 +20529,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cx1ez1vkhn3a89c3te4"
+                     *         "requestId": "req_01m84p23hmerzbm7ydz8ag7jv7"
                      *       }
                      *     }
                      */
@@ -17807,7 +20556,7 @@ export interface operations {
                              */
                             createdAt: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
                             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
                             /**
@@ -17816,7 +20565,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             lastAttemptAt?: string;
-                            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`. */
+                            /** @description The class of the latest failure: `http_<status>`, or `timeout`, `connection_refused`, `connection_error`, `dns_error`, `tls_error`, `blocked_address`, `protocol_error`, `rejected`, `token_error`. */
                             lastError?: string;
                             /**
                              * Format: date-time
@@ -17899,13 +20648,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84m2cxae6wthx1v25qadc08",
+                     *         "id": "dlv_01m84p23j0egdr3v80hhv575sy",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T16:33:17.771Z"
+                     *         "nextAttemptAt": "2026-11-23T17:08:05.320Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84m2cy4ejhvvjw922k8fswq"
+                     *         "requestId": "req_01m84p23j5eekvgh0w18mytqbq"
                      *       }
                      *     }
                      */
@@ -17933,6 +20682,101 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createWebhookPortalLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customer": "acme"
+                 *     }
+                 */
+                "application/json": {
+                    customer: string;
+                    /**
+                     * @description Seconds.
+                     * @default 3600
+                     */
+                    expiresIn?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_WyJvcmdfMDFtODRwMXkwNGVrM2IybjFhZjk4NjU2YWUiLCJhY21lIiwxNzk1NDU3Mjg1XQ.7TDntvmOC81BeYU2yRRgg_5qNHAQyFuhbJ58CQRfj4E",
+                     *         "expiresAt": "2026-11-23T18:08:05.000Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m84p23mgecv8b5ezdd5k2fyd"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            expiresAt: string;
+                            url: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -17996,12 +20840,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "bulk_job.complete";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18079,12 +20935,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.errored";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18181,12 +21049,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.import.finished";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18257,12 +21137,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.ready";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18342,12 +21234,129 @@ export interface operations {
                     };
                     /** @constant */
                     event: "experiment.completed";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
+                    webhookId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receive_experiment_guardrail_harmed: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "experiment.guardrail_harmed",
+                 *       "data": {
+                 *         "experimentId": "exp_00000000000000000000000000",
+                 *         "name": "Test event",
+                 *         "metric": "retention",
+                 *         "variant": "b",
+                 *         "margin": 0.02,
+                 *         "lift": -0.11,
+                 *         "liftInterval": [
+                 *           -0.16,
+                 *           -0.06
+                 *         ],
+                 *         "harmedAt": "2026-01-31T12:00:00.000Z"
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        experimentId: string;
+                        /**
+                         * Format: date-time
+                         * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                         * @example 2026-01-31T12:00:00.000Z
+                         */
+                        harmedAt: string;
+                        /** @description Relative to the control. */
+                        lift: number;
+                        liftInterval: number[];
+                        margin: number;
+                        metric: string;
+                        name: string;
+                        /** @description The id of the variant. */
+                        variant: string;
+                    };
+                    /** @constant */
+                    event: "experiment.guardrail_harmed";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18429,12 +21438,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "export.ready";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18513,12 +21534,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.active";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18599,12 +21632,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.ended";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
@@ -18690,12 +21735,24 @@ export interface operations {
                     };
                     /** @constant */
                     event: "webhook.disabled";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
                     /**
                      * Format: date-time
                      * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
                     webhookId: string;
                 };
             };
