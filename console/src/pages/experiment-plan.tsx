@@ -55,7 +55,7 @@ function PlanOf({ draft, change, metric }: Part & { metric: BuiltInMetric }): Re
           onChange={(value) => setEffect(Number(value))}
         />
         <Text role="status" mih={36} flex={1} miw={240}>
-          {found === undefined ? '' : sentenceOf(found, draft.primaryMetric)}
+          {found === undefined ? '' : sentenceOf(found, metric)}
         </Text>
         {endsAt !== null && (
           <Button
@@ -74,7 +74,10 @@ function PlanOf({ draft, change, metric }: Part & { metric: BuiltInMetric }): Re
 
 type Plan = Answer<'post', '/v1/experiments/plan'>['data'];
 
-function sentenceOf({ baseline, unitsPerVariant, days, withoutEnd, reason }: Plan, metric: Metric) {
+function sentenceOf(
+  { baseline, unitsPerVariant, days, withoutEnd, reason }: Plan,
+  metric: BuiltInMetric,
+) {
   if (unitsPerVariant === null) {
     return 'There are not enough events yet to say how long this takes.';
   }

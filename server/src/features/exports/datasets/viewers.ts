@@ -20,7 +20,7 @@ const counted = {
   errors: 'error',
 } as const satisfies Record<string, EventKind>;
 const countNames = Object.keys(counted) as (keyof typeof counted)[];
-const countOf = new Map<EventKind, number>(countNames.map((name, index) => [counted[name], index]));
+const countOf = new Map<string, number>(countNames.map((name, index) => [counted[name], index]));
 
 const columns: readonly Column[] = [
   { name: 'viewerId', type: 'string', about: 'The user id, or the device id of who has none.' },
