@@ -2968,8 +2968,6 @@ export interface components {
             };
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
-            /** @description The tracks of the uploaded file, at most fifty. Empty until it is ready. */
-            sourceTracks: components["schemas"]["SourceTrack"][];
             storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
@@ -2998,8 +2996,6 @@ export interface components {
             videos?: components["schemas"]["FeedVideo"][];
             /** @enum {string} */
             visibility: "public" | "unlisted" | "private";
-            /** @description What is wrong with the file of an item that plays all the same. */
-            warnings: components["schemas"]["SourceWarning"][];
             width: number | null;
         };
         /** FeedVideo */
@@ -3054,8 +3050,6 @@ export interface components {
             publishStatus: "published" | "unpublished";
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
-            /** @description The tracks of the uploaded file, at most fifty. Empty until it is ready. */
-            sourceTracks: components["schemas"]["SourceTrack"][];
             storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
@@ -3082,8 +3076,6 @@ export interface components {
             videoQuality: ("basic" | "plus") | null;
             /** @enum {string} */
             visibility: "public" | "unlisted" | "private";
-            /** @description What is wrong with the file of an item that plays all the same. */
-            warnings: components["schemas"]["SourceWarning"][];
             width: number | null;
         };
         /** Key */
@@ -3710,8 +3702,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24dned2ajpef8sqy3mq8",
-                     *         "asOf": "2026-11-23T17:08:06.204Z"
+                     *         "requestId": "req_01m84rbdm6evh84re4y4sn0k3e",
+                     *         "asOf": "2026-11-23T17:48:07.692Z"
                      *       }
                      *     }
                      */
@@ -3838,7 +3830,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20961-0e94-7554-9e91-d6f85d07e392",
+                     *           "contentId": "01a20985-b3bd-7125-8482-ed9633aadc90",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3864,10 +3856,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24e0e41ar9dcdna6tapg",
+                     *         "requestId": "req_01m84rbdmfertsf0fcmxzky8hc",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T17:08:06.217Z"
+                     *         "asOf": "2026-11-23T17:48:07.704Z"
                      *       }
                      *     }
                      */
@@ -3990,7 +3982,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20961-11cc-704f-979b-9237eb5c83d2",
+                     *         "contentId": "01a20985-b69b-752b-b16c-378dfa885bdb",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -4072,8 +4064,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24eqer0b1dfrwjr18z5b",
-                     *         "asOf": "2026-11-23T17:08:06.237Z"
+                     *         "requestId": "req_01m84rbdmzecta2p4s2rf6j552",
+                     *         "asOf": "2026-11-23T17:48:07.717Z"
                      *       }
                      *     }
                      */
@@ -4288,8 +4280,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24f0et0b30vrj46p89mw",
-                     *         "asOf": "2026-11-23T17:08:06.247Z"
+                     *         "requestId": "req_01m84rbdn8e3c9cdfcfq1cte4h",
+                     *         "asOf": "2026-11-23T17:48:07.727Z"
                      *       }
                      *     }
                      */
@@ -4438,8 +4430,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24fpewgbdm45d6ewymex",
-                     *         "asOf": "2026-11-23T17:08:06.268Z"
+                     *         "requestId": "req_01m84rbdnxee98c4k5y0degq15",
+                     *         "asOf": "2026-11-23T17:48:07.746Z"
                      *       }
                      *     }
                      */
@@ -4693,8 +4685,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24d3erqsq54px0z97gbq",
-                     *         "asOf": "2026-11-23T17:08:06.189Z"
+                     *         "requestId": "req_01m84rbdknez5t5tfq5dfanwbp",
+                     *         "asOf": "2026-11-23T17:48:07.679Z"
                      *       }
                      *     }
                      */
@@ -4997,8 +4989,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24faemday622b4gbgqp5",
-                     *         "asOf": "2026-11-23T17:08:06.253Z"
+                     *         "requestId": "req_01m84rbdnjensrh0nnq7j3zx93",
+                     *         "asOf": "2026-11-23T17:48:07.733Z"
                      *       }
                      *     }
                      */
@@ -5163,8 +5155,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24fgebtt81z7vtsggptj",
-                     *         "asOf": "2026-11-23T17:08:06.258Z"
+                     *         "requestId": "req_01m84rbdnreg3afwx7eq8m1kz1",
+                     *         "asOf": "2026-11-23T17:48:07.738Z"
                      *       }
                      *     }
                      */
@@ -5282,8 +5274,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24g0ec4v1r3mgkq8g93z",
-                     *         "asOf": "2026-11-23T17:08:06.273Z"
+                     *         "requestId": "req_01m84rbdp5evq87fmpt5ae7dgj",
+                     *         "asOf": "2026-11-23T17:48:07.750Z"
                      *       }
                      *     }
                      */
@@ -5383,40 +5375,40 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84p1yxeezkvfzs1by997rgs",
-                     *           "recordedAt": "2026-11-23T17:08:00.558Z",
+                     *           "id": "aud_01m84rb8qqejr849jg97cc5jn5",
+                     *           "recordedAt": "2026-11-23T17:48:02.679Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *             "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84p1yxdev88pjwyf3syyvzz",
+                     *           "resourceId": "key_01m84rb8qpeg3a5mdw52h12ncy",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84p1yxbeq28rfad7w3jr9cf"
+                     *           "requestId": "req_01m84rb8qke2hvrw489vgnv4g2"
                      *         },
                      *         {
-                     *           "id": "aud_01m84p1ywzev0bnf2686wxv5dm",
-                     *           "recordedAt": "2026-11-23T17:08:00.544Z",
+                     *           "id": "aud_01m84rb8q1e3frnhqvk4n15qet",
+                     *           "recordedAt": "2026-11-23T17:48:02.657Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *             "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
                      *             "keyName": "From the configuration"
                      *           },
-                     *           "resourceId": "key_01m84p1ywye8tah86p0fjw0t66",
+                     *           "resourceId": "key_01m84rb8q0ez6rwy2xefp549gz",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84p1ywxe07rcph39y9j1ecp"
+                     *           "requestId": "req_01m84rb8pzezxvcqw3jy9v6c23"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yymebb99cj77088w3tf",
+                     *         "requestId": "req_01m84rb8rvefkv5fb4maj48vhd",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -5512,7 +5504,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23xfe5j9rf7t9gs28ney",
+                     *         "requestId": "req_01m84rbd5eew9sdh66g11j6mrg",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5621,7 +5613,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20960-fbda-7762-839d-87a1ba0def95",
+                     *           "id": "01a20985-a321-77c2-b59a-7adb39f75825",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5659,11 +5651,11 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T17:08:00.603Z",
-                     *           "updatedAt": "2026-11-23T17:08:00.614Z"
+                     *           "createdAt": "2026-11-23T17:48:02.722Z",
+                     *           "updatedAt": "2026-11-23T17:48:02.732Z"
                      *         },
                      *         {
-                     *           "id": "01a20960-fa62-73c3-bb5f-f88670a7af6d",
+                     *           "id": "01a20985-a1d0-73ba-9ea1-36eade5a7801",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -5701,12 +5693,12 @@ export interface operations {
                      *           "sourceTracks": [],
                      *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T17:08:00.231Z",
-                     *           "updatedAt": "2026-11-23T17:08:00.312Z"
+                     *           "createdAt": "2026-11-23T17:48:02.386Z",
+                     *           "updatedAt": "2026-11-23T17:48:02.463Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z03epwv9ke68zne0jgz",
+                     *         "requestId": "req_01m84rb8t7ehzbddd4qzg213yr",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5806,7 +5798,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fc14-7254-95e6-494a10e71ecf",
+                     *         "id": "01a20985-a356-7140-bd86-f8411a6fc4a6",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5844,11 +5836,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T17:08:00.660Z",
-                     *         "updatedAt": "2026-11-23T17:08:00.660Z"
+                     *         "createdAt": "2026-11-23T17:48:02.775Z",
+                     *         "updatedAt": "2026-11-23T17:48:02.775Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z0ce1rbxmvhjm8c13gb"
+                     *         "requestId": "req_01m84rb8tgervb7av577k0744z"
                      *       }
                      *     }
                      */
@@ -5917,7 +5909,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fc21-7294-a5ee-778d7c94d3de",
+                     *         "id": "01a20985-a362-713a-8ded-983127aa0860",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5966,11 +5958,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:08:00.672Z",
-                     *         "updatedAt": "2026-11-23T17:08:00.672Z"
+                     *         "createdAt": "2026-11-23T17:48:02.786Z",
+                     *         "updatedAt": "2026-11-23T17:48:02.786Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z16e7gsjaz534mwtnzm"
+                     *         "requestId": "req_01m84rb8v7emzr5ahtt2p4ayb5"
                      *       }
                      *     }
                      */
@@ -6045,11 +6037,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fc40-7589-afe5-0ba1afdf8da0",
+                     *         "id": "01a20985-a37f-706c-822c-ee3ded024984",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z29ek18yfwmt3br4y6v"
+                     *         "requestId": "req_01m84rb8w3eeaajaas6t93rafr"
                      *       }
                      *     }
                      */
@@ -6180,7 +6172,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fc2b-77cf-b8d7-4ca928a9ed44",
+                     *         "id": "01a20985-a36b-7429-9378-39efbc68db4e",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -6229,11 +6221,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:08:00.683Z",
-                     *         "updatedAt": "2026-11-23T17:08:00.700Z"
+                     *         "createdAt": "2026-11-23T17:48:02.796Z",
+                     *         "updatedAt": "2026-11-23T17:48:02.811Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z1fe1c8ep3jc1bncjva"
+                     *         "requestId": "req_01m84rb8vgebtb9bhy4jexcnnh"
                      *       }
                      *     }
                      */
@@ -6301,7 +6293,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84p219yeav8tdcz70f0rty3"
+                     *         "requestId": "req_01m84rbax0es7b6xgeyf3e7a07"
                      *       }
                      *     }
                      */
@@ -6380,17 +6372,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20961-0526-7621-b272-9ee4de759df2",
+                     *         "id": "01a20985-ab85-703e-a7d3-35ed91ced328",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/SLlHUxDIcmv514pQQ2uDAw/a-01a20961-0526-7621-b272-9ee4de759df2/captions.vtt",
-                     *         "trackId": "01a20961-0526-7621-b272-9ee4de759df2",
+                     *         "url": "https://feed.example.org/media/CBNuPudxVvE7FojXIx9www/a-01a20985-ab85-703e-a7d3-35ed91ced328/captions.vtt",
+                     *         "trackId": "01a20985-ab85-703e-a7d3-35ed91ced328",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T17:08:02.996Z"
+                     *         "createdAt": "2026-11-23T17:48:04.886Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p218yedhbqn6012jt0rnt"
+                     *         "requestId": "req_01m84rbavxebzsdh55ag5jqaa6"
                      *       }
                      *     }
                      */
@@ -6461,11 +6453,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20961-054d-7646-9d13-e37bf35f56c7",
+                     *         "id": "01a20985-abae-769d-9749-a8fa71a040e2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p21azexjsnxnr4wmd57q6"
+                     *         "requestId": "req_01m84rbay5e3ztne10c6v809e3"
                      *       }
                      *     }
                      */
@@ -6544,7 +6536,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20961-0568-74fc-bb2f-a586d6c3a674",
+                     *         "id": "01a20985-abce-75fd-8412-fb7c4aa05483",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6559,18 +6551,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/hscdQHfzOzDjuquSwvNPWQ/a-01a20961-069d-7695-af3a-5a3e9730add5/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/vIiBVrnlaJKR7rNzO5O4Cg/a-01a20985-acdf-7135-a23c-eed074d3da14/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/hscdQHfzOzDjuquSwvNPWQ/a-01a20961-069d-7695-af3a-5a3e9730add5/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/vIiBVrnlaJKR7rNzO5O4Cg/a-01a20985-acdf-7135-a23c-eed074d3da14/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/hscdQHfzOzDjuquSwvNPWQ/a-01a20961-069d-7695-af3a-5a3e9730add5/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/vIiBVrnlaJKR7rNzO5O4Cg/a-01a20985-acdf-7135-a23c-eed074d3da14/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -6595,11 +6587,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T17:08:03.049Z",
-                     *         "updatedAt": "2026-11-23T17:08:03.376Z"
+                     *         "createdAt": "2026-11-23T17:48:04.942Z",
+                     *         "updatedAt": "2026-11-23T17:48:05.233Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p21c1ep8b651c0p22t079"
+                     *         "requestId": "req_01m84rbaz5ev1smcceda1xmjzt"
                      *       }
                      *     }
                      */
@@ -6669,7 +6661,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20961-06b6-7079-8a79-5fb293b8d91d",
+                     *         "id": "01a20985-acf7-7637-aa81-eb3258aa70d4",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6707,11 +6699,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T17:08:03.382Z",
-                     *         "updatedAt": "2026-11-23T17:08:03.404Z"
+                     *         "createdAt": "2026-11-23T17:48:05.239Z",
+                     *         "updatedAt": "2026-11-23T17:48:05.262Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p21p9eq0t0h8xq8wb9jbx"
+                     *         "requestId": "req_01m84rbb8dencr924mr3tzh406"
                      *       }
                      *     }
                      */
@@ -6787,14 +6779,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fef1-72b2-8ee8-4c37449ba211",
-                     *         "imageUrl": "https://feed.example.org/media/RQQhd7cyDAsYpPutfsxDVA/a-01a20960-fef1-72b2-8ee8-4c37449ba211/large.jpg",
+                     *         "id": "01a20985-a629-739d-b007-28d03fc6ddee",
+                     *         "imageUrl": "https://feed.example.org/media/aEO0ZHTBvKwYtin0CgvGlQ/a-01a20985-a629-739d-b007-28d03fc6ddee/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T17:08:01.419Z"
+                     *         "createdAt": "2026-11-23T17:48:03.521Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1zdyevzawrqd8x60yjy4"
+                     *         "requestId": "req_01m84rb96ze8grjm4gbxgk8w90"
                      *       }
                      *     }
                      */
@@ -6865,11 +6857,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20961-03d2-7728-bed9-8d179966406c",
+                     *         "id": "01a20985-aa61-7628-88ed-8b17851bf72a",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p218be01vcdmjb54xeex3"
+                     *         "requestId": "req_01m84rbavbeesa34vzgxmq32b4"
                      *       }
                      *     }
                      */
@@ -6911,8 +6903,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20961-021d-77c5-a83b-e59861ebfda0",
-                 *         "01a20961-0084-766a-8a96-cf38aee22777"
+                 *         "01a20985-a8ec-755e-8d45-6f79435b4134",
+                 *         "01a20985-a7a9-7013-b3a5-a086e10ab8ff"
                  *       ]
                  *     }
                  */
@@ -6954,22 +6946,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20961-021d-77c5-a83b-e59861ebfda0",
-                     *           "imageUrl": "https://feed.example.org/media/VUPn1BefPbxkQoASDzKcqQ/a-01a20961-021d-77c5-a83b-e59861ebfda0/large.jpg",
+                     *           "id": "01a20985-a8ec-755e-8d45-6f79435b4134",
+                     *           "imageUrl": "https://feed.example.org/media/hMUxO7R6Y35qZ9Tt27Enaw/a-01a20985-a8ec-755e-8d45-6f79435b4134/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T17:08:02.231Z"
+                     *           "createdAt": "2026-11-23T17:48:04.229Z"
                      *         },
                      *         {
-                     *           "id": "01a20961-0084-766a-8a96-cf38aee22777",
-                     *           "imageUrl": "https://feed.example.org/media/VUPn1BefPbxkQoASDzKcqQ/a-01a20961-0084-766a-8a96-cf38aee22777/large.jpg",
+                     *           "id": "01a20985-a7a9-7013-b3a5-a086e10ab8ff",
+                     *           "imageUrl": "https://feed.example.org/media/hMUxO7R6Y35qZ9Tt27Enaw/a-01a20985-a7a9-7013-b3a5-a086e10ab8ff/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T17:08:01.838Z"
+                     *           "createdAt": "2026-11-23T17:48:03.896Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p20j3epzr5j73gxpwch1v"
+                     *         "requestId": "req_01m84rba8aed9bwn6g1ksrjymr"
                      *       }
                      *     }
                      */
@@ -7039,7 +7031,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKqpMAPZoYFymTkZuFWSYjL8rc3w/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKzzpDLab2-AqGfynEpr89hQFasw/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -7047,11 +7039,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T23:08:00.640Z",
+                     *         "expiresAt": "2026-11-23T23:48:02.755Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yzye4x8a9612b5qq2n6"
+                     *         "requestId": "req_01m84rb8t1e3qvr62eyypv11qb"
                      *       }
                      *     }
                      */
@@ -7140,7 +7132,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fc4e-72e9-ba79-b1920fd18518",
+                     *         "id": "01a20985-a388-7673-afda-8f77b0fa772c",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -7178,11 +7170,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:08:00.718Z",
-                     *         "updatedAt": "2026-11-23T17:08:00.726Z"
+                     *         "createdAt": "2026-11-23T17:48:02.824Z",
+                     *         "updatedAt": "2026-11-23T17:48:02.835Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z2ne53t1nc8wp6y8xgh"
+                     *         "requestId": "req_01m84rb8wjezd8dsca0n076w9c"
                      *       }
                      *     }
                      */
@@ -7247,7 +7239,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fc7b-7683-bfc8-30f7a5beee2d",
+                     *         "id": "01a20985-a3b5-7486-a452-284926d47fcd",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -7285,11 +7277,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:08:00.764Z",
-                     *         "updatedAt": "2026-11-23T17:08:00.799Z"
+                     *         "createdAt": "2026-11-23T17:48:02.869Z",
+                     *         "updatedAt": "2026-11-23T17:48:02.906Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z4wepnacsf2eyyrv9qv"
+                     *         "requestId": "req_01m84rb8ypew7t3kr5myty0ssy"
                      *       }
                      *     }
                      */
@@ -7356,7 +7348,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24y6ekrvd9sdx26zecxb"
+                     *         "requestId": "req_01m84rbe2nev39p251a8tcn6h1"
                      *       }
                      *     }
                      */
@@ -7419,18 +7411,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20960-fd76-71a9-91f5-934a8310b63e",
-                     *           "contentId": "01a20960-fd40-73b7-a2de-b97bac5e4b3f",
+                     *           "id": "01a20985-a499-7049-adb8-5382c6efa4c7",
+                     *           "contentId": "01a20985-a47a-7278-85be-f0d3ed34f60d",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20960-fd76-71a9-91f5-952f5ba5ee16",
-                     *           "contentId": "01a20960-fd47-74a1-976e-bddce4672ce4",
+                     *           "id": "01a20985-a499-7049-adb8-564271b301de",
+                     *           "contentId": "01a20985-a47b-7779-8f13-66401d306dd6",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p1zbye2evh3mg4e3knzfc"
+                     *         "requestId": "req_01m84rb94zev5af30zq69e3dn8"
                      *       }
                      *     }
                      */
@@ -7474,8 +7466,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20960-fd87-77d3-bb71-bdd2a70e9a55",
-                 *         "01a20960-fd88-745c-928e-e94d4e5cb738"
+                 *         "01a20985-a4a6-75f4-b1af-676071ee4624",
+                 *         "01a20985-a4a8-76d9-ab94-2d9435706190"
                  *       ]
                  *     }
                  */
@@ -7521,18 +7513,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20960-fda7-74bd-949f-bb59b2a22f11",
-                     *           "contentId": "01a20960-fd87-77d3-bb71-bdd2a70e9a55",
+                     *           "id": "01a20985-a4cf-74b7-ac8e-1600f07eb3dc",
+                     *           "contentId": "01a20985-a4a6-75f4-b1af-676071ee4624",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20960-fda7-74bd-949f-bc8577488cd5",
-                     *           "contentId": "01a20960-fd88-745c-928e-e94d4e5cb738",
+                     *           "id": "01a20985-a4cf-74b7-ac8e-1891653725f8",
+                     *           "contentId": "01a20985-a4a8-76d9-ab94-2d9435706190",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p1zd3ez4b2qxw5y7613bh"
+                     *         "requestId": "req_01m84rb967ee3r4b9k16kdxpzp"
                      *       }
                      *     }
                      */
@@ -7609,11 +7601,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fd2c-76fe-9297-fce366dd126a",
+                     *         "id": "01a20985-a465-7414-bdf7-0df742b2425c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z9meyw8csq04rnx6wt7"
+                     *         "requestId": "req_01m84rb93de5babpzftvv9cna8"
                      *       }
                      *     }
                      */
@@ -7655,8 +7647,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20960-fcf1-7774-bb48-7dc86949133a",
-                 *         "01a20960-fcf1-7774-bb48-7a2bf0671e8c"
+                 *         "01a20985-a421-71a0-8a8f-67bae7869159",
+                 *         "01a20985-a421-71a0-8a8f-604237382171"
                  *       ]
                  *     }
                  */
@@ -7698,18 +7690,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20960-fcf1-7774-bb48-7dc86949133a",
-                     *           "contentId": "01a20960-fcc2-7513-80c2-d995fb085d13",
+                     *           "id": "01a20985-a421-71a0-8a8f-67bae7869159",
+                     *           "contentId": "01a20985-a400-74b4-a57e-2f1cca026d41",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20960-fcf1-7774-bb48-7a2bf0671e8c",
-                     *           "contentId": "01a20960-fcc1-77c6-87b6-7cc3dab6cbfe",
+                     *           "id": "01a20985-a421-71a0-8a8f-604237382171",
+                     *           "contentId": "01a20985-a3fe-7031-ab20-45002e83999d",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z7sev1tydx0v1b7pr5t"
+                     *         "requestId": "req_01m84rb919egkvpywpck9m6j7a"
                      *       }
                      *     }
                      */
@@ -7756,8 +7748,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20961-06ed-7069-84e0-6f0d26656e2e",
-                 *         "01a20961-06ee-77b9-8129-44e590d93907"
+                 *         "01a20985-ad2c-7115-ab2d-833490f95b5e",
+                 *         "01a20985-ad2d-7289-8ee6-1bbd3a0e4967"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7806,11 +7798,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20961-06ed-7069-84e0-6f0d26656e2e",
+                     *             "id": "01a20985-ad2c-7115-ab2d-833490f95b5e",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20961-06ee-77b9-8129-44e590d93907",
+                     *             "id": "01a20985-ad2d-7289-8ee6-1bbd3a0e4967",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7828,7 +7820,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p21qjej9s75b5v1t43gyt"
+                     *         "requestId": "req_01m84rbb9jep8sv1e4zpag1f3k"
                      *       }
                      *     }
                      */
@@ -7917,13 +7909,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84p21s1evpspa6h75xgvbpc",
+                     *           "jobId": "job_01m84rbbb1e3bae0cpzddbmsc3",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T17:08:03.489Z",
+                     *           "createdAt": "2026-11-23T17:48:05.344Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7934,7 +7926,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p21s8ejh8pbdtfetw8w1c",
+                     *         "requestId": "req_01m84rbbbaejps6aar3yy4gncd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -8122,14 +8114,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84p21s1evpspa6h75xgvbpc",
+                     *         "jobId": "job_01m84rbbb1e3bae0cpzddbmsc3",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T17:08:03.489Z"
+                     *         "createdAt": "2026-11-23T17:48:05.344Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p21rqemba2tbg94gd45v0"
+                     *         "requestId": "req_01m84rbbapeaea5nh5bm1p7dmh"
                      *       }
                      *     }
                      */
@@ -8207,17 +8199,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84p2399enf95vp8cww519m2",
+                     *         "jobId": "job_01m84rbcmbeq2a3khyy8qdd7vj",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T17:08:05.033Z",
-                     *         "completedAt": "2026-11-23T17:08:05.054Z"
+                     *         "createdAt": "2026-11-23T17:48:06.667Z",
+                     *         "completedAt": "2026-11-23T17:48:06.683Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23a7ethtyzq4c4v1r121"
+                     *         "requestId": "req_01m84rbcn7ek6bckp9mdw323gq"
                      *       }
                      *     }
                      */
@@ -8282,17 +8274,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84p237jeewarxx604vg38da",
+                     *         "jobId": "job_01m84rbcjpeybtnm1br7ztc85j",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T17:08:04.977Z",
-                     *         "completedAt": "2026-11-23T17:08:05.017Z"
+                     *         "createdAt": "2026-11-23T17:48:06.613Z",
+                     *         "completedAt": "2026-11-23T17:48:06.646Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p238jegbsnrnn0n98f0ng"
+                     *         "requestId": "req_01m84rbckgej59drzfc9rw6690"
                      *       }
                      *     }
                      */
@@ -8360,7 +8352,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23asex9tk0ybjb3b7het",
+                     *         "requestId": "req_01m84rbcnpevr9w7y2vrc0jqwy",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -8408,8 +8400,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20961-06fe-70f4-8b7e-cb671c673b4d",
-                 *         "01a20961-06fe-70f4-8b7e-d11fc555e2ce"
+                 *         "01a20985-ad3d-72ef-a027-ea4536bfe5cc",
+                 *         "01a20985-ad3e-7676-839e-268faf7fea12"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -8462,13 +8454,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20961-06fe-70f4-8b7e-cb671c673b4d",
+                     *             "id": "01a20985-ad3d-72ef-a027-ea4536bfe5cc",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20961-06fe-70f4-8b7e-d11fc555e2ce",
+                     *             "id": "01a20985-ad3e-7676-839e-268faf7fea12",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -8488,7 +8480,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p21r2ek798r5xqc01w7c9"
+                     *         "requestId": "req_01m84rbba2e3nvgdh89hjdp861"
                      *       }
                      *     }
                      */
@@ -8546,11 +8538,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20961-06d0-763b-9e86-724a1986fd1a",
+                 *           "id": "01a20985-ad14-77ab-a1eb-a36f98935e7d",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20961-06d2-7350-9dce-2d2cbff60425",
+                 *           "id": "01a20985-ad15-77af-bc57-4b942b29c5cd",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8620,11 +8612,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20961-06d0-763b-9e86-724a1986fd1a",
+                     *             "id": "01a20985-ad14-77ab-a1eb-a36f98935e7d",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20961-06d2-7350-9dce-2d2cbff60425",
+                     *             "id": "01a20985-ad15-77af-bc57-4b942b29c5cd",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8642,7 +8634,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p21psewfr3matjw4n1dyy"
+                     *         "requestId": "req_01m84rbb8tebrv218rnttqv8eb"
                      *       }
                      *     }
                      */
@@ -8700,8 +8692,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20961-070b-7586-92f3-856d7008c5d7",
-                 *         "01a20961-070c-76a8-9272-865b3594fc60"
+                 *         "01a20985-ad4a-7077-b811-37318c87017c",
+                 *         "01a20985-ad4c-7525-9019-ac54bc0639f9"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8747,11 +8739,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20961-070b-7586-92f3-856d7008c5d7",
+                     *             "id": "01a20985-ad4a-7077-b811-37318c87017c",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20961-070c-76a8-9272-865b3594fc60",
+                     *             "id": "01a20985-ad4c-7525-9019-ac54bc0639f9",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8769,7 +8761,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p21rge10tve44p2e3rt9g"
+                     *         "requestId": "req_01m84rbbafenstp62ar5gc8wbs"
                      *       }
                      *     }
                      */
@@ -8924,7 +8916,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z55e1hbzjh6n2fv033t"
+                     *         "requestId": "req_01m84rb8z2esc99z6myv6av6q4"
                      *       }
                      *     }
                      */
@@ -9070,7 +9062,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fc59-7423-b9b5-7d9aab71b8c3",
+                     *         "id": "01a20985-a396-7580-9f90-d33a9edaa6eb",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -9108,14 +9100,14 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:08:00.729Z",
-                     *         "updatedAt": "2026-11-23T17:08:00.729Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/kpbF4JcJJaWspqjNsRwlox2odqvTNU7b",
+                     *         "createdAt": "2026-11-23T17:48:02.838Z",
+                     *         "updatedAt": "2026-11-23T17:48:02.838Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/G6nom7srePGOI0HLTeSH4SGQKj2SXadL",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T17:08:00.729Z"
+                     *         "uploadExpiresAt": "2026-11-24T17:48:02.838Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z2re23txy158edj6n52"
+                     *         "requestId": "req_01m84rb8wpep09z46cesk9cajf"
                      *       }
                      *     }
                      */
@@ -9241,12 +9233,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20961-0e94-7554-9e91-d6f85d07e392",
-                 *       "eventId": "01a20961-0e9e-7364-8f78-002b2989e744",
+                 *       "contentId": "01a20985-b3bd-7125-8482-ed9633aadc90",
+                 *       "eventId": "01a20985-b3c0-7688-a3a6-ace2d30a6ca9",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T17:08:05.406Z",
+                 *       "timestamp": "2026-11-23T17:48:06.976Z",
                  *       "data": {}
                  *     }
                  */
@@ -9337,10 +9329,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20961-0e9e-7364-8f78-002b2989e744"
+                     *         "eventId": "01a20985-b3c0-7688-a3a6-ace2d30a6ca9"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23myedj8yy05jq3yrn7t"
+                     *         "requestId": "req_01m84rbcy0et4a79nk34ns20cd"
                      *       }
                      *     }
                      */
@@ -9399,22 +9391,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20961-0ead-7053-9f63-cedcf3593ac7",
-                 *           "eventId": "01a20961-0ebe-7628-9d7e-d993247683c7",
+                 *           "contentId": "01a20985-b3ce-7706-a995-820346b01e14",
+                 *           "eventId": "01a20985-b3e4-726b-ab9b-6173671ae0cf",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T17:08:05.438Z",
+                 *           "timestamp": "2026-11-23T17:48:07.012Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20961-0ebe-7628-9d7e-de655ffb1a7b",
+                 *           "eventId": "01a20985-b3e4-726b-ab9b-67c4b6b64d68",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T17:08:05.438Z",
+                 *           "timestamp": "2026-11-23T17:48:07.012Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -9518,14 +9510,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20961-0ebe-7628-9d7e-de655ffb1a7b",
+                     *             "eventId": "01a20985-b3e4-726b-ab9b-67c4b6b64d68",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23p0etw8v1ga70h5f3rf"
+                     *         "requestId": "req_01m84rbcz8exgvffvd5f7jfkrc"
                      *       }
                      *     }
                      */
@@ -9677,7 +9669,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84p23y1edw8sscf6mf79132",
+                     *           "id": "exp_01m84rbd5zersr6s37yd7kzf5k",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -9709,16 +9701,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T17:08:05.708Z",
+                     *           "startedAt": "2026-11-23T17:48:07.239Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T17:08:05.696Z"
+                     *           "createdAt": "2026-11-23T17:48:07.230Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23yjeyv8920re33kdvem",
+                     *         "requestId": "req_01m84rbd6eey5aak9fqx15t8fj",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9927,7 +9919,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p23yxevvt6qd83087pa7q",
+                     *         "id": "exp_01m84rbd6ner5bxgd8t3jphcsg",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -9975,12 +9967,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:08:05.724Z",
+                     *         "createdAt": "2026-11-23T17:48:07.252Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23yveassjzg13g8p88ch"
+                     *         "requestId": "req_01m84rbd6ke1zavg3p74hdtwrk"
                      *       }
                      *     }
                      */
@@ -10098,7 +10090,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p23z8e1z93s8ckssbfw74",
+                     *         "id": "exp_01m84rbd6ve4rvrg33gcj8w99s",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -10136,12 +10128,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T17:08:05.747Z",
+                     *         "startedAt": "2026-11-23T17:48:07.265Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:08:05.734Z",
+                     *         "createdAt": "2026-11-23T17:48:07.258Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -10151,7 +10143,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23ztec8v552w7aj113zd"
+                     *         "requestId": "req_01m84rbd76e3nt94fcycqpctk7"
                      *       }
                      *     }
                      */
@@ -10271,11 +10263,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p240zer2s543wxp76nc0b",
+                     *         "id": "exp_01m84rbd8dekpv5acmq8be46ft",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p2414ee8sgvtttj970vsw"
+                     *         "requestId": "req_01m84rbd8hefav0fvtb6tb0drn"
                      *       }
                      *     }
                      */
@@ -10414,7 +10406,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p2400eqv8f1zhd3hf16r7",
+                     *         "id": "exp_01m84rbd7deddbs23t2d1va3vf",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -10455,7 +10447,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:08:05.759Z",
+                     *         "createdAt": "2026-11-23T17:48:07.276Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -10465,7 +10457,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p2404ekqb615hjc2sv5x4"
+                     *         "requestId": "req_01m84rbd7pedb8cxm7dc1aweq0"
                      *       }
                      *     }
                      */
@@ -10593,7 +10585,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84p2491e3zaa1z7cfa4fb47",
+                     *         "requestId": "req_01m84rbdfvescby8hb8jm2dpsw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10688,7 +10680,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p248kekvvszmhzj6qfhja",
+                     *         "id": "exp_01m84rbdfgevm8yzy6gse072m0",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -10729,7 +10721,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:08:06.034Z",
+                     *         "createdAt": "2026-11-23T17:48:07.535Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -10739,7 +10731,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p248geh088ed1evps7q1n"
+                     *         "requestId": "req_01m84rbdfdexrv3rhxms1txy5g"
                      *       }
                      *     }
                      */
@@ -10864,20 +10856,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-23T17:08:06.066Z",
+                     *           "decidedAt": "2026-11-23T17:48:07.562Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *             "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-23T17:08:06.060Z",
+                     *           "decidedAt": "2026-11-23T17:48:07.557Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *             "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -10885,7 +10877,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p249me188xvjcn83j3dvk",
+                     *         "requestId": "req_01m84rbdgbe3ytq2rdxdzyghf9",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -10984,17 +10976,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-23T17:08:06.087Z",
+                     *         "decidedAt": "2026-11-23T17:48:07.579Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *           "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24a3eewbdc54ybcx6gre"
+                     *         "requestId": "req_01m84rbdgserf8gf6td74cg3az"
                      *       }
                      *     }
                      */
@@ -11095,7 +11087,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p2465ev2b0kvwajkdk08n",
+                     *         "id": "exp_01m84rbddce1nsq1rzn5yef3n1",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -11131,12 +11123,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T17:08:05.966Z",
+                     *         "startedAt": "2026-11-23T17:48:07.474Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-23T17:08:05.975Z",
+                     *         "pausedAt": "2026-11-23T17:48:07.484Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:08:05.957Z",
+                     *         "createdAt": "2026-11-23T17:48:07.466Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -11146,7 +11138,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p246ke76r4v4cdn13xmej"
+                     *         "requestId": "req_01m84rbddsev0v1s0s8fv41m0f"
                      *       }
                      *     }
                      */
@@ -11272,13 +11264,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84p24ajez58xdvt1hka3ajy",
+                     *         "experimentId": "exp_01m84rbdh3er6tvw7ck6btpxda",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T17:08:06.102Z"
+                     *           "startedAt": "2026-11-23T17:48:07.596Z"
                      *         },
-                     *         "asOf": "2026-11-23T17:08:06.108Z",
+                     *         "asOf": "2026-11-23T17:48:07.602Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -11379,7 +11371,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24ate49v4vj6qsma91ww"
+                     *         "requestId": "req_01m84rbdhgephtyk165xsrnv04"
                      *       }
                      *     }
                      */
@@ -11582,7 +11574,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p246xeqxsqzb5kaqthtgq",
+                     *         "id": "exp_01m84rbde1e65r25bckgwd3b6d",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -11618,12 +11610,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T17:08:05.986Z",
+                     *         "startedAt": "2026-11-23T17:48:07.493Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:08:05.980Z",
+                     *         "createdAt": "2026-11-23T17:48:07.488Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -11633,7 +11625,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p247fe4svgwr94axm482c"
+                     *         "requestId": "req_01m84rbdeeej09cttz1h0rhj3c"
                      *       }
                      *     }
                      */
@@ -11768,13 +11760,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p2445e48t9vat632vt4zg",
+                     *         "id": "exp_01m84rbdbmex2ttt3heksjyj8g",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T17:08:05.949Z"
+                     *         "rolledOutAt": "2026-11-23T17:48:07.454Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p245qembtkcjjyhqv1k1s"
+                     *         "requestId": "req_01m84rbdcse35a6zgbm2yxrnxj"
                      *       }
                      *     }
                      */
@@ -11853,14 +11845,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m84p24bye2sbhq41zdcyxp87",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m84p24bye2sbhq41zdcyxp87/F7x_a_QcxquRu0LrVEDeZXYg408hXcOa",
-                     *           "createdAt": "2026-11-23T17:08:06.142Z",
-                     *           "expiresAt": "2026-12-23T17:08:06.142Z"
+                     *           "id": "shr_01m84rbdjfec298ee3g5phm3w2",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m84rbdjfec298ee3g5phm3w2/Eh5wHMdNM-igN6bJ4HFjuS5gSfcGThHl",
+                     *           "createdAt": "2026-11-23T17:48:07.632Z",
+                     *           "expiresAt": "2026-12-23T17:48:07.632Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24c0ea9rs27byzsdznxe",
+                     *         "requestId": "req_01m84rbdjjekeara6bg1fkg15a",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11942,13 +11934,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m84p24cee999955s51abynyf",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m84p24cee999955s51abynyf/o4i5Oe-Fyc_bafQjJ3Xb_yxGncJEBdHP",
-                     *         "createdAt": "2026-11-23T17:08:06.158Z",
-                     *         "expiresAt": "2026-11-30T17:08:06.158Z"
+                     *         "id": "shr_01m84rbdk0e7ztat2gew503m3e",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m84rbdk0e7ztat2gew503m3e/FtUmgaRjkcxzQ2Va4pufjFIQh_40VokI",
+                     *         "createdAt": "2026-11-23T17:48:07.648Z",
+                     *         "expiresAt": "2026-11-30T17:48:07.648Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24cce9xs944k1p28rz42"
+                     *         "requestId": "req_01m84rbdjye4ba9w4rvd4tec24"
                      *       }
                      *     }
                      */
@@ -12019,11 +12011,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m84p24cxeg1tqw1zrz0k4qdq",
+                     *         "id": "shr_01m84rbdkfe4zswftqxkvextzf",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24czerbrywjs1rjcv1p4"
+                     *         "requestId": "req_01m84rbdkhek9bav84dt4n8v4a"
                      *       }
                      *     }
                      */
@@ -12094,12 +12086,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p241ce709yfttxddytz22",
+                     *         "id": "exp_01m84rbd8tehkbj3rsademfdca",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T17:08:05.811Z"
+                     *         "startedAt": "2026-11-23T17:48:07.327Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p241hekcabt3jjz2aqg7y"
+                     *         "requestId": "req_01m84rbd8xeh1s03r45yh2x279"
                      *       }
                      *     }
                      */
@@ -12190,14 +12182,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p241yey5s1dc1bamx59mb",
+                     *         "id": "exp_01m84rbd99e6m8ghv0akyvwdy2",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T17:08:05.878Z",
+                     *         "stoppedAt": "2026-11-23T17:48:07.393Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p243fekqtwg77p1myed9f"
+                     *         "requestId": "req_01m84rbd9vet0aefe9henqqb12"
                      *       }
                      *     }
                      */
@@ -12293,7 +12285,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84p247tezjtb7f5ddessbjm",
+                     *         "id": "exp_01m84rbdere67963mv8fhk2y22",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -12329,12 +12321,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T17:08:06.014Z",
+                     *         "startedAt": "2026-11-23T17:48:07.517Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:08:06.008Z",
+                     *         "createdAt": "2026-11-23T17:48:07.510Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -12344,7 +12336,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p2483et1a3fnj5axfg458"
+                     *         "requestId": "req_01m84rbdf3ebdt6pr1pkt7mvdt"
                      *       }
                      *     }
                      */
@@ -12465,7 +12457,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24a9ehw86vknfgaajw9g"
+                     *         "requestId": "req_01m84rbdgxejev235p5jknzrqa"
                      *       }
                      *     }
                      */
@@ -12542,10 +12534,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-23T17:08:06.094Z"
+                     *         "updatedAt": "2026-11-23T17:48:07.585Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24ace34s5mzqxw0vwny6"
+                     *         "requestId": "req_01m84rbdgzep1v2wwgfqd5mpx3"
                      *       }
                      *     }
                      */
@@ -12659,7 +12651,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24b5ewkvz6zvx2ktpecz"
+                     *         "requestId": "req_01m84rbdhsezmt71743hzn2c8y"
                      *       }
                      *     }
                      */
@@ -12746,7 +12738,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84p24gaetma13qwbenkeyct",
+                     *           "id": "dex_01m84rbdpdedmr1gxyy8xj0x8f",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -12761,13 +12753,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T17:08:06.281Z",
+                     *           "createdAt": "2026-11-23T17:48:07.756Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24gkeqsr1akaxwjq1387",
+                     *         "requestId": "req_01m84rbdpheng8bscjscq9nwnq",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12895,7 +12887,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84p24gaetma13qwbenkeyct",
+                     *         "id": "dex_01m84rbdpdedmr1gxyy8xj0x8f",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -12910,12 +12902,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T17:08:06.281Z",
+                     *         "createdAt": "2026-11-23T17:48:07.756Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24g4e97vgz4v5xpyya32"
+                     *         "requestId": "req_01m84rbdp9epw8mzew46195map"
                      *       }
                      *     }
                      */
@@ -12981,7 +12973,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84p24mkeq7stmdmtjc8e1fj",
+                     *         "id": "dex_01m84rbdt0e3kv283wf4qh8pmf",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -12996,12 +12988,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T17:08:06.416Z",
+                     *         "createdAt": "2026-11-23T17:48:07.871Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24mrenet5zxcfxqhn33c"
+                     *         "requestId": "req_01m84rbdt3ew29fpr9nehhvhzq"
                      *       }
                      *     }
                      */
@@ -13066,11 +13058,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84p24m8egb8nmbn8bgeaway",
+                     *         "id": "dex_01m84rbdsqevm9d8b3bzmgnj9g",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24mae86tyw1h1xj5knf0"
+                     *         "requestId": "req_01m84rbdstes1rq6c9fppa44h0"
                      *       }
                      *     }
                      */
@@ -13138,7 +13130,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84p24gteksa2vfzjzvnxvsh",
+                     *         "id": "dex_01m84rbdpreraa5p51y9gb2mq3",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -13153,12 +13145,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T17:08:06.297Z",
-                     *         "completedAt": "2026-11-23T17:08:06.398Z",
+                     *         "createdAt": "2026-11-23T17:48:07.767Z",
+                     *         "completedAt": "2026-11-23T17:48:07.859Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24kxew3rqgwm9vc0h5vb"
+                     *         "requestId": "req_01m84rbdsjenht990wqz7erwh4"
                      *       }
                      *     }
                      */
@@ -13219,12 +13211,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m84p24qrebxam8n37nx0hfef",
+                     *           "id": "dxd_01m84rbdwyefmvyee9mxx445vk",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:39251",
+                     *           "endpoint": "https://127.0.0.1:36037",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -13236,17 +13228,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-23T17:08:06.517Z",
+                     *           "nextPushAt": "2026-11-23T17:48:07.964Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T17:08:06.517Z"
+                     *           "createdAt": "2026-11-23T17:48:07.964Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m84p24r4edkr65dhtbqq2gm3",
+                     *           "id": "dxd_01m84rbdx9e6fr6vs5s4dcsap2",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:39251",
+                     *           "endpoint": "https://127.0.0.1:36037",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -13258,13 +13250,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-23T17:08:06.531Z",
+                     *           "nextPushAt": "2026-11-23T17:48:07.976Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T17:08:06.531Z"
+                     *           "createdAt": "2026-11-23T17:48:07.976Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24r7eqgbwbtwbspge3h9"
+                     *         "requestId": "req_01m84rbdxce02rf388yehxfhpr"
                      *       }
                      *     }
                      */
@@ -13300,7 +13292,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:39251",
+                 *       "endpoint": "https://127.0.0.1:36037",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -13403,12 +13395,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m84p24qrebxam8n37nx0hfef",
+                     *         "id": "dxd_01m84rbdwyefmvyee9mxx445vk",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:39251",
+                     *         "endpoint": "https://127.0.0.1:36037",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -13420,12 +13412,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-23T17:08:06.517Z",
+                     *         "nextPushAt": "2026-11-23T17:48:07.964Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T17:08:06.517Z"
+                     *         "createdAt": "2026-11-23T17:48:07.964Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24pre5vszmcxvfa5155s"
+                     *         "requestId": "req_01m84rbdw2e3y9z30njzkkxv07"
                      *       }
                      *     }
                      */
@@ -13494,11 +13486,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m84p24rgeqmsqzrk32yy69fk",
+                     *         "id": "dxd_01m84rbdxpedtb1vkvct1sev5a",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24rkewr8x24x91y0xbk0"
+                     *         "requestId": "req_01m84rbdxse1tat37kx653mxkt"
                      *       }
                      *     }
                      */
@@ -13562,7 +13554,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m84p24p0e3qvkzz7d4mqt99f",
+                     *           "id": "dxs_01m84rbdv8e798508jhtkvdkew",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -13571,10 +13563,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-23",
-                     *           "createdAt": "2026-11-23T17:08:06.435Z"
+                     *           "createdAt": "2026-11-23T17:48:07.884Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m84p24pbe3m9z4m0y4x969sq",
+                     *           "id": "dxs_01m84rbdvmen990e3rt886phpb",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -13583,11 +13575,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-23",
-                     *           "createdAt": "2026-11-23T17:08:06.471Z"
+                     *           "createdAt": "2026-11-23T17:48:07.918Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24peefkvm3v0edek84et"
+                     *         "requestId": "req_01m84rbdvqe52rb64ew435vzsf"
                      *       }
                      *     }
                      */
@@ -13709,7 +13701,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m84p24p0e3qvkzz7d4mqt99f",
+                     *         "id": "dxs_01m84rbdv8e798508jhtkvdkew",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -13718,10 +13710,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-23",
-                     *         "createdAt": "2026-11-23T17:08:06.435Z"
+                     *         "createdAt": "2026-11-23T17:48:07.884Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24myeftv9bpzhkkm4771"
+                     *         "requestId": "req_01m84rbdt8eg5vs9c5dm7a5ywj"
                      *       }
                      *     }
                      */
@@ -13790,11 +13782,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m84p24pjedfv549phhn95884",
+                     *         "id": "dxs_01m84rbdvwe5rrdwfqgfs6dn3z",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24pnesvsm622pxj5n74d"
+                     *         "requestId": "req_01m84rbdvzek9afkegqaw6ahbs"
                      *       }
                      *     }
                      */
@@ -13899,7 +13891,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24mtegvac1mnpdybgf46"
+                     *         "requestId": "req_01m84rbdt6egxtctksntnmgjay"
                      *       }
                      *     }
                      */
@@ -13982,7 +13974,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20961-06b6-7079-8a79-5fb293b8d91d",
+                     *           "id": "01a20985-acf7-7637-aa81-eb3258aa70d4",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -14017,11 +14009,9 @@ export interface operations {
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
-                     *           "sourceTracks": [],
-                     *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T17:08:03.382Z",
-                     *           "updatedAt": "2026-11-23T17:08:03.404Z",
+                     *           "createdAt": "2026-11-23T17:48:05.239Z",
+                     *           "updatedAt": "2026-11-23T17:48:05.262Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -14033,9 +14023,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249933920867163,
+                     *             "score": 0.6249942532120996,
                      *             "signals": {
-                     *               "recency": 0.9999735683468651,
+                     *               "recency": 0.9999770128483982,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -14051,7 +14041,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24999339208671628,
+                     *               "recency": 0.24999425321209956,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -14065,8 +14055,8 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20960-fdad-705a-a4de-62cb8d517428",
-                     *           "contentType": "carousel",
+                     *           "id": "01a20985-a476-718c-86fe-5fb5df5ad0fe",
+                     *           "contentType": "video_carousel",
                      *           "title": "A carousel",
                      *           "description": null,
                      *           "uploadStatus": "ready",
@@ -14080,7 +14070,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/RQQhd7cyDAsYpPutfsxDVA/a-01a20960-fef1-72b2-8ee8-4c37449ba211/small.jpg",
+                     *           "thumbnailUrl": null,
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -14089,15 +14079,7 @@ export interface operations {
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [
-                     *             {
-                     *               "id": "01a20960-fef1-72b2-8ee8-4c37449ba211",
-                     *               "imageUrl": "https://feed.example.org/media/RQQhd7cyDAsYpPutfsxDVA/a-01a20960-fef1-72b2-8ee8-4c37449ba211/large.jpg",
-                     *               "altText": "A picture",
-                     *               "position": 0,
-                     *               "createdAt": "2026-11-23T17:08:01.419Z"
-                     *             }
-                     *           ],
+                     *           "images": [],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
@@ -14108,11 +14090,111 @@ export interface operations {
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
-                     *           "sourceTracks": [],
-                     *           "warnings": [],
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T17:08:01.070Z",
-                     *           "updatedAt": "2026-11-23T17:08:01.424Z",
+                     *           "createdAt": "2026-11-23T17:48:03.062Z",
+                     *           "updatedAt": "2026-11-23T17:48:03.099Z",
+                     *           "videos": [
+                     *             {
+                     *               "id": "01a20985-a47a-7278-85be-f0d3ed34f60d",
+                     *               "contentType": "video",
+                     *               "title": "Item 0",
+                     *               "description": null,
+                     *               "uploadStatus": "ready",
+                     *               "publishStatus": "published",
+                     *               "visibility": "public",
+                     *               "streamingUrl": null,
+                     *               "section": null,
+                     *               "author": null,
+                     *               "tags": [],
+                     *               "publishAt": null,
+                     *               "expiresAt": null,
+                     *               "duration": null,
+                     *               "protected": false,
+                     *               "thumbnailUrl": null,
+                     *               "thumbnailHash": null,
+                     *               "thumbnailTime": null,
+                     *               "thumbnails": [],
+                     *               "previewUrl": null,
+                     *               "storyboardUrl": null,
+                     *               "downloadUrl": null,
+                     *               "customMetadata": {},
+                     *               "captionTracks": [],
+                     *               "images": [],
+                     *               "width": null,
+                     *               "height": null,
+                     *               "aspectRatio": null,
+                     *               "maxFrameRate": null,
+                     *               "videoQuality": "basic",
+                     *               "resolutionTier": null,
+                     *               "autoScrollInterval": null,
+                     *               "articleUrl": null,
+                     *               "externalId": null,
+                     *               "errorReason": null,
+                     *               "progress": 1,
+                     *               "createdAt": "2026-11-23T17:48:03.066Z",
+                     *               "updatedAt": "2026-11-23T17:48:03.084Z",
+                     *               "isLive": false,
+                     *               "liveStreamId": null,
+                     *               "liveStreamStatus": null,
+                     *               "currentViewers": 0,
+                     *               "engagement": {
+                     *                 "views": 0,
+                     *                 "likes": 0,
+                     *                 "shares": 0,
+                     *                 "saves": 0
+                     *               }
+                     *             },
+                     *             {
+                     *               "id": "01a20985-a47b-7779-8f13-66401d306dd6",
+                     *               "contentType": "video",
+                     *               "title": "Item 1",
+                     *               "description": null,
+                     *               "uploadStatus": "ready",
+                     *               "publishStatus": "published",
+                     *               "visibility": "public",
+                     *               "streamingUrl": null,
+                     *               "section": null,
+                     *               "author": null,
+                     *               "tags": [],
+                     *               "publishAt": null,
+                     *               "expiresAt": null,
+                     *               "duration": null,
+                     *               "protected": false,
+                     *               "thumbnailUrl": null,
+                     *               "thumbnailHash": null,
+                     *               "thumbnailTime": null,
+                     *               "thumbnails": [],
+                     *               "previewUrl": null,
+                     *               "storyboardUrl": null,
+                     *               "downloadUrl": null,
+                     *               "customMetadata": {},
+                     *               "captionTracks": [],
+                     *               "images": [],
+                     *               "width": null,
+                     *               "height": null,
+                     *               "aspectRatio": null,
+                     *               "maxFrameRate": null,
+                     *               "videoQuality": "basic",
+                     *               "resolutionTier": null,
+                     *               "autoScrollInterval": null,
+                     *               "articleUrl": null,
+                     *               "externalId": null,
+                     *               "errorReason": null,
+                     *               "progress": 1,
+                     *               "createdAt": "2026-11-23T17:48:03.067Z",
+                     *               "updatedAt": "2026-11-23T17:48:03.090Z",
+                     *               "isLive": false,
+                     *               "liveStreamId": null,
+                     *               "liveStreamStatus": null,
+                     *               "currentViewers": 0,
+                     *               "engagement": {
+                     *                 "views": 0,
+                     *                 "likes": 0,
+                     *                 "shares": 0,
+                     *                 "saves": 0
+                     *               }
+                     *             }
+                     *           ],
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -14124,9 +14206,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249887552260058,
+                     *             "score": 0.6249898870849351,
                      *             "signals": {
-                     *               "recency": 0.9999550209040232,
+                     *               "recency": 0.9999595483397403,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -14142,7 +14224,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499887552260058,
+                     *               "recency": 0.24998988708493508,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -14150,17 +14232,17 @@ export interface operations {
                      *               "creatorAffinity": 0.05
                      *             },
                      *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
+                     *               "exploration",
+                     *               "recency"
                      *             ]
                      *           }
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24v4ep6sfbw6x0cw673x",
-                     *         "nextCursor": "AkMd8BpD7Ei4YAiNmGZlZF8wMW04NHAyNHY4ZXlzc2I5OGo3OWpwMHFzaxQFBgE2Nx4BAgQHAgEBAgEBAQEBAQEBAQEBAgQB",
+                     *         "requestId": "req_01m84rbdzzet6vt0tbv8vx20mp",
+                     *         "nextCursor": "Apj8nm48R5XFuRJ0VmZlZF8wMW04NHJiZTAyZTVtOTJuODA4NmF6dDIzahQFCB4hASwBAQMIAgEBAQEBAgEBAgEBAQEBAQQB",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84p24v8eyssb98j79jp0qsk",
+                     *         "feedId": "fed_01m84rbe02e5m92n8086azt23j",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -14243,11 +14325,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T17:08:05.587Z"
+                     *           "updatedAt": "2026-11-23T17:48:07.135Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23ttez8bv3t21w11zs9b",
+                     *         "requestId": "req_01m84rbd33ed299r7f8e2wj2zh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14326,10 +14408,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T17:08:05.600Z"
+                     *         "updatedAt": "2026-11-23T17:48:07.143Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23v5eg4r2zhdy32yfxcp"
+                     *         "requestId": "req_01m84rbd3dex2ak76j6dvpnah8"
                      *       }
                      *     }
                      */
@@ -14429,10 +14511,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T17:08:05.609Z"
+                     *         "updatedAt": "2026-11-23T17:48:07.152Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23v9exg89fg5ax4p1zgd"
+                     *         "requestId": "req_01m84rbd3feas89b4zf3qs3we7"
                      *       }
                      *     }
                      */
@@ -14517,7 +14599,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23vse3ksr62h27vbndq6"
+                     *         "requestId": "req_01m84rbd3wev7b34pdjq8zzwdg"
                      *       }
                      *     }
                      */
@@ -14587,11 +14669,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84p1y09e4a9c8gm0vs2apxa",
+                     *           "id": "key_01m84rb7z3enysm9s8mvhet42f",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T17:07:59.617Z",
+                     *           "createdAt": "2026-11-23T17:48:01.884Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -14599,11 +14681,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84p1y06ezv9t9rsw7k9cvwf",
+                     *           "id": "key_01m84rb7z1e13az9zn4en4cm1a",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T17:07:59.617Z",
+                     *           "createdAt": "2026-11-23T17:48:01.884Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -14612,7 +14694,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p1ywbetbv7a03wqw2w8zs",
+                     *         "requestId": "req_01m84rb8pdeqsajd879133rzpp",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14696,11 +14778,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84p1ywrexrswf6t3ma156dp",
+                     *         "id": "key_01m84rb8pvezhsehp263dj0qba",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T17:08:00.537Z",
+                     *         "createdAt": "2026-11-23T17:48:02.651Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -14709,7 +14791,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1ywkeaasq0hpjw2t4hqc"
+                     *         "requestId": "req_01m84rb8ppe8kb6bw13zny5x8y"
                      *       }
                      *     }
                      */
@@ -14778,19 +14860,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84p1yxdev88pjwyf3syyvzz",
+                     *         "id": "key_01m84rb8qpeg3a5mdw52h12ncy",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T17:08:00.557Z",
+                     *         "createdAt": "2026-11-23T17:48:02.678Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T17:08:00.561Z",
+                     *         "revokedAt": "2026-11-23T17:48:02.682Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yxge5esqyqvqdkgq1bz"
+                     *         "requestId": "req_01m84rb8qre42v831vy3ffpjwy"
                      *       }
                      *     }
                      */
@@ -14860,7 +14942,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yxrejjvw61qg8gwej77",
+                     *         "requestId": "req_01m84rb8r1e8mbdz1zqgsa8yjt",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -14945,21 +15027,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84p1yx7en6trdt9z12ydxaq",
+                     *         "id": "key_01m84rb8qfewt9zmyz6srgpq2r",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T17:08:00.550Z",
+                     *         "createdAt": "2026-11-23T17:48:02.670Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84p1ywye8tah86p0fjw0t66"
+                     *         "replaces": "key_01m84rb8q0ez6rwy2xefp549gz"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yx2esr9y2a31dxwa5yt"
+                     *         "requestId": "req_01m84rb8q4eqg9ay89wkpqp53j"
                      *       }
                      *     }
                      */
@@ -15030,8 +15112,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84p24ryepsajbg0gbnc2z8t",
-                     *           "contentId": "01a20961-131c-73b4-9b40-0817a30ecf6f",
+                     *           "id": "lst_01m84rbdy5ejt9e5f5j6z6dmz5",
+                     *           "contentId": "01a20985-b7c3-7699-8ebe-2727c9410b8f",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -15039,13 +15121,13 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T17:08:06.557Z",
+                     *           "createdAt": "2026-11-23T17:48:08.004Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24s3ep2vbqd18p90nkn8",
+                     *         "requestId": "req_01m84rbdy9e08bk4j61fz22334",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15154,8 +15236,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84p24ryepsajbg0gbnc2z8t",
-                     *         "contentId": "01a20961-131c-73b4-9b40-0817a30ecf6f",
+                     *         "id": "lst_01m84rbdy5ejt9e5f5j6z6dmz5",
+                     *         "contentId": "01a20985-b7c3-7699-8ebe-2727c9410b8f",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -15163,13 +15245,13 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T17:08:06.557Z",
+                     *         "createdAt": "2026-11-23T17:48:08.004Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24rpecct6gzccenpmyhk"
+                     *         "requestId": "req_01m84rbdxyerpbepfavbzbtxsy"
                      *       }
                      *     }
                      */
@@ -15268,8 +15350,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84p24scew5sbha6gjhnrrmb",
-                     *         "contentId": "01a20961-132b-7145-ac9f-acba10dd28a9",
+                     *         "id": "lst_01m84rbdyfembakq4mr2vab6sk",
+                     *         "contentId": "01a20985-b7ce-770e-a3f7-8aa963694822",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -15277,12 +15359,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T17:08:06.571Z",
+                     *         "createdAt": "2026-11-23T17:48:08.014Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24sfesfaqrc8gj9cky81"
+                     *         "requestId": "req_01m84rbdyjewb974cy48533ye0"
                      *       }
                      *     }
                      */
@@ -15347,11 +15429,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84p24sme2jv9epzvz0nvc2f",
+                     *         "id": "lst_01m84rbdyqevybfeq52ps07vkz",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24sqee6bnyk80wxwb7es"
+                     *         "requestId": "req_01m84rbdytez4r0m3285z679fg"
                      *       }
                      *     }
                      */
@@ -15420,8 +15502,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84p24tdekw8pjmzhk1dwskj",
-                     *         "contentId": "01a20961-134c-70ba-acab-41c6bdc078cb",
+                     *         "id": "lst_01m84rbdzeezgva9h72v5ttxjf",
+                     *         "contentId": "01a20985-b7ec-7491-beaf-b560db8b0091",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -15429,12 +15511,12 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T17:08:06.604Z",
+                     *         "createdAt": "2026-11-23T17:48:08.045Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T17:08:06.612Z"
+                     *         "endedAt": "2026-11-23T17:48:08.050Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24the2t84atvxf2cq3sd"
+                     *         "requestId": "req_01m84rbdzgeehvnfebwq102ynn"
                      *       }
                      *     }
                      */
@@ -15499,8 +15581,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84p24tte2csq7n4s5er6vws",
-                     *         "contentId": "01a20961-1359-743f-8087-9f842542ee2e",
+                     *         "id": "lst_01m84rbdzrebma2y44t2mge9a6",
+                     *         "contentId": "01a20985-b7f7-7659-a265-39997451fd8e",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -15508,13 +15590,13 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T17:08:06.617Z",
+                     *         "createdAt": "2026-11-23T17:48:08.055Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24txe16rhwetp2jx84q3"
+                     *         "requestId": "req_01m84rbdzten9v22hqkz71g1zp"
                      *       }
                      *     }
                      */
@@ -15609,8 +15691,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84p24t5eykvqd533wcb1884",
-                     *         "contentId": "01a20961-1344-72e5-b713-d016d2507ca6",
+                     *         "id": "lst_01m84rbdz5efcbx10f3d56799x",
+                     *         "contentId": "01a20985-b7e4-72d3-8b65-0272f9c8ae9b",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -15618,7 +15700,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24t9efkrdaz10sq0xr08"
+                     *         "requestId": "req_01m84rbdz9ekb9y9mrs3n6c2xm"
                      *       }
                      *     }
                      */
@@ -15695,7 +15777,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m84p23wee4292cc3zkw2bkn3",
+                     *           "id": "met_01m84rbd4ce9w8gmje22aspanc",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -15706,12 +15788,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-23T17:08:05.646Z",
+                     *           "createdAt": "2026-11-23T17:48:07.181Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23wrewpaxh0e10ekn3yk",
+                     *         "requestId": "req_01m84rbd4ke0d8ck6p9wakn8xa",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15846,7 +15928,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m84p23wyehsaqkredzw8rtcj",
+                     *         "id": "met_01m84rbd4wesp9x3eqmpnp93m1",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -15863,11 +15945,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-23T17:08:05.662Z",
+                     *         "createdAt": "2026-11-23T17:48:07.197Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23wwe7mtz84q9ap6mvg2"
+                     *         "requestId": "req_01m84rbd4qe74a9fvbd6gd00gv"
                      *       }
                      *     }
                      */
@@ -15936,11 +16018,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m84p23x5efhabr56g328wjm5",
+                     *         "id": "met_01m84rbd53exvrp7zrcqwdzpf2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23x9e3ray012bqxh45cd"
+                     *         "requestId": "req_01m84rbd57e0brmfbnz6snybyw"
                      *       }
                      *     }
                      */
@@ -16004,7 +16086,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84p1y04ek3b2n1af98656ae",
+                     *         "id": "org_01m84rb7yyegj949jm2ay824fy",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -16014,7 +16096,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yvqenc9m7a79133mfe4"
+                     *         "requestId": "req_01m84rb8p0egsrc5vjytjtzamx"
                      *       }
                      *     }
                      */
@@ -16093,7 +16175,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84p1y04ek3b2n1af98656ae",
+                     *         "id": "org_01m84rb7yyegj949jm2ay824fy",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -16103,7 +16185,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yvze028hns6ekqx31bj"
+                     *         "requestId": "req_01m84rb8p5efnv7e646sy9ry96"
                      *       }
                      *     }
                      */
@@ -16174,20 +16256,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20961-06ee-77b9-8129-44e590d93907",
+                     *           "contentId": "01a20985-ad2d-7289-8ee6-1bbd3a0e4967",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T17:08:03.445Z",
+                     *           "deletedAt": "2026-11-23T17:48:05.300Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20961-06ed-7069-84e0-6f0d26656e2e",
+                     *           "contentId": "01a20985-ad2c-7115-ab2d-833490f95b5e",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T17:08:03.445Z",
+                     *           "deletedAt": "2026-11-23T17:48:05.300Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23rdefysjjtz7d4s06gq",
+                     *         "requestId": "req_01m84rbd0se1msdjgx3xzekrvy",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16273,7 +16355,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24ydea9sedawq89yj7bc"
+                     *         "requestId": "req_01m84rbe2xej4r5tg4r791yybv"
                      *       }
                      *     }
                      */
@@ -16445,7 +16527,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24yge9crdykajrxhk7bv"
+                     *         "requestId": "req_01m84rbe2ze1ptjxrm8r4gy6k6"
                      *       }
                      *     }
                      */
@@ -16576,12 +16658,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84p1y06ezv9t9rsw7k9cvwf",
-                     *           "createdAt": "2026-11-23T17:08:06.741Z"
+                     *           "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
+                     *           "createdAt": "2026-11-23T17:48:08.167Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24yre4cbswd48hrwgrg7",
+                     *         "requestId": "req_01m84rbe3ae63s5eqq50kqmrc9",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16710,7 +16792,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24yyetatdd1m165w7bkw"
+                     *         "requestId": "req_01m84rbe3ke27tws9w52t4tq6s"
                      *       }
                      *     }
                      */
@@ -16889,10 +16971,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20961-0568-74fc-bb2f-a586d6c3a674",
-                     *                 "score": 0.6999879999417395,
+                     *                 "contentId": "01a20985-b83f-7373-8b1e-21ceb01fedd7",
+                     *                 "score": 0.6999997187553422,
                      *                 "signals": {
-                     *                   "recency": 0.9999699998543485,
+                     *                   "recency": 0.9999992968883551,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20985-abce-75fd-8412-fb7c4aa05483",
+                     *                 "score": 0.699989488554416,
+                     *                 "signals": {
+                     *                   "recency": 0.99997372138604,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -16900,19 +16995,6 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20960-fdad-705a-a4de-62cb8d517428",
-                     *                 "score": 0.6999816495425308,
-                     *                 "signals": {
-                     *                   "recency": 0.9999541238563266,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           },
@@ -16933,10 +17015,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20961-0568-74fc-bb2f-a586d6c3a674",
-                     *                 "score": 0.6999879999417395,
+                     *                 "contentId": "01a20985-b83f-7373-8b1e-21ceb01fedd7",
+                     *                 "score": 0.6999997187553422,
                      *                 "signals": {
-                     *                   "recency": 0.9999699998543485,
+                     *                   "recency": 0.9999992968883551,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a20985-abce-75fd-8412-fb7c4aa05483",
+                     *                 "score": 0.699989488554416,
+                     *                 "signals": {
+                     *                   "recency": 0.99997372138604,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -16944,26 +17039,13 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a20960-fdad-705a-a4de-62cb8d517428",
-                     *                 "score": 0.6999816495425308,
-                     *                 "signals": {
-                     *                   "recency": 0.9999541238563266,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24zyerzrzsdhf8m59y9y"
+                     *         "requestId": "req_01m84rbe4memta6a1z2f0hckwb"
                      *       }
                      *     }
                      */
@@ -17077,7 +17159,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24z3eqk962238ar61q9x",
+                     *         "requestId": "req_01m84rbe3refyv9ctesamyvwtw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -17203,7 +17285,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84p24zaek29t9m1gwvegdj3",
+                     *         "id": "rul_01m84rbe3ze6xtzt0ngzbfsq72",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -17214,11 +17296,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T17:08:06.764Z",
-                     *         "updatedAt": "2026-11-23T17:08:06.764Z"
+                     *         "createdAt": "2026-11-23T17:48:08.194Z",
+                     *         "updatedAt": "2026-11-23T17:48:08.194Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24z6ee0b2yg480f4cn5e"
+                     *         "requestId": "req_01m84rbe3ve1kb3wbrnd3mryc5"
                      *       }
                      *     }
                      */
@@ -17314,11 +17396,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84p24ztewyasaxt81n43ayh",
+                     *         "id": "rul_01m84rbe4een392hdmyb3jsjhr",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24zwe0cv6qqcjw1m67af"
+                     *         "requestId": "req_01m84rbe4he0sry3114n2txx3d"
                      *       }
                      *     }
                      */
@@ -17411,7 +17493,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84p24zfe3r8tmpk8mtadzmy",
+                     *         "id": "rul_01m84rbe44efcvsymffw12adx2",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -17422,11 +17504,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T17:08:06.768Z",
-                     *         "updatedAt": "2026-11-23T17:08:06.775Z"
+                     *         "createdAt": "2026-11-23T17:48:08.197Z",
+                     *         "updatedAt": "2026-11-23T17:48:08.204Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p24zjek5a9m5mxd1m0z2g"
+                     *         "requestId": "req_01m84rbe47espss0h580w7c5b6"
                      *       }
                      *     }
                      */
@@ -17534,7 +17616,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p24ycevqb5n3ehtm0fpn1"
+                     *         "requestId": "req_01m84rbe2wey2bbwnv3st35wtk"
                      *       }
                      *     }
                      */
@@ -17609,11 +17691,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T17:08:05.529Z"
+                     *           "updatedAt": "2026-11-23T17:48:07.073Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23s2e2jvdtwj3rxzh6mk",
+                     *         "requestId": "req_01m84rbd1bepcag9fphjv2ekwk",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17692,10 +17774,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T17:08:05.549Z"
+                     *         "updatedAt": "2026-11-23T17:48:07.090Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23sweqzsg932ggmc5krc"
+                     *         "requestId": "req_01m84rbd21e6ctnjc744gxfbxq"
                      *       }
                      *     }
                      */
@@ -17785,10 +17867,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T17:08:05.568Z"
+                     *         "updatedAt": "2026-11-23T17:48:07.114Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23t0eddazrayb2ns3jkp"
+                     *         "requestId": "req_01m84rbd2aedw96paf3xzn4dy7"
                      *       }
                      *     }
                      */
@@ -17873,7 +17955,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23tdekargt15mzm16bwj"
+                     *         "requestId": "req_01m84rbd2semhre7geakh052zd"
                      *       }
                      *     }
                      */
@@ -17943,7 +18025,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20960-fc5d-76bd-ad21-75308753af45",
+                     *         "id": "01a20985-a39a-7035-8283-960dd1229543",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -17981,11 +18063,11 @@ export interface operations {
                      *         "sourceTracks": [],
                      *         "warnings": [],
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:08:00.733Z",
-                     *         "updatedAt": "2026-11-23T17:08:00.756Z"
+                     *         "createdAt": "2026-11-23T17:48:02.843Z",
+                     *         "updatedAt": "2026-11-23T17:48:02.863Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1z34es3sdrqrmf6v29qn"
+                     *         "requestId": "req_01m84rb8x1en7r7sqcz9q6ctmy"
                      *       }
                      *     }
                      */
@@ -18051,13 +18133,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T17:08:05.473Z",
+                     *         "requestedAt": "2026-11-23T17:48:07.040Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23qaem0b14p9nyqyfw8k"
+                     *         "requestId": "req_01m84rbd06ekm9tqxzbzydk5wn"
                      *       }
                      *     }
                      */
@@ -18138,13 +18220,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T17:08:05.462Z",
+                     *         "requestedAt": "2026-11-23T17:48:07.030Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23pkeat880gyjrv3jc5q"
+                     *         "requestId": "req_01m84rbczmesq9kj1avy62fb4p"
                      *       }
                      *     }
                      */
@@ -18222,13 +18304,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T17:08:05.499Z",
+                     *         "requestedAt": "2026-11-23T17:48:07.057Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23r6eawtng7fz2ycagxj"
+                     *         "requestId": "req_01m84rbd0pe32a4j6v9h60y0vb"
                      *       }
                      *     }
                      */
@@ -18308,13 +18390,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T17:08:05.490Z",
+                     *         "requestedAt": "2026-11-23T17:48:07.051Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23qgej5v9xwesc6j42bs"
+                     *         "requestId": "req_01m84rbd0ae8fstdwkk9mzz3ed"
                      *       }
                      *     }
                      */
@@ -18388,7 +18470,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yxxerksk8gan2809zxh",
+                     *         "requestId": "req_01m84rb8r6e0dasbae7nxxa4f0",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -18466,14 +18548,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84p1yy2em1s7scdn5fzkk1x",
+                     *         "id": "vky_01m84rb8rbee9b4f4sr5gzse23",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T17:08:00.579Z",
+                     *         "createdAt": "2026-11-23T17:48:02.699Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_PILwZN4nE9rDmQzY6uf-ris4PcTv0qN_CzpBkxEIcDk"
+                     *         "key": "rf_vk__EO6CQClXdC2eC9AhfndCFhfi_nGUfwcAb4Sbv_CjfY"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yxze90s3n2qsj8dbqm1"
+                     *         "requestId": "req_01m84rb8r8eag8174pyb8awt45"
                      *       }
                      *     }
                      */
@@ -18542,13 +18624,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84p1yygefx8w436svmvf4y3",
+                     *         "id": "vky_01m84rb8rqen7bf404hx50brbd",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T17:08:00.592Z",
+                     *         "createdAt": "2026-11-23T17:48:02.712Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yyjeanv4q0c9vwr6zwk"
+                     *         "requestId": "req_01m84rb8rsedv90xhhakpbc52a"
                      *       }
                      *     }
                      */
@@ -18628,15 +18710,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84p1yyce1cbf858b8zva7q9",
+                     *         "id": "vky_01m84rb8rke39bb8h49e83pccy",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T17:08:00.588Z",
+                     *         "createdAt": "2026-11-23T17:48:02.708Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_fsFKOMP_JEWeyK2llXaVzE8v9ludgZvnSyFizl6HI6E",
-                     *         "replaces": "vky_01m84p1yy7e2kaq9g4yewnjreq"
+                     *         "key": "rf_vk_ffFdMr1cJDa6wWXfAb5lTvHe48uDI5fI0FgjdKa5NTU",
+                     *         "replaces": "vky_01m84rb8rfem9bffky5ejz8bk3"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p1yyae4a8wqsrxf7jb6q6"
+                     *         "requestId": "req_01m84rb8rjenms3614sxnntm1m"
                      *       }
                      *     }
                      */
@@ -18879,7 +18961,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23b0ex6t10xc6s5wdn6a"
+                     *         "requestId": "req_01m84rbcnxe7n9yxgm50xda3kz"
                      *       }
                      *     }
                      */
@@ -18958,21 +19040,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ce6db693-3665-42d2-b53b-fa3e950c36b8",
+                     *           "id": "7568d7ef-2a6b-42e5-9173-323b7cf8a111",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20960-fc5d-76bd-ad21-75308753af45",
+                     *             "contentId": "01a20985-a39a-7035-8283-960dd1229543",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T17:08:01.757Z"
+                     *           "timestamp": "2026-11-23T17:48:03.791Z"
                      *         },
                      *         {
-                     *           "id": "d11179b7-2707-4795-b1ed-61e8a8c12113",
+                     *           "id": "503541a4-a132-48bc-a0df-0c95b5a74541",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20960-fc7b-7683-bfc8-30f7a5beee2d",
+                     *             "contentId": "01a20985-a3b5-7486-a452-284926d47fcd",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -18980,11 +19062,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T17:08:01.794Z"
+                     *           "timestamp": "2026-11-23T17:48:03.815Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23b2ejzs68p50xmxs1sz"
+                     *         "requestId": "req_01m84rbcp0e849rdv14pvdrxrs"
                      *       }
                      *     }
                      */
@@ -19085,7 +19167,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23b8erga1c9whkspanc3"
+                     *         "requestId": "req_01m84rbcp6eykabnqwd71t6nnh"
                      *       }
                      *     }
                      */
@@ -19160,7 +19242,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23bfe8s8qf3q006rkqeb",
+                     *         "requestId": "req_01m84rbcpdegkszvbjme3mxdvg",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -19316,7 +19398,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84p23cge9484g77a46sapgs",
+                     *         "id": "whk_01m84rbcq6e9vs87vcf80h9t3v",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -19344,12 +19426,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T17:08:05.134Z",
-                     *         "webhookId": "whk_01m84p23cge9484g77a46sapgs",
+                     *         "createdAt": "2026-11-23T17:48:06.757Z",
+                     *         "webhookId": "whk_01m84rbcq6e9vs87vcf80h9t3v",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23bmesttz1xxqn4q7dar"
+                     *         "requestId": "req_01m84rbcpgeqv832fmghxw9m1p"
                      *       }
                      *     }
                      */
@@ -19514,7 +19596,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84p23cres1sgkerbs3vyn30",
+                     *         "id": "whk_01m84rbcqcet0v6enmxs7rdes2",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -19542,7 +19624,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T17:08:05.143Z",
+                     *         "createdAt": "2026-11-23T17:48:06.764Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -19551,7 +19633,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23dpeat9vmpfs9q63rn3"
+                     *         "requestId": "req_01m84rbcr7ehjajwemk2t40zes"
                      *       }
                      *     }
                      */
@@ -19719,11 +19801,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84p23f3e38rjmrt5tm8fyy2",
+                     *         "id": "whk_01m84rbcsaeknrq1v3kvab7bcf",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23f6ef48mytp6ey08j7k"
+                     *         "requestId": "req_01m84rbcsderhbm4mngfedrfsx"
                      *       }
                      *     }
                      */
@@ -19882,7 +19964,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84p23dxe0zs3606fwbbdfnp",
+                     *         "id": "whk_01m84rbcrce7pbg7b91mn3t0m8",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -19910,10 +19992,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T17:08:05.180Z"
+                     *         "createdAt": "2026-11-23T17:48:06.795Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23e0eca97vcj55zmvps9"
+                     *         "requestId": "req_01m84rbcrfeffa57x4zpned88a"
                      *       }
                      *     }
                      */
@@ -20000,7 +20082,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84p23gqe20s27m8y60asyyh",
+                     *           "id": "dlv_01m84rbcsxepyta8xw76n6j0me",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -20012,19 +20094,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T17:08:05.271Z",
-                     *             "webhookId": "whk_01m84p23ghee3rvrykqge7bbvb",
+                     *             "timestamp": "2026-11-23T17:48:06.845Z",
+                     *             "webhookId": "whk_01m84rbcsse0jsev50yee7fwmc",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-23T17:08:05.271Z",
+                     *           "createdAt": "2026-11-23T17:48:06.845Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 4,
-                     *           "lastAttemptAt": "2026-11-23T17:08:05.271Z",
+                     *           "responseTime": 3,
+                     *           "lastAttemptAt": "2026-11-23T17:48:06.845Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84p23gyehdv8a8h414bads5",
+                     *         "requestId": "req_01m84rbctwe34s3hasds3e06pd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20066,7 +20148,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T17:07:05.336Z"
+                 *       "since": "2026-11-23T17:47:06.928Z"
                  *     }
                  */
                 "application/json": {
@@ -20116,14 +20198,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84p23jme7j8cmdndzndj9bc",
-                     *         "since": "2026-11-23T17:07:05.336Z",
-                     *         "until": "2026-11-23T17:08:05.342Z",
+                     *         "id": "whk_01m84rbcwden78jdt4vrqr2vka",
+                     *         "since": "2026-11-23T17:47:06.928Z",
+                     *         "until": "2026-11-23T17:48:06.935Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23jseqfbz7kd8q6fjr8s"
+                     *         "requestId": "req_01m84rbcwheqg9yhk33wjfn1z2"
                      *       }
                      *     }
                      */
@@ -20183,7 +20265,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T17:07:05.354Z"
+                 *       "since": "2026-11-23T17:47:06.943Z"
                  *     }
                  */
                 "application/json": {
@@ -20227,13 +20309,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84p23k6erh9ks9fen60feas",
-                     *         "since": "2026-11-23T17:07:05.354Z",
+                     *         "id": "whk_01m84rbcwxer5vrv86gvd0svfh",
+                     *         "since": "2026-11-23T17:47:06.943Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23kbepmr1cp9cn2dp65f"
+                     *         "requestId": "req_01m84rbcx0eetad8p4ypfh7cc5"
                      *       }
                      *     }
                      */
@@ -20315,13 +20397,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84p23fce779vtdbe7kbggr4",
+                     *         "id": "whk_01m84rbcsher9aza3p857dxpvz",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-23T18:08:05.233Z"
+                     *         "previousSecretExpiresAt": "2026-11-23T18:48:06.838Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23feetyb3bhphv337w39"
+                     *         "requestId": "req_01m84rbcsme7zraez3kpmc9kh6"
                      *       }
                      *     }
                      */
@@ -20412,14 +20494,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84p23maew2sjg4hjvdc7nmj",
+                     *         "deliveryId": "dlv_01m84rbcxhenf8kzfdtychv3nc",
                      *         "status": "success",
                      *         "statusCode": 204,
                      *         "responseTime": 3,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23m8e3qbytscrxxyc9rp"
+                     *         "requestId": "req_01m84rbcxge008e007wb1m2dsf"
                      *       }
                      *     }
                      */
@@ -20497,7 +20579,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84p23heet0taz6h0kzne8bk",
+                     *         "id": "dlv_01m84rbcv9e4stcz61bxxnkdxs",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -20509,19 +20591,19 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T17:08:05.294Z",
-                     *           "webhookId": "whk_01m84p23hae6x9mkbg45wpr1p7",
+                     *           "timestamp": "2026-11-23T17:48:06.889Z",
+                     *           "webhookId": "whk_01m84rbcv5e02aj600jt879nxv",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-23T17:08:05.294Z",
+                     *         "createdAt": "2026-11-23T17:48:06.889Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-23T17:08:05.294Z",
+                     *         "responseTime": 2,
+                     *         "lastAttemptAt": "2026-11-23T17:48:06.889Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T17:08:05.294Z",
-                     *             "responseTime": 3,
+                     *             "startedAt": "2026-11-23T17:48:06.889Z",
+                     *             "responseTime": 2,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null
@@ -20529,7 +20611,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23hmerzbm7ydz8ag7jv7"
+                     *         "requestId": "req_01m84rbcvee2n9febhgw79ktx1"
                      *       }
                      *     }
                      */
@@ -20648,13 +20730,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84p23j0egdr3v80hhv575sy",
+                     *         "id": "dlv_01m84rbcvrey8bwemmbscepvyp",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T17:08:05.320Z"
+                     *         "nextAttemptAt": "2026-11-23T17:48:06.911Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23j5eekvgh0w18mytqbq"
+                     *         "requestId": "req_01m84rbcvxexh8a0z3ab5xwb8k"
                      *       }
                      *     }
                      */
@@ -20745,11 +20827,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_WyJvcmdfMDFtODRwMXkwNGVrM2IybjFhZjk4NjU2YWUiLCJhY21lIiwxNzk1NDU3Mjg1XQ.7TDntvmOC81BeYU2yRRgg_5qNHAQyFuhbJ58CQRfj4E",
-                     *         "expiresAt": "2026-11-23T18:08:05.000Z"
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_WyJvcmdfMDFtODRyYjd5eWVnajk0OWptMmF5ODI0ZnkiLCJhY21lIiwxNzk1NDU5Njg2XQ.86SqnA3OfdFT4OplYz2FhZwj_2-7EI_3bhr0jk48ZeA",
+                     *         "expiresAt": "2026-11-23T18:48:06.000Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84p23mgecv8b5ezdd5k2fyd"
+                     *         "requestId": "req_01m84rbcxsexs9sypb7v5yc5hh"
                      *       }
                      *     }
                      */

@@ -129,7 +129,8 @@ test('erasing the user or the device ends it', async () => {
   const fresh = await startService(env, { beside: service });
   assert.ok(isUnknown(await feed({ userId: 'cleo' }, fresh)));
   const own = await feed({ deviceId }, fresh);
-  assert.deepEqual([own.affinity > 0.9, own.repeats], [true, 1], 'without what the user did');
+  // What the user alone had seen may be on the page again.
+  assert.ok(own.affinity > 0.9 && own.repeats <= 1, JSON.stringify(own));
   await erase(deviceId);
   const last = await startService(env, { beside: service });
   assert.ok(isUnknown(await feed({ deviceId }, last)));

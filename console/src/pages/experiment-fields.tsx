@@ -128,6 +128,8 @@ export function Metrics({
   return (
     <Group align="flex-end" gap="xl">
       <Checkbox.Group
+        maw="100%"
+        style={{ overflowWrap: 'anywhere' }}
         label="Measured"
         value={[...draft.metrics]}
         onChange={(value) => change({ metrics: value })}

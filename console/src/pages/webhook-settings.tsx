@@ -66,6 +66,7 @@ function PortalLink({ customer }: { customer: string }): ReactNode {
       <Button
         variant="default"
         w="fit-content"
+        maw="100%"
         loading={make.isPending}
         onClick={() => make.mutate()}
       >

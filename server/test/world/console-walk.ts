@@ -25,7 +25,8 @@ export function addressesOf({ items, ...world }: CrowdedWorld): Address[] {
   );
   const plain = [
     ...['/overview', '/content', '/content/jobs', '/content/import', '/live', '/feed'],
-    ...['/experiments', '/experiments/new', '/webhooks', '/exports', '/settings', '/keys'],
+    ...['/experiments', '/experiments/new', '/metrics', '/webhooks', '/exports', '/settings'],
+    ...['/keys'],
     ...['/organization', '/audit', '/system'],
     ...['/content?search=script', '/content?archived=only', '/content?contentType=carousel'],
   ];

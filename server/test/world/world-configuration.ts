@@ -48,8 +48,30 @@ export async function buildConfiguration(service: TestService): Promise<Record<s
   await ask('PUT', '/v1/ranking/config', { weights: { recency: 0.3 }, exploration: 0.1 });
   await ask('PUT', '/v1/ranking/config', { weights: { engagement: 1 }, diversity: 0.5 });
   const ids: Record<string, string> = {};
+  await buildMetrics(ask);
   for (const type of ['ranking', 'config', 'feature']) await buildExperiments(ask, type, ids);
   return ids;
+}
+
+/** A metric for each hostile text, and one of every kind that is divided by another. */
+async function buildMetrics(ask: Ask): Promise<void> {
+  for (const [index, [, text]] of hostileEntries.entries()) {
+    await ask('POST', '/v1/metrics', {
+      name: `hostile${index}`,
+      description: text,
+      type: 'count',
+      event: 'custom.purchase',
+      where: [{ field: 'product', operator: 'eq', value: text }],
+    });
+  }
+  await ask('POST', '/v1/metrics', {
+    name: `a${'long'.repeat(15)}`,
+    type: 'ratio',
+    event: 'watchProgress',
+    field: 'currentTime',
+    denominator: { event: 'playStart' },
+    windowHours: 24,
+  });
 }
 
 async function buildExperiments(

@@ -115,18 +115,18 @@ async function signOutAndIn(tab: Page): Promise<void> {
 
 test('a page that fails keeps the frame, and can be tried again', options, async () => {
   await start('/overview');
-  await page.route('**/v1/webhooks?*', (route) =>
+  await page.route('**/v1/exports?*', (route) =>
     route.fulfill({ json: { data: [null], meta: { requestId: 'req_a', nextCursor: null } } }),
   );
-  await mouse.press(link('Webhooks'));
+  await mouse.press(link('Exports'));
   await alert('This page has failed').waitFor();
   await takePictures(page, 'failed');
   await open(mouse, 'Keys');
-  await mouse.press(link('Webhooks'));
+  await mouse.press(link('Exports'));
   await alert('This page has failed').waitFor();
-  await page.unroute('**/v1/webhooks?*');
+  await page.unroute('**/v1/exports?*');
   await button('Try again').click();
-  await heading('Webhooks').waitFor();
+  await heading('Exports').waitFor();
 });
 
 test(

@@ -69,7 +69,13 @@ export {
   type PurgeStatus,
 } from './deleted-items.ts';
 export { listForExport, type ExportedItem } from './export-queries.ts';
-export { entityTag, presentCaptions, presentImages, presentItem } from './item.ts';
+export {
+  entityTag,
+  presentCaptions,
+  presentImages,
+  presentItem,
+  presentPublicItem,
+} from './item.ts';
 export type { DerivedMedia, Item, ItemRow, MediaUrls } from './item.ts';
 export {
   mergeMetadataOf,
@@ -116,6 +122,7 @@ export {
 } from './transitions.ts';
 export {
   ContentItem,
+  publicItemFields,
   CaptionTrack,
   DerivedMediaFields,
   CarouselImage,

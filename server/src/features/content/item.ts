@@ -121,6 +121,12 @@ function thumbnailHashOf(row: ItemRow): string | null {
   return cover === undefined ? row.thumbnail_hash : String(cover.metadata['hash']);
 }
 
+/** An item as feeds show it. */
+export function presentPublicItem(row: ItemRow, urls: MediaUrls) {
+  const { sourceTracks: _tracks, warnings: _warnings, ...item } = presentItem(row, urls);
+  return item;
+}
+
 /** The images of a carousel in their order. */
 export function presentImages(row: ItemRow, urls: Pick<MediaUrls, 'assetUrl'>) {
   return row.assets

@@ -8,7 +8,7 @@ import {
   findCarouselVideos,
   findItems,
   isInFeed,
-  presentItem,
+  presentPublicItem,
   type ItemRow,
   type MediaUrls,
 } from '../content/content.ts';
@@ -105,7 +105,7 @@ class Fragments {
   }
 
   remember(row: ItemRow): Buffer {
-    const json = Buffer.from(JSON.stringify(presentItem(row, this.#urls)).slice(0, -1));
+    const json = Buffer.from(JSON.stringify(presentPublicItem(row, this.#urls)).slice(0, -1));
     this.#kept.set(row.content_id, { revision: row.revision, json, madeAtMs: Date.now() });
     return json;
   }

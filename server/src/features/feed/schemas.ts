@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf } from '../../platform/http/schemas.ts';
-import { ContentItem, contentTypes } from '../content/content.ts';
+import { contentTypes, publicItemFields } from '../content/content.ts';
 import { largestPage } from './feed.ts';
 
 /** As events have it. */
@@ -47,7 +47,7 @@ export const FeedQuery = Closed({
 
 /** Fields of every feed item and of every video in a carousel. */
 const feedItemFields = {
-  ...ContentItem.properties,
+  ...publicItemFields,
   isLive: Type.Boolean(),
   liveStreamId: Nullable(Type.String()),
   liveStreamStatus: Nullable(OneOf(['idle', 'active', 'ended'] as const)),
