@@ -115,7 +115,7 @@ export type WebhookEvent<Data = unknown> = {
   readonly webhookId: string;
   /** From payload version 2 on. */
   readonly version?: 2;
-  /** Of the event, the same for each webhook that gets it; from payload version 2 on. */
+  /** The id of the event, the same for each webhook that receives it. Payload version 2 and later. */
   readonly id?: string;
   /** Made up: a test send, or an event that was triggered. */
   readonly test?: true;

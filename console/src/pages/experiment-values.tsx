@@ -84,7 +84,7 @@ function textOf(rows: readonly Row[]): string {
   return JSON.stringify(Object.fromEntries(named.map((row) => [row.name.trim(), valueOf(row)])));
 }
 
-/** What is JSON is meant as such: a number, true, an object, a text in quotes. All else is a text. */
+/** JSON is read as JSON: a number, true, an object, a quoted string. Everything else is text. */
 function valueOf({ value }: Row): unknown {
   return isJson(value) ? (JSON.parse(value) as unknown) : value;
 }

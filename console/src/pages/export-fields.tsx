@@ -1,4 +1,4 @@
-/** What is exported, and as what: the fields that exports and schedules share. */
+/** The dataset, format and filters, which exports and schedules share. */
 import { Button, Group, Select, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { useRead, type Schemas } from '../data.ts';

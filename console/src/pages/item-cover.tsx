@@ -7,7 +7,7 @@ import { Failed } from '../states.tsx';
 
 type CoverParts = {
   item: Item;
-  /** Of the item, or of its playback token where it needs one. */
+  /** The item's thumbnail; for a protected item, the one of its playback token. */
   thumbnailUrl: string | null;
   video: RefObject<HTMLVideoElement | null>;
 };

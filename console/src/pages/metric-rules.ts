@@ -1,4 +1,4 @@
-/** What is wrong with a metric while it is typed, and what is sent. */
+/** Validates the form of a metric and builds the request. */
 import type { api } from '../api.ts';
 
 type NewMetric = Parameters<typeof api.post<'/v1/metrics'>>[1]['body'];

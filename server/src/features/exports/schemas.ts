@@ -9,7 +9,7 @@ export const Filter = Closed(filterQuery, {
   description: 'As in reports; which of them apply depends on the dataset.',
 });
 
-/** What is exported, and as what; schedules have the same. */
+/** The dataset, format and filters of an export; schedules have the same fields. */
 export const exportFields = {
   dataset: OneOf(
     datasets,
