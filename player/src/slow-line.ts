@@ -9,7 +9,7 @@ type Connection = {
 /** Starts the smallest renditions. */
 const SAVING_BPS = 200_000;
 const LOWEST_BPS = 150_000;
-/** Of a rounded estimate, this part is safe to use. */
+/** The share of a rounded estimate that is safe to use. */
 const SAFE_SHARE = 0.7;
 
 /**

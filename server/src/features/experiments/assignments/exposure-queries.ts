@@ -59,7 +59,7 @@ function givenOf(exposures: readonly Exposure[]) {
       and experiment.status = 'running'`;
 }
 
-/** What is known of the units: what is given, and what their devices were exposed to before. */
+/** The given exposures of the units, and the earlier exposures of their devices. */
 function knownOf(exposures: readonly Exposure[]) {
   return sql`given as (
       select experiment_number, unit_key, nullif(device_key, '') as device_key, variant, exposed_at,

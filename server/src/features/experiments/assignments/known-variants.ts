@@ -19,7 +19,7 @@ const maxRemembered = 100_000;
 const keptIncompleteMs = 60_000;
 
 type Remembered = { readonly known: KnownByExperiment; readonly until: number };
-/** What is remembered of a user, by the version of the view, the experiments and the device. */
+/** The remembered variants of a user, by the version of the view, the experiments and the device. */
 type OfUser = Map<string, Remembered>;
 
 export class KnownVariants {

@@ -162,7 +162,7 @@ export function assign(
     const isForced = forced !== undefined;
     if (variant !== undefined) assigned.push({ experiment, index, variant, isForced });
   }
-  // What is tried is laid over everything else.
+  // Forced variants override everything else.
   return oneOfEach(assigned, known).toSorted((a, b) => Number(a.isForced) - Number(b.isForced));
 }
 
