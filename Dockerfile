@@ -9,6 +9,7 @@ COPY client/package.json client/
 COPY console/package.json console/
 COPY player/package.json player/
 COPY bench/package.json bench/
+COPY site/package.json site/
 RUN npm ci --omit=dev
 
 # Node comes with the packages, so the image needs none of its own.
@@ -23,6 +24,7 @@ COPY package.json LICENSE ./
 COPY client client
 COPY console/dist console/dist
 COPY player/dist player/dist
+COPY site/dist site/dist
 COPY server server
 ENV PATH=/opt/reelfeed/node_modules/.bin:$PATH \
     REELFEED_HOST=0.0.0.0 \
