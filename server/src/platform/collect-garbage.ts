@@ -8,18 +8,35 @@ import vm from 'node:vm';
 let collect: (() => void) | null = null;
 
 /**
- * Collects garbage if the process has grown by more than `maxGrowthBytes` since it had `startBytes`
- * (`residentBytes`). It takes tens of milliseconds, so call it a few times a second at most.
+ * Keeps garbage on the heap and in buffers within `maxGarbageBytes`.
+ *
+ * It doesn't look at the resident size. V8 and malloc keep most of the memory that they once had, so a limit
+ * relative to it rises with each piece of work.
  */
-export function limitGrowth(startBytes: number, maxGrowthBytes: number): void {
-  if (residentBytes() - startBytes <= maxGrowthBytes) return;
-  if (collect === null) {
-    v8.setFlagsFromString('--expose-gc');
-    collect = vm.runInNewContext('gc') as () => void;
+export class GarbageLimit {
+  readonly #maxGarbageBytes: number;
+  /** The least that was in use since the last collection. Whatever is above it counts as garbage. */
+  #aliveBytes = usedBytes();
+
+  constructor(maxGarbageBytes: number) {
+    this.#maxGarbageBytes = maxGarbageBytes;
   }
-  collect();
+
+  /** Takes microseconds, or tens of milliseconds if it collects. */
+  check(): void {
+    const bytes = usedBytes();
+    this.#aliveBytes = Math.min(this.#aliveBytes, bytes);
+    if (bytes - this.#aliveBytes <= this.#maxGarbageBytes) return;
+    if (collect === null) {
+      v8.setFlagsFromString('--expose-gc');
+      collect = vm.runInNewContext('gc') as () => void;
+    }
+    collect();
+    this.#aliveBytes = usedBytes();
+  }
 }
 
-export function residentBytes(): number {
-  return process.memoryUsage.rss();
+function usedBytes(): number {
+  const { used_heap_size: heap, external_memory: buffers } = v8.getHeapStatistics();
+  return heap + buffers;
 }

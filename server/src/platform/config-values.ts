@@ -1,4 +1,5 @@
 /** Parsers for the values of the configuration table: text in, a value or what was expected out. */
+import { splitHosts } from './database/primary.ts';
 
 export type Parsed<T> = { value: T } | { problem: string };
 export type Parser<T> = (raw: string) => Parsed<T>;
@@ -97,13 +98,31 @@ export function origins(): Parser<readonly string[]> {
 }
 
 /** Anything else would be taken for the name of a database on some other host. */
-export function postgresUrl(): Parser<string> {
+export function postgresUrl({ severalHosts = true } = {}): Parser<string> {
   return (raw) => {
     const value = raw.trim();
-    return /^postgres(ql)?:\/\//.test(value) && URL.canParse(value)
+    if (!severalHosts && splitHosts(value).length > 1) {
+      return {
+        problem: 'a URL with one host, such as postgres://user:password@host:5432/database',
+      };
+    }
+    const isValid = splitHosts(value).every(
+      (url) => /^postgres(ql)?:\/\//.test(url) && URL.canParse(url) && isAboutWrites(url),
+    );
+    return isValid
       ? { value }
-      : { problem: 'a URL such as postgres://user:password@host:5432/database' };
+      : {
+          problem:
+            'a URL such as postgres://user:password@host:5432/database, or one with several hosts: ' +
+            'postgres://user:password@one:5432,two:5432/database?target_session_attrs=read-write',
+        };
   };
+}
+
+/** Of several servers, the one that takes writes is used, whatever else libpq could choose by. */
+function isAboutWrites(url: string): boolean {
+  const wanted = new URL(url).searchParams.get('target_session_attrs');
+  return wanted === null || wanted === 'read-write' || wanted === 'primary';
 }
 
 /** A bucket, and the prefix of all keys in it. */

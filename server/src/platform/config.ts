@@ -50,8 +50,31 @@ export const platformSettings = {
     env: 'DATABASE_URL',
     parse: optional(postgresUrl()),
     fallback: '',
-    about: 'URL of PostgreSQL 15 or newer. Empty: the embedded PostgreSQL.',
+    about:
+      'URL of PostgreSQL 15 or newer. Several hosts are separated by commas, and the one that takes writes is used. Empty: the embedded PostgreSQL.',
     secret: true,
+  }),
+  databaseDirectUrl: setting({
+    env: 'REELFEED_DATABASE_DIRECT_URL',
+    parse: optional(postgresUrl()),
+    fallback: '',
+    about:
+      'URL of PostgreSQL itself where DATABASE_URL leads to a pooler in transaction mode, such as PgBouncer. Migrations, backups and notifications use it.',
+    secret: true,
+  }),
+  databaseReadUrl: setting({
+    env: 'REELFEED_DATABASE_READ_URL',
+    parse: optional(postgresUrl({ severalHosts: false })),
+    fallback: '',
+    about:
+      'URL of a streaming replica of the PostgreSQL of DATABASE_URL. Reports are read from it while it is near enough, and otherwise from the primary.',
+    secret: true,
+  }),
+  databaseReadMaxLagMs: setting({
+    env: 'REELFEED_DATABASE_READ_MAX_LAG',
+    parse: duration({ min: '1s', max: '5m' }),
+    fallback: '10s',
+    about: 'How far the read replica may be behind before the primary answers instead.',
   }),
   databasePoolSize: setting({
     env: 'REELFEED_DATABASE_POOL_SIZE',
@@ -125,4 +148,12 @@ export type PlatformConfig = SettingValues<typeof platformSettings>;
  */
 export function readPlatformConfig(env: NodeJS.ProcessEnv): PlatformConfig {
   return readSettings(platformSettings, env);
+}
+
+/** The connection to an outside PostgreSQL itself, past a pooler. */
+export function directConnection(
+  { databaseDirectUrl }: Pick<PlatformConfig, 'databaseDirectUrl'>,
+  databaseUrl: string,
+): { url: string } {
+  return { url: databaseDirectUrl ?? databaseUrl };
 }

@@ -17,9 +17,10 @@ export function brokenConstraint(error: unknown): string | null {
 /**
  * Server states in which the same request may succeed a moment later: connection failures (08),
  * too many connections (53300), shutdown and start-up (57P01 to 57P03), statement and lock
- * timeouts (57014, 55P03), and an idle transaction that was ended (25P03).
+ * timeouts (57014, 55P03), an idle transaction that was ended (25P03), and a server that has become a
+ * standby (25006).
  */
-const awayStates = /^(08...|53300|57P0[123]|57014|55P03|25P03)$/;
+const awayStates = /^(08...|53300|57P0[123]|57014|55P03|25P03|25006)$/;
 
 const awaySystemCodes = new Set([
   'ECONNREFUSED',

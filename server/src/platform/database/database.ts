@@ -6,6 +6,7 @@ import { ConnectionWatch } from './pipelining/connection-watch.ts';
 import { isContention, isDatabaseAway } from './database-errors.ts';
 import { createDialect, RoundTripConnection, type Ahead } from './pipelining/driver.ts';
 import { nameStatements, preparingClient } from './pipelining/prepared-statements.ts';
+import { currentUrl, splitHosts, watchPrimary } from './primary.ts';
 import type { Tables } from './tables.ts';
 
 /** Reads take a `Db`; writes take a `Tx`, so that they cannot happen outside a transaction. */
@@ -27,6 +28,8 @@ export type DatabaseOptions = {
   /** Processes of the service find each other by it. All commands share one name. */
   applicationName?: string;
   sessionSettings?: SessionSettings;
+  /** Whether a pooler in transaction mode is in between: see pooler.ts. */
+  isPooled?: boolean;
 };
 
 export type Database = AsyncDisposable & {
@@ -40,27 +43,36 @@ const int8Oid = 20;
 /** A statement that runs longer than this is wrong; long work goes in chunks. */
 const statementTimeoutMs = 30_000;
 
+/** What every session has, by the names of PostgreSQL; times in milliseconds. */
+export const sessionDefaults = {
+  timezone: 'UTC',
+  statement_timeout: `${statementTimeoutMs}`,
+  lock_timeout: '10000',
+  idle_in_transaction_session_timeout: '60000',
+} as const satisfies SessionSettings;
+
 /**
  * Opens the connection pool. Connections come and go with the load; while PostgreSQL is away,
  * queries fail within `connectionTimeoutMillis` and the edge answers 503.
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  const nameOf = nameStatements();
+  const isPooled = options.isPooled === true;
+  const nameOf = isPooled ? () => null : nameStatements();
   const pool = new Pool({
     ...poolConnection(options.connection),
-    Client: preparingClient(nameOf),
+    // Asked for each connection: another server may take writes by then.
+    Client: preparingClient(nameOf, () => poolConnection(options.connection)),
     max: options.poolSize,
     types: numbersForInt8(),
     application_name: options.applicationName ?? 'reelfeed-command',
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: 10_000,
-    idle_in_transaction_session_timeout: 60_000,
-    options: Object.entries({ timezone: 'UTC', ...options.sessionSettings })
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
+    ...(!isPooled && {
+      options: Object.entries({ ...sessionDefaults, ...options.sessionSettings })
+        .map(([name, value]) => `-c ${name}=${value}`)
+        .join(' '),
+    }),
   });
   // An idle connection that breaks is replaced at its next use; without a listener it would end
   // the process.
@@ -68,12 +80,21 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (!pool.ending) options.log.info({ err: error }, 'idle database connection lost');
   });
   const watch = new ConnectionWatch(
-    poolConnection(options.connection),
+    () => poolConnection(options.connection),
     statementTimeoutMs + 5_000,
     options.log,
   );
+  const url = 'url' in options.connection ? options.connection.url : null;
+  const primary =
+    url === null || splitHosts(url).length === 1
+      ? null
+      : watchPrimary(url, options.log, () => watch.breakAll('another server takes writes'));
   pool
-    .on('connect', (client) => watch.add(client))
+    .on('connect', (client) => {
+      // A connection may end in the very packet that opens it, before anybody else listens.
+      client.on('error', () => undefined);
+      watch.add(client);
+    })
     .on('acquire', (client) => watch.setIdle(client, false))
     .on('release', (_error, client) => watch.setIdle(client, true))
     .on('remove', (client) => watch.remove(client));
@@ -87,14 +108,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     }),
     async [Symbol.asyncDispose]() {
       watch[Symbol.dispose]();
+      await primary?.[Symbol.asyncDispose]();
       await db.destroy();
     },
   };
 }
 
-/** Connection settings as `pg` wants them. */
+/** Connection settings as `pg` wants them; of several servers, for the one that takes writes. */
 export function poolConnection(connection: DatabaseConnection): PoolConfig {
-  return 'url' in connection ? { connectionString: connection.url } : { ...connection };
+  return 'url' in connection ? { connectionString: currentUrl(connection.url) } : { ...connection };
 }
 
 /** 64-bit integers become numbers: every one that we store stays far below 2^53. */

@@ -100,7 +100,9 @@ async function replaceFunctions(client: Client, log: Logger): Promise<void> {
   );
   const known = new Map(rows.map(({ file, checksum }) => [file, checksum]));
   const changed: Migration[] = [];
-  for await (const name of glob('**/functions.sql', { cwd: sourceFolder })) {
+  const names = await Array.fromAsync(glob('**/functions.sql', { cwd: sourceFolder }));
+  // In one order everywhere, because a view may read one of an earlier file.
+  for (const name of names.toSorted()) {
     const sql = await readFile(sourceFolder + name, 'utf8');
     const checksum = checksumOf(sql);
     if (known.get(name) !== checksum) changed.push({ name, sql, checksum });

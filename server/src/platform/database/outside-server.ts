@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { unsafeSettings, type UnsafeSetting } from '../config.ts';
 import { ConfigurationError } from '../settings.ts';
 import { poolConnection, type DatabaseConnection, type SessionSettings } from './database.ts';
+import { findPrimary } from './primary.ts';
 
 /** Commits that wait for less than the disk of this server. */
 const earlyCommits = ['off', 'local'];
@@ -36,6 +37,7 @@ export async function checkOutsideServer(
 }
 
 async function readSettings(connection: DatabaseConnection): Promise<Map<string, string>> {
+  if ('url' in connection) await findPrimary(connection.url, 10_000);
   const client = new Client({
     ...poolConnection(connection),
     application_name: 'reelfeed-check',

@@ -1,6 +1,7 @@
 /** A connection outside of the pool, for work that takes longer than the pool's time limits allow. */
 import { Client } from 'pg';
 import { poolConnection, type DatabaseConnection } from './database.ts';
+import { findPrimary } from './primary.ts';
 
 export type SessionOptions = {
   readonly applicationName: string;
@@ -14,6 +15,7 @@ export async function withSession<T>(
   { applicationName, unlimited }: SessionOptions,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
+  if ('url' in connection) await findPrimary(connection.url, 10_000);
   const client = new Client({
     ...poolConnection(connection),
     application_name: applicationName,

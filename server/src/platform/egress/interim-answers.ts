@@ -12,7 +12,7 @@ const statusEnds = 12;
 const headEnd = Buffer.from('\r\n\r\n');
 const maxHeadBytes = 8_192;
 /** For one request. A receiver that sends more says something else than an answer. */
-const maxInterimAnswers = 64;
+const maxInterimAnswers = 16;
 
 export function dropInterimAnswers(socket: Socket): Socket {
   /** Whether the next bytes start a response; the bytes received so far while that is undecided. */

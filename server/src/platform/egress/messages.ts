@@ -27,6 +27,16 @@ export type EgressRequest = {
   /** Most bytes of the answer's body to read. */
   readonly maxBodyBytes: number;
   /**
+   * Most bytes of it to keep, by default all that is read. A little more is worth reading even if nobody
+   * wants it: a connection that is closed in mid-answer costs the next request a handshake.
+   */
+  readonly keptBodyBytes?: number;
+  /**
+   * Opens connections apart from those of other requests to the same origin, and reuses only such. For
+   * receivers that break connections.
+   */
+  readonly isApart?: boolean;
+  /**
    * Called when a connection is ready, right before the first byte is sent. When it throws, nothing
    * is sent and the request rejects with what was thrown.
    */
@@ -37,9 +47,9 @@ export type EgressRequest = {
 export type EgressResponse = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The first `maxBodyBytes`, as sent: a content encoding is not undone. */
+  /** The first `keptBodyBytes`, as sent: a content encoding is not undone. */
   readonly body: Buffer;
-  /** There was more; the connection was closed instead of reading it. */
+  /** There was more than `maxBodyBytes`; the connection was closed instead of reading it. */
   readonly truncated: boolean;
   /** From the call to the end of the body. */
   readonly elapsedMs: number;

@@ -3,8 +3,9 @@
  * is replaced at a certain age. Requests in flight finish on the old one.
  */
 import type { Pool } from 'undici';
-import type { ClientCertificate } from './messages.ts';
+import type { ClientCertificate, EgressRequest } from './messages.ts';
 
+type Connector = Pick<EgressRequest, 'clientCertificate' | 'isApart'>;
 type OpenPool = (origin: string, certificate: ClientCertificate | undefined) => Pool;
 
 export class OriginPools implements AsyncDisposable {
@@ -21,13 +22,13 @@ export class OriginPools implements AsyncDisposable {
   }
 
   /** @param origin scheme, host and port, as `URL.origin` has them */
-  of(origin: string, certificate?: ClientCertificate): Pool {
+  of(origin: string, { clientCertificate, isApart = false }: Connector = {}): Pool {
     const now = performance.now();
-    const name = certificate === undefined ? origin : `${origin} ${certificate.id}`;
+    const name = `${origin} ${clientCertificate?.id ?? ''} ${isApart ? 'apart' : ''}`;
     const known = this.#pools.get(name);
     if (known !== undefined && now < known.endsAt) return known.pool;
     if (known !== undefined) this.#retire(name, known.pool);
-    const pool = this.#open(origin, certificate);
+    const pool = this.#open(origin, clientCertificate);
     this.#pools.set(name, { pool, endsAt: now + this.#maxAgeMs });
     return pool;
   }

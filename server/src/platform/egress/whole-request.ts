@@ -23,7 +23,7 @@ export async function requestWhole(
   const { origin, host, path } = requestTarget(request.url, request.schemes ?? defaultSchemes);
   const exchange = new Exchange(host, request, signal);
   try {
-    pools.of(origin, request.clientCertificate).dispatch(
+    pools.of(origin, request).dispatch(
       {
         origin,
         path,
@@ -57,6 +57,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
   #headers: IncomingHttpHeaders = {};
   #parts: Buffer[] = [];
   #leftBytes: number;
+  #leftToKeep: number;
   readonly #onBegin: (() => void) | undefined;
 
   constructor(host: string, request: EgressRequest, signal: AbortSignal | undefined) {
@@ -67,6 +68,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
     this.#host = host;
     this.#signal = signal;
     this.#leftBytes = request.maxBodyBytes;
+    this.#leftToKeep = Math.min(request.maxBodyBytes, request.keptBodyBytes ?? Infinity);
     this.#onBegin = request.onBegin;
     const { totalTimeoutMs } = request;
     this.#timer = setTimeout(() => {
@@ -114,8 +116,12 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // undici reuses the memory of a chunk.
-    this.#parts.push(Buffer.from(chunk.subarray(0, this.#leftBytes)));
+    if (this.#leftToKeep > 0) {
+      // undici reuses the memory of a chunk.
+      const part = Buffer.from(chunk.subarray(0, this.#leftToKeep));
+      this.#parts.push(part);
+      this.#leftToKeep -= part.length;
+    }
     const isTooMuch = chunk.length > this.#leftBytes;
     this.#leftBytes -= Math.min(this.#leftBytes, chunk.length);
     if (isTooMuch) this.#succeed(true);

@@ -2,8 +2,8 @@
  * The event log: what was accepted, in blocks of one organization each, in an order that every reader
  * can follow. All projections read events through this interface (see `platform/projections`).
  *
- * An implementation decides where blocks lie. The ledger that makes each event count once, and what is
- * made of events, are in PostgreSQL whatever it decides: see `ledger/`.
+ * The order of the blocks and the ledger that makes each event count once are in PostgreSQL. The bytes of
+ * blocks are there as well, or in a stream (`block-stream.ts`, `jetstream/`).
  *
  * Every implementation keeps these promises, which `conformance.ts` tests:
  *
@@ -181,5 +181,14 @@ export class UnreadableBlockError extends Error {
   constructor(sequence: number, cause: unknown) {
     super(`block ${sequence} of the event log cannot be read`, { cause });
     this.sequence = sequence;
+  }
+}
+
+/** The log can't be used right now, apart from the database: the same call may succeed later. */
+export class EventLogUnavailableError extends Error {
+  override readonly name = 'EventLogUnavailableError';
+
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
   }
 }

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { METHODS } from 'node:http';
 import { ApiError } from './errors.ts';
-import type { Access, Admit, Authenticate, Principal } from './principal.ts';
+import type { Access, Admit, Authenticate, Principal, SignedIn } from './principal.ts';
+import { isAtLeast, type LowestRole } from './roles.ts';
 import { covers, type ScopeOf } from './scopes.ts';
 import type { HttpApp } from './app.ts';
 
@@ -9,24 +10,30 @@ export type KeyRules = {
   authenticate: Authenticate;
   /** The key of a signed-in browser, for requests without a key of their own. */
   sessionKey?: (request: FastifyRequest) => Promise<string | null>;
+  /** The person who is signed in, for requests without a key of their own. */
+  sessionPerson?: (request: FastifyRequest) => Promise<Principal | null>;
   /** Lets a request pass the rate limit of its key. */
   admit?: Admit;
   /** For routes that do not name their scope. Left out: they need a key without scopes. */
   scopeOf?: ScopeOf;
+  /** Which role a person needs. Left out: an owner. */
+  lowestRole?: LowestRole;
 };
 
 /**
- * Decides who may call which route. A secret key opens every route; a publishable key only the
- * routes made for it, which pages of other origins may read as well (CORS). A refusal says the same
- * whether or not the resource exists.
+ * Decides who may call which route. A secret key opens every route that is not for people alone; a
+ * publishable key only the routes made for it, which pages of other origins may read as well (CORS);
+ * a person, those of the role. A refusal says the same whether or not the resource exists.
  */
 export function addAccessControl(
   app: HttpApp,
   {
     authenticate,
     sessionKey = async () => null,
+    sessionPerson = async () => null,
     admit = () => null,
     scopeOf = () => null,
+    lowestRole = () => 'owner',
   }: KeyRules,
 ): void {
   app.addHook('onRequest', async (request, reply) => {
@@ -38,31 +45,54 @@ export function addAccessControl(
     if (request.routeOptions.config.takesBeacons) allowCredentials(request, reply);
     const queryKey = keyOfBeacon(request);
     const givenKey = queryKey ?? bearerToken(request);
-    // A session is asked for each time, since it may end before its key.
-    const identify = async () =>
-      authenticate(givenKey ?? (await keyOfSession(request, sessionKey)));
+    // A session is asked for each time, since it may end before its key. A header goes before a
+    // cookie, also when it is wrong.
+    const identify = async () => {
+      const hasHeader = request.headers.authorization !== undefined;
+      if (givenKey !== null || hasHeader) return authenticate(givenKey);
+      return (await sessionPerson(request)) ?? (await authenticate(await sessionKey(request)));
+    };
     const principal = await identify();
     request.principal = principal;
     request.reauthenticate = identify;
     // URLs are written down in many places: nothing that opens more than this may stand there.
     if (queryKey !== null && principal.type !== 'publishable') throw new ApiError('UNAUTHORIZED');
-    if (access === 'secret' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
+    if (access !== 'publishable' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
     if (access === 'publishable') restrictOrigin(request, reply, principal);
-    requireScope(request, principal, scopeOf);
+    if (principal.person === null) requireKey(request, principal, scopeOf);
+    else requireRole(request, principal.person, scopeOf, lowestRole);
     const headers = await admit(principal);
     if (headers !== null) reply.headers(headers);
   });
 }
 
+function scopeOfRoute({ method, routeOptions }: FastifyRequest, scopeOf: ScopeOf): string | null {
+  return routeOptions.config.scope ?? scopeOf(method, routeOptions.url ?? '');
+}
+
 /** @throws ApiError FORBIDDEN, before anything is known of the resource */
-function requireScope(
-  { method, routeOptions }: FastifyRequest,
-  { scopes }: Principal,
+function requireRole(
+  request: FastifyRequest,
+  { role }: SignedIn,
   scopeOf: ScopeOf,
+  lowestRole: LowestRole,
 ): void {
+  const { config } = request.routeOptions;
+  if (config.access === 'person') return;
+  const lowest = lowestRole({ scope: scopeOfRoute(request, scopeOf), role: config.role });
+  if (isAtLeast(role, lowest)) return;
+  throw new ApiError('FORBIDDEN', {
+    message: `This needs the role ${lowest}, and yours is ${role}.`,
+  });
+}
+
+/** @throws ApiError FORBIDDEN, before anything is known of the resource */
+function requireKey(request: FastifyRequest, { scopes }: Principal, scopeOf: ScopeOf): void {
+  if (request.routeOptions.config.access === 'person') {
+    throw new ApiError('FORBIDDEN', { message: 'This is for people who are signed in.' });
+  }
   if (scopes === null) return;
-  const { url = '', config } = routeOptions;
-  const needed = config.scope ?? scopeOf(method, url);
+  const needed = scopeOfRoute(request, scopeOf);
   if (needed !== null && covers(scopes, needed)) return;
   throw new ApiError('FORBIDDEN', {
     message:
@@ -70,14 +100,6 @@ function requireScope(
         ? 'This route needs a key without scopes.'
         : `This route needs a key with the scope ${needed}.`,
   });
-}
-
-/** A header goes before a cookie, also when it is wrong. */
-async function keyOfSession(
-  request: FastifyRequest,
-  sessionKey: (request: FastifyRequest) => Promise<string | null>,
-): Promise<string | null> {
-  return request.headers.authorization === undefined ? sessionKey(request) : null;
 }
 
 /** The token of exactly one `Authorization: Bearer …` header, or null. */

@@ -1,6 +1,7 @@
 /** `/docs/errors`: every error code, with a page of its own that says what a client does about it. */
 import { errorDetailExample, type ErrorKind } from './errors.ts';
 import type { HttpApp } from './app.ts';
+import { redirectTo } from './relative-redirect.ts';
 
 /** Advice by status, for codes without advice of their own. */
 const adviceByStatus: Record<number, string> = {
@@ -51,6 +52,7 @@ export function addErrorPages(app: HttpApp, errors: readonly ErrorKind[]): void 
   const route = { schema: { hide: true }, config: { access: 'public' as const } };
   const index = page('Errors', indexBody(byStatus(errors)));
   app.get('/docs/errors', route, (_request, reply) => sendPage(reply, index));
+  app.get('/docs/errors/', route, redirectTo('../errors'));
   for (const kind of errors) {
     const text = page(kind.code, errorBody(kind));
     app.get(`/docs/errors/${kind.code}`, route, (_request, reply) => sendPage(reply, text));

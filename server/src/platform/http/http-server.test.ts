@@ -17,9 +17,12 @@ const server = await createHttpServer({
   version: '0',
   authenticate: async (bearer) => {
     if (bearer !== 'good') throw new ApiError('UNAUTHORIZED');
+    const keyId = newTypeId('key');
     return {
       organizationId: newTypeId('org'),
-      keyId: newTypeId('key'),
+      callerId: keyId,
+      keyId,
+      person: null,
       family: 'key',
       type: 'secret',
       scopes: null,

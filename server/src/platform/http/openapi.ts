@@ -6,8 +6,11 @@ import { addErrorPages } from './error-pages.ts';
 import type { ErrorKind } from './errors.ts';
 import { nameSchemas, type DescriptionTexts } from './named-schemas.ts';
 import type { Access } from './principal.ts';
+import { addGuides } from './guides.ts';
 import { addReference } from './reference.ts';
 import type { HttpApp } from './app.ts';
+import type { LowestRole } from './roles.ts';
+import type { ScopeOf } from './scopes.ts';
 import { maxContainers, maxDepth, maxKeys } from './json-shape.ts';
 import { ErrorAnswer, errorAnswer } from './schemas.ts';
 
@@ -23,6 +26,8 @@ export async function describeApi(
     /** Requests that the service sends to others. */
     outgoing: Readonly<Record<string, object>>;
     texts: DescriptionTexts;
+    scopeOf: ScopeOf;
+    lowestRole: LowestRole;
   },
 ): Promise<void> {
   const codes = options.errors.map(({ code }) => code);
@@ -52,11 +57,12 @@ export async function describeApi(
       },
     },
     transform: ({ schema, url, route }) => ({
-      schema: withErrorCodes(describeRoute(schema, route), codes),
+      schema: withErrorCodes(describeRoute(schema, route, options), codes),
       url,
     }),
   });
   addDescription(app, options.errors, options.texts);
+  addGuides(app);
   addReference(app, options.publicUrl);
   addErrorPages(app, options.errors);
 }
@@ -92,13 +98,22 @@ function addDescription(app: HttpApp, errors: readonly ErrorKind[], texts: Descr
 }
 
 /** What the description says of a route beside its schemas: keys, retries, streams. */
-function describeRoute(schema: FastifySchema, { method, config }: RouteOptions): FastifySchema {
+function describeRoute(
+  schema: FastifySchema,
+  { method, url, config }: RouteOptions,
+  { scopeOf, lowestRole }: { scopeOf: ScopeOf; lowestRole: LowestRole },
+): FastifySchema {
   const methods = [method].flat();
   const mutates = methods.some((one) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(one));
-  const { access = 'public', describedBody, describedStream } = config ?? {};
+  const { access = 'public', describedBody, describedStream, role } = config ?? {};
+  const scope = config?.scope ?? scopeOf(methods[0] ?? '', url);
   return {
     ...schema,
     security: securityOf[access],
+    ...(access !== 'public' && {
+      'x-scope': scope,
+      'x-lowest-role': lowestRole({ scope, role }),
+    }),
     ...(methods.every((one) => one === 'HEAD') && { hide: true }),
     ...(describedBody !== undefined && { body: { content: describedBody } }),
     ...(describedStream !== undefined && { response: withStream(schema, describedStream) }),
@@ -122,6 +137,7 @@ const securityOf: Record<Access, Record<string, string[]>[]> = {
   secret: [{ secretKey: [] }],
   publishable: [{ publishableKey: [] }, { secretKey: [] }],
   public: [],
+  person: [],
 };
 
 function withStream({ response }: FastifySchema, content: Record<string, { schema: object }>) {

@@ -1,15 +1,30 @@
 import type { FastifyRequest } from 'fastify';
-import type { ApiKeyId, OrganizationId } from '../ids.ts';
+import type { ApiKeyId, OrganizationId, PersonId, SessionId } from '../ids.ts';
 import { ApiError } from './errors.ts';
+import type { Role } from './roles.ts';
 
-/** The caller of a request, identified by its key. */
+/** The person behind a request of the console. */
+export type SignedIn = {
+  readonly personId: PersonId;
+  readonly sessionId: SessionId;
+  /** In the organization of the session. */
+  readonly role: Role;
+};
+
+/** The caller of a request, identified by its key or by the session of a person. */
 export type Principal = {
   organizationId: OrganizationId;
-  keyId: ApiKeyId;
-  /** Shared by a key and its successors by rotation. */
+  /** The key, or the person: what is written down of who did something. */
+  callerId: ApiKeyId | PersonId;
+  /** Null for a person. */
+  keyId: ApiKeyId | null;
+  /** Null for a key. */
+  person: SignedIn | null;
+  /** Shared by a key and its successors by rotation; the id of a person. */
   family: string;
+  /** People call what secret keys call, as far as their role goes. */
   type: 'secret' | 'publishable';
-  /** The scopes that the key is limited to. Null: no limit beyond its type. */
+  /** The scopes that the key or the role is limited to. Null: no limit beyond the type. */
   scopes: readonly string[] | null;
   /** Requests in any 60 seconds; null: no limit. */
   rateLimit: number | null;
@@ -17,11 +32,17 @@ export type Principal = {
   allowedOrigins: readonly string[];
 };
 
-/** Who may call a route. `public` routes take no key at all. */
-export type Access = 'secret' | 'publishable' | 'public';
+/**
+ * Who may call a route. `public` routes take no key at all, those for a `person` only the session of
+ * somebody who is signed in, whatever the role.
+ */
+export type Access = 'secret' | 'publishable' | 'public' | 'person';
+
+/** A caller with a key. */
+export type KeyPrincipal = Principal & { keyId: ApiKeyId; person: null };
 
 /** Finds the principal of a bearer token. @throws ApiError of status 401 */
-export type Authenticate = (bearer: string | null) => Promise<Principal>;
+export type Authenticate = (bearer: string | null) => Promise<KeyPrincipal>;
 
 /**
  * Counts a request against the key's rate limit and returns the headers that report it. Null
@@ -40,6 +61,8 @@ declare module 'fastify' {
     access?: Access;
     /** The scope that it needs, where path and method do not say it. */
     scope?: string;
+    /** The lowest role of people that may call it, where its scope does not say it. */
+    role?: Role;
     /**
      * Pages call it by `sendBeacon`: a publishable key may be given as `?key=`, since no header can
      * be, and the browser asks for CORS with credentials.

@@ -11,7 +11,7 @@ import { send, startService } from '../../../test/service.ts';
 const service = await startService();
 const { browser, reason } = await launchBrowser();
 after(() => browser?.close());
-const options = browser === null ? { skip: reason } : { timeout: 120_000 };
+const options = browser === null ? { skip: reason } : { timeout: 300_000 };
 
 /** A reverse proxy that has the service in the folder `/reelfeed/`. */
 async function startProxy(): Promise<string> {
@@ -55,7 +55,7 @@ async function openPage() {
 
 test('an operation is read and tried out, and no request leaves the machine', options, async () => {
   const { page, hosts, errors, close } = await openPage();
-  await page.goto(`${service.url}/docs`);
+  await page.goto(`${service.url}/docs/reference/`);
   await page.getByRole('button', { name: 'Open Group - Organization' }).click();
   await page.getByRole('link', { name: /^Get the organization of the key/ }).click();
   await page.getByRole('heading', { name: 'Get the organization of the key' }).waitFor();
@@ -78,7 +78,7 @@ test(
   async () => {
     const { page, hosts, errors, close } = await openPage();
     const base = await startProxy();
-    await page.goto(`${base}/docs`);
+    await page.goto(`${base}/docs/reference/`);
     // What it shows is in the description alone.
     await page.getByRole('heading', { name: 'Reelfeed', exact: true }).first().waitFor();
     await page
@@ -108,12 +108,12 @@ test('its script and the description are compressed, and cached by the browser',
   });
   assert.equal(description.headers.get('content-encoding'), 'gzip');
   await description.arrayBuffer();
-  const slash = await send(`${service.url}/docs/`, 'GET');
-  assert.deepEqual([slash.status, slash.headers.get('location')], [308, '../docs']);
+  const bare = await send(`${service.url}/docs/reference`, 'GET');
+  assert.deepEqual([bare.status, bare.headers.get('location')], [308, 'reference/']);
 });
 
 test('its policy allows nothing of another host, and no script inside the page', async () => {
-  const { headers } = await send(`${service.url}/docs`, 'GET');
+  const { headers } = await send(`${service.url}/docs/reference/`, 'GET');
   const policy = headers.get('content-security-policy') ?? '';
   assert.match(policy, /default-src 'none'; script-src 'self';/);
   assert.doesNotMatch(policy, /https:|upgrade-insecure-requests|unsafe-eval/);

@@ -1,5 +1,5 @@
 /**
- * `/docs`: the API reference, drawn by Scalar from `/openapi.json`.
+ * `/docs/reference/`: the API reference, drawn by Scalar from `/openapi.json`.
  *
  * Everything comes from the service itself. The policy of the page allows no other host but the one
  * that the description names as the server, so that "Test request" works behind a proxy.
@@ -32,14 +32,15 @@ const page = `<!doctype html>
   </head>
   <body>
     <nav aria-label="Reelfeed">
-      <a href="docs/errors">Error codes</a>
-      <a href="openapi.json">OpenAPI description</a>
-      <a href="console">Console</a>
+      <a href="../">Guides</a>
+      <a href="../errors">Error codes</a>
+      <a href="../../openapi.json">OpenAPI description</a>
+      <a href="../../console">Console</a>
     </nav>
     <div id="reference"></div>
-    <noscript>The reference needs JavaScript. The description itself is <a href="openapi.json">openapi.json</a>.</noscript>
-    <script src="docs/scalar.js"></script>
-    <script src="docs/start.js"></script>
+    <noscript>The reference needs JavaScript. The description itself is <a href="../../openapi.json">openapi.json</a>.</noscript>
+    <script src="../scalar.js"></script>
+    <script src="../start.js"></script>
   </body>
 </html>
 `;
@@ -49,7 +50,7 @@ const page = `<!doctype html>
  * client.
  */
 const start = `Scalar.createApiReference('#reference', {
-  url: new URL('openapi.json', location.href).href,
+  url: new URL('../../openapi.json', location.href).href,
   withDefaultFonts: false,
   telemetry: false,
   agent: { disabled: true },
@@ -66,14 +67,14 @@ export function addReference(app: HttpApp, publicUrl: string): void {
   const headers = pageHeaders(publicUrl);
   const startFile = compressedOnce(javascript, Buffer.from(start));
   let scalar: Promise<{ file: BuiltFile; etag: string }> | undefined;
-  app.get('/docs', route, (_request, reply) =>
+  app.get('/docs/reference/', route, (_request, reply) =>
     reply
       .headers(headers)
       .header('cache-control', 'no-cache')
       .type('text/html; charset=utf-8')
       .send(page),
   );
-  app.get('/docs/', route, redirectTo('../docs'));
+  app.get('/docs/reference', route, redirectTo('reference/'));
   app.get('/docs/start.js', route, (request, reply) =>
     sendTagged(request, reply, { file: startFile, etag: etagOf(start) }),
   );

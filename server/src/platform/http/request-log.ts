@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiKeyId } from '../ids.ts';
 import type { HttpApp } from './app.ts';
+import type { Principal } from './principal.ts';
 
 export type RequestObservation = {
   method: string;
@@ -79,7 +80,11 @@ function subject(request: FastifyRequest): Record<string, unknown> {
   return {
     ...(principal === null
       ? {}
-      : { organizationId: principal.organizationId, keyId: principal.keyId }),
+      : { organizationId: principal.organizationId, ...caller(principal) }),
     ...(params?.['id'] === undefined ? {} : { resourceId: params['id'] }),
   };
+}
+
+function caller({ keyId, person }: Principal): Record<string, string> {
+  return person === null ? { keyId: keyId ?? '' } : { personId: person.personId };
 }

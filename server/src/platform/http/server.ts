@@ -115,8 +115,11 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     errors = Object.values(platformErrors),
     outgoing = {},
     texts = noTexts,
+    scopeOf = () => null,
+    lowestRole = () => 'owner',
   } = options;
-  await describeApi(app, { publicUrl, version, errors, outgoing, texts });
+  const rights = { scopeOf, lowestRole };
+  await describeApi(app, { publicUrl, version, errors, outgoing, texts, ...rights });
   return { app, complete: () => methods.complete() };
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyError } from 'fastify';
 import { isContention, isDatabaseAway, isDatabaseFull } from '../database/database-errors.ts';
+import { EventLogUnavailableError } from '../event-log/event-log.ts';
 import { StorageFullError, StorageUnavailableError } from '../storage/storage-errors.ts';
 import { ApiError, codeForStatus } from './errors.ts';
 import { validationError } from './validation-error.ts';
@@ -15,7 +16,10 @@ export function translateError(error: unknown): ApiError {
   if (isFull || isDatabaseFull(error)) {
     return new ApiError('INSUFFICIENT_STORAGE', { cause: error });
   }
-  const isAway = error instanceof StorageUnavailableError || isDatabaseAway(error);
+  const isAway =
+    error instanceof StorageUnavailableError ||
+    error instanceof EventLogUnavailableError ||
+    isDatabaseAway(error);
   if (isAway || isContention(error)) {
     return new ApiError('UNAVAILABLE', { cause: error });
   }

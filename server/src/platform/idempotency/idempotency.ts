@@ -66,8 +66,16 @@ const keptForHours = 24;
 const maxKeyCharacters = 255;
 const prunedAtOnce = 2_000;
 
-/** Told of each effect of a request in its transaction; replays have none. */
-export type RecordMutation = (tx: Tx, request: FastifyRequest, answer: Answer) => Promise<void>;
+/**
+ * Runs the effect of each request in its transaction, and records it there; replays have none.
+ *
+ * @returns the answer of `work`
+ */
+export type RecordMutation = (
+  tx: Tx,
+  request: FastifyRequest,
+  work: (tx: Tx) => Promise<Answer>,
+) => Promise<Answer>;
 
 export function createMutations(db: Db, vault: Vault, record: RecordMutation): Mutations {
   /** Keys, with their organizations, for which `mutateAfter` is asking. */
@@ -98,11 +106,7 @@ export function createMutations(db: Db, vault: Vault, record: RecordMutation): M
       }
     },
     async mutate(request, reply, act, fingerprint) {
-      const work = async (tx: Tx): Promise<Answer> => {
-        const answer = await act(tx);
-        await record(tx, request, answer);
-        return answer;
-      };
+      const work = (tx: Tx): Promise<Answer> => record(tx, request, act);
       const { organizationId, family } = principalOf(request);
       const key = readKey(request);
       if (key === null) {

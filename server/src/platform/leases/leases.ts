@@ -59,6 +59,38 @@ async function writeLeases(
   return rows.map(({ name }) => name);
 }
 
+/**
+ * Renews leases in one statement, which takes none that the holder does not have.
+ *
+ * @param prefixes of the names to return
+ * @returns how many it renewed, and the names of the leases that anybody held until then
+ */
+export async function renewLeases(
+  db: Db,
+  { names, holderId, leaseMs }: LeaseClaim,
+  prefixes: readonly string[],
+): Promise<{ readonly renewed: number; readonly held: ReadonlySet<string> }> {
+  // The setting holds for the commit of this statement. Rows are locked in the order of `writeLeases`.
+  const { rows } = await sql<{ renewed: number; held: string[] }>`
+    with mine as materialized (
+      select name from lease
+      where name = any(${names}::text[]) and holder_id = ${holderId}::uuid
+      order by name for update
+    ), renewed as (
+      update lease
+      set held_until = clock_timestamp() + make_interval(secs => ${leaseMs / 1_000}::float8)
+      from mine where lease.name = mine.name
+      returning 1
+    )
+    select set_config('synchronous_commit', 'off', true),
+      (select count(*)::int from renewed) as renewed,
+      array(
+        select name from lease
+        where name ^@ any(${prefixes}::text[]) and held_until > clock_timestamp()
+      ) as held`.execute(db);
+  return { renewed: rows[0]?.renewed ?? 0, held: new Set(rows[0]?.held) };
+}
+
 /** Gives up leases of a holder, for another process to take at once. */
 export async function releaseLeases(
   tx: Tx,
@@ -74,4 +106,19 @@ export async function readHeldLeases(db: Db, names: readonly string[]): Promise<
   const { rows } = await sql<{ name: string }>`
     select name from lease where name = any(${names}::text[]) and held_until > now()`.execute(db);
   return new Set(rows.map(({ name }) => name));
+}
+
+/** The holders of the leases that are held now, by name, of those whose name begins with a prefix. */
+export async function readLeases(db: Db, prefix: string): Promise<Map<string, string>> {
+  const { rows } = await sql<{ name: string; holder_id: string }>`
+    select name, holder_id from lease
+    where starts_with(name, ${prefix}) and held_until > clock_timestamp()`.execute(db);
+  return new Map(rows.map((row) => [row.name, row.holder_id]));
+}
+
+/** Deletes the leases whose name begins with a prefix and which ended a minute ago: nobody takes them over. */
+export async function deleteEndedLeases(tx: Tx, prefix: string): Promise<void> {
+  await sql`
+    delete from lease
+    where starts_with(name, ${prefix}) and held_until < now() - interval '1 minute'`.execute(tx);
 }

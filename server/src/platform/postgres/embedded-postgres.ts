@@ -46,6 +46,8 @@ export class EmbeddedPostgres implements AsyncDisposable {
   readonly superuserConnection: EmbeddedConnection;
   /** The server's version, for example '18.4'. */
   readonly version: string;
+  /** The folder of the server's files. */
+  readonly folder: string;
   #server: ServerProcess | undefined;
   readonly #supervisor: AsyncDisposable;
 
@@ -59,6 +61,7 @@ export class EmbeddedPostgres implements AsyncDisposable {
     this.connection = connection;
     this.superuserConnection = { ...connection, user: SUPERUSER };
     this.version = version;
+    this.folder = launch.cluster;
     this.#server = first;
     const supervise = (signal: AbortSignal): Promise<void> => this.#run(launch, log, signal);
     this.#supervisor = background('embedded PostgreSQL', supervise, log);
@@ -146,7 +149,12 @@ export async function startEmbeddedPostgres(
   }
 }
 
-function launchOf(cluster: Cluster, socketFolder: string, settings: ServerSettings): ServerLaunch {
+/** How the server of a cluster is started. */
+export function launchOf(
+  cluster: Cluster,
+  socketFolder: string,
+  settings: ServerSettings,
+): ServerLaunch {
   const args = ['-D', cluster.folder, ...settingArguments(socketFolder, settings)];
   const invocation = invocationFor(cluster.account, cluster.binaries.postgres, args);
   return { invocation, cluster: cluster.folder, socketFolder };

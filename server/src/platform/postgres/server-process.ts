@@ -53,6 +53,7 @@ export async function startServerProcess(
   launch: ServerLaunch,
   log: Logger,
   signal: AbortSignal,
+  readyTimeoutMs = READY_TIMEOUT_MS,
 ): Promise<ServerProcess> {
   const { cluster, socketFolder } = launch;
   await clearLeftovers(cluster, socketFolder, log, signal);
@@ -68,11 +69,11 @@ export async function startServerProcess(
     const file = await readPostmasterFile(cluster);
     if (file?.pid === server.pid && file.status === 'ready' && !signal.aborted) return server;
     const nowMs = performance.now();
-    if (signal.aborted || nowMs - startedAtMs > READY_TIMEOUT_MS) {
+    if (signal.aborted || nowMs - startedAtMs > readyTimeoutMs) {
       await server.stop();
       signal.throwIfAborted();
       throw new EmbeddedPostgresError(
-        `PostgreSQL was not ready after ten minutes. Its last lines:\n${serverLog.tail}`,
+        `PostgreSQL was not ready after ${readyTimeoutMs / 60_000} minutes. Its last lines:\n${serverLog.tail}`,
       );
     }
     if (nowMs > noticeAtMs) {

@@ -28,6 +28,8 @@ const defaultSettings: ServerSettings = {
   // No replication, but enough in the log for an online backup of the files, which 'minimal' forbids.
   wal_level: 'replica',
   max_wal_senders: 0,
+  // What the archive of the log may keep here while its place is out of reach.
+  max_slot_wal_keep_size: '4GB',
   // Recovery after a kill reads at most this much log, and must be over in seconds.
   max_wal_size: '1GB',
   checkpoint_timeout: '15min',

@@ -4,6 +4,7 @@ import type { LogPosition } from '../event-log/event-log.ts';
 import { comparePositions, parsePosition, startOfLog } from '../event-log/postgres/position.ts';
 import { aimOf, groupLanes, hasJoined, type Lane } from './lanes.ts';
 import { Pace } from './pace.ts';
+import { everyPartition } from './partitions.ts';
 import type { Projection } from './projection.ts';
 import { ProjectionRun } from './run.ts';
 
@@ -20,7 +21,9 @@ const projection: Projection<unknown> = {
 
 function laneAt(position: LogPosition): Lane<unknown> {
   const run = new ProjectionRun(projection, startOfLog);
-  run.resume({ position, revision: 1 });
+  run.resume(
+    everyPartition.map((partition) => ({ name: 'idle', partition, position, revision: 1 })),
+  );
   return { run, pace: new Pace(1) };
 }
 

@@ -1,18 +1,12 @@
-import type { Db } from '../database/database.ts';
-import type { Backlog, EventLog, LogEntry } from '../event-log/event-log.ts';
+import type { Backlog } from '../event-log/event-log.ts';
 import type { Metrics } from '../metrics.ts';
+import { readBacklogs, type BacklogParts } from './backlog.ts';
 import type { PassReport } from './projector.ts';
-import { readProjections } from './queries.ts';
-
-type BacklogParts = {
-  readonly db: Db;
-  readonly eventLog: Pick<EventLog<LogEntry>, 'start' | 'backlog'>;
-};
 
 /** Counts passes of projections, and measures at each scrape how far they are behind the log. */
 export function observeProjections(
   metrics: Metrics,
-  { db, eventLog }: BacklogParts,
+  parts: BacklogParts,
 ): (report: PassReport) => void {
   const passes = metrics.counter({
     name: 'projection_passes_total',
@@ -29,7 +23,7 @@ export function observeProjections(
     help: 'Time taken to write a pass of a projection.',
     labels: ['projection'],
   });
-  collectBacklogs(metrics, { db, eventLog });
+  collectBacklogs(metrics, parts);
   return ({ projection, outcome, events: count, durationMs }) => {
     passes.add(1, { projection, outcome });
     if (outcome !== 'written') return;
@@ -38,15 +32,13 @@ export function observeProjections(
   };
 }
 
-function collectBacklogs(metrics: Metrics, { db, eventLog }: BacklogParts): void {
+function collectBacklogs(metrics: Metrics, parts: BacklogParts): void {
   const collect = (figure: (backlog: Backlog) => number) => async () => {
-    const projections = await readProjections(db);
-    return Promise.all(
-      projections.map(async ({ name, position }) => ({
-        labels: { projection: name },
-        value: figure(await eventLog.backlog(position ?? eventLog.start)),
-      })),
-    );
+    const backlogs = await readBacklogs(parts);
+    return Array.from(backlogs, ([projection, backlog]) => ({
+      labels: { projection },
+      value: figure(backlog),
+    }));
   };
   metrics.collected({
     type: 'gauge',

@@ -7,9 +7,9 @@
  *                                                 → (failed)    → forget, read again from the log
  *
  * 1. `collect` touches memory alone, and gathers in a way in which order does not matter.
- * 2. `write` runs in the transaction that also moves the projection's position, under a lock that
- *    lets one process of the cluster write. What was written therefore is exactly what the log holds
- *    before the position, whatever is killed when.
+ * 2. `write` runs in the transaction that also moves the position of the partitions that it is for (see
+ *    partitions.ts), under a lock that lets one process of the cluster write for them. What was written
+ *    therefore is exactly what the log holds of them before the position, whatever is killed when.
  * 3. What a writer remembers of the tables holds as long as it alone writes and all its transactions
  *    commit. Otherwise the runner calls `forget`.
  * 4. What is written is a function of the set of events: order, repeats and the cut of the log into
@@ -18,10 +18,20 @@
 import type { Db, Tx } from '../database/database.ts';
 import type { LogBlock } from '../event-log/event-log.ts';
 
+export type ProjectionPass = {
+  /** The partitions that the pass is written for, ascending. */
+  readonly partitions: readonly number[];
+  /**
+   * When the newest block of the pass was received, in milliseconds of the Unix epoch, whatever partition
+   * it is of; 0 for none.
+   */
+  readonly receivedAt: number;
+};
+
 export type ProjectionWriter<Event> = {
   collect(blocks: readonly LogBlock<Event>[]): void;
   /** Writes what was collected, and starts collecting again. */
-  write(tx: Tx): Promise<void>;
+  write(tx: Tx, pass: ProjectionPass): Promise<void>;
   /** Forgets what was collected and what it remembers of the tables. */
   forget(): void;
 };
@@ -63,6 +73,11 @@ export type Projection<Event> = {
   readonly tables: readonly string[];
   readonly createWriter: () => ProjectionWriter<Event>;
   /**
+   * Divides the events of one organization among partitions; without it they are all in one. See rule 1
+   * in partitions.ts.
+   */
+  partitionKey?(event: Event): string;
+  /**
    * Its maximum share of the time: a projection that is expensive and need not be fresh to the second
    * collects for longer under load, and so writes each row less often. 1 where it must be fresh.
    */
@@ -77,3 +92,8 @@ export type Projection<Event> = {
   readonly expire: readonly Expiry[];
   readonly rebuild: RebuildPlan;
 };
+
+/** Whether events of one organization are in several partitions. */
+export function isDivided<Event>(projection: Projection<Event>): boolean {
+  return 'partitionKey' in projection;
+}

@@ -1,12 +1,12 @@
 /**
- * Keeps the projections up with the event log. One process of the cluster works on a projection at a
- * time: it holds a lease, which another process takes over when it is not renewed for three seconds.
- * Correctness does not rest on the lease but on the revision of the projection's row: see run.ts.
+ * Keeps the projections up with the event log. One process of the cluster works on a partition of the
+ * projections at a time: it holds a lease, which other processes take over when it is not renewed for three
+ * seconds (partition-leases.ts). Correctness does not rest on the lease but on the revisions of the
+ * projections' rows: see run.ts.
  *
  * A projection that cannot take a block never skips it. It says so in the log as an error, with the
  * block's number, and tries again after a pause that doubles up to half a minute. The others go on.
  */
-import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../database/database.ts';
@@ -20,14 +20,14 @@ import {
   eventLogGrown,
   type LogPosition,
 } from '../event-log/event-log.ts';
-import { claimLeases, releaseLeases } from '../leases/leases.ts';
 import { background, sleep } from '../lifecycle.ts';
 import { Doorbell, type Hints } from '../hints.ts';
 import { aimOf, groupLanes, hasJoined, type Lane } from './lanes.ts';
+import { LaneSet } from './lane-set.ts';
+import { PartitionLeases } from './partition-leases.ts';
 import type { Projection } from './projection.ts';
-import { insertProjections, leaseOf, noteFailure, readProgress } from './queries.ts';
-import { OvertakenError, ProjectionRun } from './run.ts';
-import { Pace } from './pace.ts';
+import { insertProjections, noteFailure, readProgress } from './queries.ts';
+import { OvertakenError, type ProjectionRun } from './run.ts';
 
 export type PassReport = {
   readonly projection: string;
@@ -82,19 +82,18 @@ export function startProjector<Event extends LogEntry>(
 class ProjectorLoop<Event extends LogEntry> {
   readonly #options: ProjectorOptions<Event>;
   readonly #bell: Doorbell;
-  readonly #holderId = randomUUID();
-  readonly #lanes: readonly Lane<Event>[];
+  readonly #leases: PartitionLeases;
+  readonly #lanes: LaneSet<Event>;
   readonly #leaseMs: number;
   #claimedAt = -Infinity;
+  #isSettled = false;
 
   constructor(options: ProjectorOptions<Event>, bell: Doorbell) {
     this.#options = options;
     this.#bell = bell;
     this.#leaseMs = options.leaseMs ?? defaultLeaseMs;
-    this.#lanes = options.projections.map((projection) => ({
-      run: new ProjectionRun(projection, options.eventLog.start),
-      pace: new Pace(projection.maxDuty),
-    }));
+    this.#leases = new PartitionLeases(this.#leaseMs);
+    this.#lanes = new LaneSet(options.projections, options.eventLog);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -117,63 +116,53 @@ class ProjectorLoop<Event extends LogEntry> {
         else await this.#bell.wait(pollMs, signal);
       }
     } finally {
-      // Another process may go on at once; if the database is away, the lease runs out by itself.
-      const held = { names: this.#leaseNames(), holderId: this.#holderId };
-      await inTransaction(db, (tx) => releaseLeases(tx, held)).catch(() => undefined);
+      // Another process may go on at once; if the database is away, the leases run out by themselves.
+      await this.#leases.release(db).catch(() => undefined);
     }
   }
 
-  /** Takes and keeps the leases. A projection that another process holds is left alone. */
+  /** Takes and keeps leases. Partitions that another process holds are left alone. */
   async #claim(): Promise<void> {
-    const now = performance.now();
-    const isUnsure = this.#lanes.some(({ run, pace }) => !run.isReady && pace.mayRetry());
-    const isDue = now - this.#claimedAt > this.#leaseMs / 3;
-    if (!isDue && !(isUnsure && now - this.#claimedAt > pollMs)) return;
+    const sinceMs = performance.now() - this.#claimedAt;
+    const isUnsure =
+      !this.#isSettled || this.#lanes.all.some(({ run, pace }) => !run.isReady && pace.mayRetry());
+    if (sinceMs <= this.#leaseMs / 3 && !(isUnsure && sinceMs > pollMs)) return;
     const { db, projections } = this.#options;
-    const claim = {
-      names: this.#leaseNames(),
-      holderId: this.#holderId,
-      leaseMs: this.#leaseMs,
-    };
-    const held = await inTransaction(db, (tx) => claimLeases(tx, claim));
-    const ours = projections.map(({ name }) => name).filter((name) => held.includes(leaseOf(name)));
-    // Read once the lease is ours, so that it tells what the holder before has written last.
-    const progressOfOurs = ours.length === 0 ? [] : await readProgress(db, ours);
-    this.#claimedAt = now;
-    for (const { run, pace } of this.#lanes) {
-      const progress = progressOfOurs.find(({ name }) => name === run.projection.name);
-      if (progress === undefined) run.reset();
-      else if (pace.mayRetry()) run.resume(progress);
-    }
-  }
-
-  #leaseNames(): string[] {
-    return this.#options.projections.map(({ name }) => leaseOf(name));
+    const { partitions, isSettled } = await this.#leases.claim(db);
+    this.#isSettled = isSettled;
+    const names = projections.map(({ name }) => name);
+    // Read once the leases are ours, so that it tells what the holders before have written last.
+    this.#lanes.arrange(partitions.length === 0 ? [] : await readProgress(db, names, partitions));
+    this.#claimedAt = performance.now();
   }
 
   /** Reads and writes a round. @returns whether there is more to do at once */
   async #advance(): Promise<boolean> {
     let hasMore = false;
     const { compare } = this.#options.eventLog;
-    for (const group of groupLanes(this.#lanes, compare)) {
+    const lanes = this.#lanes.all;
+    for (const group of groupLanes(lanes, compare)) {
       const [lane] = group;
-      const aim = lane === undefined ? null : aimOf(lane, this.#lanes, compare);
+      const aim = lane === undefined ? null : aimOf(lane, lanes, compare);
       const page = await this.#read(group, aim);
       if (page === null) continue;
       await this.#collect(group, page);
       // Behind the position that this group aims at, there is what the others have read.
       hasMore ||= !page.isLast || aim !== null;
       // Lanes that have just caught up with others read on together with them, in the next round.
-      if (hasJoined(group, this.#lanes, compare)) break;
+      if (hasJoined(group, lanes, compare)) break;
     }
     await this.#writeAll(
-      this.#lanes.filter(
-        ({ run, pace }) =>
-          run.isReady &&
-          run.collected.blocks > 0 &&
-          (run.collected.events >= pace.maxEvents || pace.isDue()),
-      ),
+      lanes.filter((lane) => {
+        const { run, pace } = lane;
+        if (!run.isReady) return false;
+        // Lanes that are to become one write that they are at one position.
+        if (this.#lanes.hasTwin(lane)) return true;
+        if (run.collected.blocks === 0) return false;
+        return run.collected.events >= pace.maxEvents || pace.isDue();
+      }),
     );
+    if (this.#lanes.joinTwins()) this.#claimedAt = -Infinity;
     return hasMore;
   }
 
@@ -258,7 +247,7 @@ class ProjectorLoop<Event extends LogEntry> {
         { err: error, projection, firstSequence, lastSequence, delayMs },
         'a projection cannot take a block of the event log; it waits there and tries again',
       );
-      await inTransaction(this.#options.db, (tx) => noteFailure(tx, projection));
+      await inTransaction(this.#options.db, (tx) => noteFailure(tx, projection, run.partitions));
     }
     this.#report(run, {
       outcome: isOvertaken ? 'overtaken' : 'failed',
@@ -274,7 +263,8 @@ class ProjectorLoop<Event extends LogEntry> {
 
   /** How long to wait before anything is written again; none when all have rested. */
   #restMs(): number {
-    const rests = this.#lanes.filter(({ run }) => run.isReady).map(({ pace }) => pace.untilDueMs());
+    const ready = this.#lanes.all.filter(({ run }) => run.isReady);
+    const rests = ready.map(({ pace }) => pace.untilDueMs());
     return rests.length === 0 ? 0 : Math.min(...rests, pollMs);
   }
 }

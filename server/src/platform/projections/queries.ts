@@ -1,33 +1,38 @@
-/** The SQL of the rows of `projection`: how far each has come. */
+/** The SQL of the rows of `projection`: how far each partition has come. */
 import { sql } from 'kysely';
 import { sendAhead, type Db, type Tx } from '../database/database.ts';
 import type { LogPosition } from '../event-log/event-log.ts';
 import { readHeldLeases } from '../leases/leases.ts';
+import { leaseOf } from './partition-leases.ts';
+import { everyPartition } from './partitions.ts';
 
 /** Inserts the missing rows of these projections. */
 export async function insertProjections(tx: Tx, names: readonly string[]): Promise<void> {
   await sql`
-    insert into projection (name) select * from unnest(${names}::text[]) on conflict do nothing
-  `.execute(tx);
-}
-
-/** The name of the lease of a projection. */
-export function leaseOf(projection: string): string {
-  return `projection ${projection}`;
+    insert into projection (name, partition)
+    select name, partition from unnest(${names}::text[]) as wanted (name)
+    cross join unnest(${everyPartition}::int[]) as partition
+    on conflict do nothing`.execute(tx);
 }
 
 export type Progress = {
   name: string;
+  partition: number;
   /** Null at the start of the log. */
   position: LogPosition | null;
   revision: number;
 };
 
-/** How far these projections are. */
-export async function readProgress(db: Db, names: readonly string[]): Promise<Progress[]> {
+/** How far these partitions of projections are, partitions ascending. */
+export async function readProgress(
+  db: Db,
+  names: readonly string[],
+  partitions: readonly number[] = everyPartition,
+): Promise<Progress[]> {
   const { rows } = await sql<Progress>`
-    select name, position, revision from projection where name = any(${names}::text[])
-  `.execute(db);
+    select name, partition, position, revision from projection
+    where name = any(${names}::text[]) and partition = any(${partitions}::int[])
+    order by name, partition`.execute(db);
   return rows;
 }
 
@@ -55,73 +60,102 @@ export async function setSearchPath(tx: Tx, schema: string): Promise<void> {
   );
 }
 
-/** Locks a projection: until the transaction ends, nobody else writes for it. */
-export async function lockProjection(
+/** Locks partitions of a projection: until the transaction ends, nobody else writes for them. */
+export async function lockPartitions(
   tx: Tx,
   name: string,
-): Promise<{ revision: number; position: LogPosition | null } | null> {
-  const { rows } = await sql<{ revision: number; position: LogPosition | null }>`
-    select revision, position from projection where name = ${name} for update`.execute(tx);
-  return rows[0] ?? null;
+  partitions: readonly number[],
+): Promise<Progress[]> {
+  const { rows } = await sql<Progress>`
+    select name, partition, position, revision from projection
+    where name = ${name} and partition = any(${partitions}::int[])
+    order by partition for update`.execute(tx);
+  return rows;
 }
 
 export type Advance = {
   name: string;
+  partitions: readonly number[];
   position: LogPosition;
-  /** The number of events that were added. */
+  /** The number of events that were added. The first of the partitions keeps it. */
   events: number;
-  /** When the newest of them was received; null for none. */
+  /** When the newest event was received; null for none. */
   receivedAt: number | null;
 };
 
 export async function advanceProjection(tx: Tx, advance: Advance): Promise<void> {
+  const { name, partitions, position, events, receivedAt } = advance;
   await sql`
-    update projection set position = ${JSON.stringify(advance.position)}::jsonb,
-      revision = revision + 1, events = events + ${advance.events}::bigint, failing_since = null,
-      received_at = greatest(received_at, to_timestamp(${advance.receivedAt}::float8 / 1000))
-    where name = ${advance.name}`.execute(tx);
+    update projection set position = ${JSON.stringify(position)}::jsonb,
+      revision = revision + 1, fence = revision + 1, failing_since = null,
+      events = events + case when partition = ${partitions[0] ?? 0} then ${events}::bigint else 0 end,
+      received_at = greatest(received_at, to_timestamp(${receivedAt}::float8 / 1000))
+    where name = ${name} and partition = any(${partitions}::int[])`.execute(tx);
 }
 
-/** Notes that a projection cannot take a block, until it advances. */
-export async function noteFailure(tx: Tx, name: string): Promise<void> {
+/** Notes that partitions of a projection cannot take a block, until they advance. */
+export async function noteFailure(
+  tx: Tx,
+  name: string,
+  partitions: readonly number[],
+): Promise<void> {
   await sql`
     update projection set failing_since = now()
-    where name = ${name} and failing_since is null`.execute(tx);
+    where name = ${name} and partition = any(${partitions}::int[]) and failing_since is null
+  `.execute(tx);
 }
 
+/** Partitions of a projection; all where none are named. */
+export type Concerned = { readonly name: string; readonly partitions?: readonly number[] };
+
 /** Locks projections, in one order: until the transaction ends, nobody writes for them. */
-export async function lockProjections(tx: Tx, names: readonly string[]): Promise<void> {
+export async function lockProjections(tx: Tx, concerned: readonly Concerned[]): Promise<void> {
   await sql`
-    select from projection where name = any(${names}::text[]) order by name for update`.execute(tx);
+    select from projection where (name, partition) in (select * from ${rowsOf(concerned)})
+    order by name, partition for update`.execute(tx);
 }
 
 /**
  * Locks projections and tells their writers to forget what they remember: what is done in this
  * transaction changes it.
  */
-export async function interruptProjections(tx: Tx, names: readonly string[]): Promise<void> {
-  await lockProjections(tx, names);
+export async function interruptProjections(tx: Tx, concerned: readonly Concerned[]): Promise<void> {
+  await lockProjections(tx, concerned);
   await sql`
-    update projection set revision = revision + 1 where name = any(${names}::text[])`.execute(tx);
+    update projection set revision = revision + 1, fence = revision + 1
+    where (name, partition) in (select * from ${rowsOf(concerned)})`.execute(tx);
 }
 
+function rowsOf(concerned: readonly Concerned[]) {
+  const rows = concerned.flatMap(({ name, partitions = everyPartition }) =>
+    partitions.map((partition) => ({ name, partition })),
+  );
+  return sql`unnest(${rows.map(({ name }) => name)}::text[],
+    ${rows.map(({ partition }) => partition)}::int[])`;
+}
+
+/** Partitions of a projection that are at one position. */
 export type ProjectionReport = {
   name: string;
   position: LogPosition | null;
   events: number;
-  /** True while a process holds its lease. */
+  /** True while processes hold the leases of all these partitions. */
   isRun: boolean;
-  /** True while it waits at a block that it cannot take. */
+  /** True while one of them waits at a block that it cannot take. */
   isFailing: boolean;
 };
 
-export async function readProjections(db: Db): Promise<ProjectionReport[]> {
-  const { rows } = await sql<Omit<ProjectionReport, 'isRun'>>`
-    select name, position, events, failing_since is not null as "isFailing"
-    from projection order by name`.execute(db);
-  const held = await readHeldLeases(
-    db,
-    rows.map(({ name }) => leaseOf(name)),
-  );
-  return rows.map((row) => ({ ...row, isRun: held.has(leaseOf(row.name)) }));
+/** How far projections are, or one of them; one with its partitions apart has several entries. */
+export async function readProjections(db: Db, only?: string): Promise<ProjectionReport[]> {
+  const { rows } = await sql<Omit<ProjectionReport, 'isRun'> & { partitions: number[] }>`
+    select name, position, sum(events)::int8 as events,
+      array_agg(partition::int) as partitions,
+      bool_or(failing_since is not null) as "isFailing"
+    from projection ${only === undefined ? sql`` : sql`where name = ${only}`}
+    group by name, position order by name`.execute(db);
+  const held = await readHeldLeases(db, everyPartition.map(leaseOf));
+  return rows.map(({ partitions, ...row }) => ({
+    ...row,
+    isRun: partitions.every((partition) => held.has(leaseOf(partition))),
+  }));
 }

@@ -3,20 +3,22 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Tx } from '../database/database.ts';
 import type { LogPosition } from '../event-log/event-log.ts';
+import { everyPartition } from './partitions.ts';
+import type { Progress } from './queries.ts';
 
 type Copied = { readonly name: string; readonly tables: readonly string[] };
 
 /**
- * Makes the schema, with an empty copy of each table and a row for the progress.
+ * Makes the schema, with an empty copy of each table and rows for the progress.
  *
- * @returns the revision of that row: a number that no other row has, so that a rebuild whose schema
+ * @returns these rows. Their revision is a number that no other row has, so that a rebuild whose schema
  *   was taken from it is refused, and never writes into the tables that everybody reads
  */
 export async function createCopies(
   tx: Tx,
   schema: string,
   { name, tables }: Copied,
-): Promise<number> {
+): Promise<Progress[]> {
   await dropCopies(tx, schema);
   await sql`create schema ${sql.ref(schema)}`.execute(tx);
   for (const table of [...tables, 'projection']) {
@@ -33,9 +35,10 @@ export async function createCopies(
   }
   const revision = randomInt(2 ** 44, 2 ** 45);
   await sql`
-    insert into ${sql.id(schema, 'projection')} (name, revision) values (${name}, ${revision})
-  `.execute(tx);
-  return revision;
+    insert into ${sql.id(schema, 'projection')} (name, partition, revision, fence)
+    select ${name}, partition, ${revision}, ${revision}
+    from unnest(${everyPartition}::int[]) as partition`.execute(tx);
+  return everyPartition.map((partition) => ({ name, partition, position: null, revision }));
 }
 
 /** A copied table has the same indexes under names of PostgreSQL's choice; migrations know ours. */
@@ -80,22 +83,25 @@ export async function readShadowProgress(
   schema: string,
   name: string,
 ): Promise<ShadowProgress> {
+  // A rebuild moves all partitions together.
   const { rows } = await sql<ShadowProgress>`
-    select position, events, generation from ${sql.id(schema, 'projection')}
-    where name = ${name}`.execute(tx);
+    select position, sum(events)::int8 as events, max(generation) as generation
+    from ${sql.id(schema, 'projection')} where name = ${name} group by position`.execute(tx);
   const [row] = rows;
   if (row === undefined) throw new Error(`another rebuild of ${name} has taken over`);
   return row;
 }
 
-/** Lets the projector go on from where a rebuild has come. */
+/** Lets the projectors go on from where a rebuild has come. */
 export async function saveProgress(
   tx: Tx,
   name: string,
   { position, events, generation }: ShadowProgress,
 ): Promise<void> {
   await sql`
-    update projection set position = ${JSON.stringify(position)}::jsonb, revision = revision + 1,
-      events = ${events}::bigint, generation = ${generation}::int
+    update projection set position = ${JSON.stringify(position)}::jsonb,
+      revision = revision + 1, fence = revision + 1,
+      events = case when partition = 0 then ${events}::bigint else 0 end,
+      generation = ${generation}::int
     where name = ${name}`.execute(tx);
 }

@@ -4,8 +4,8 @@
  *   empty copies of its tables in a schema of their own → the whole log into the copies
  *   → the copies take the place of the tables, in one transaction
  *
- * Until that transaction, everybody reads the old tables and the projector keeps them up; then it
- * continues with the new ones, from where the rebuild has come. A rebuild that is killed leaves a schema
+ * All partitions are rebuilt together. Until that transaction, everybody reads the old tables and the
+ * projectors keep them up; then they continue with the new ones, from where the rebuild has come. A rebuild that is killed leaves a schema
  * that the next one removes; a second one at the same time takes over from the first, which fails.
  *
  * The log does not hold everything for ever. How days that it has lost are handled is up to the
@@ -14,6 +14,7 @@
 import { inBatches } from '../database/batches.ts';
 import { inTransaction, type Db } from '../database/database.ts';
 import type { EventLog, LogEntry } from '../event-log/event-log.ts';
+import { everyPartition } from './partitions.ts';
 import type { Projection } from './projection.ts';
 import {
   advanceProjection,
@@ -61,18 +62,19 @@ export async function rebuildProjection<Event extends LogEntry>(
   if (plan.from === 'now') {
     const position = await eventLog.end();
     return inTransaction(db, async (tx) => {
-      await interruptProjections(tx, [name]);
+      await interruptProjections(tx, [{ name }]);
       await plan.clear(tx);
-      await advanceProjection(tx, { name, position, events: 0, receivedAt: null });
+      const partitions = everyPartition;
+      await advanceProjection(tx, { name, partitions, position, events: 0, receivedAt: null });
     });
   }
   const schema = `rebuild_${name}`;
-  const revision = await inTransaction(db, (tx) => createCopies(tx, schema, projection));
+  const rows = await inTransaction(db, (tx) => createCopies(tx, schema, projection));
   try {
     const firstDayMs = await eventLog.firstDay();
     await plan.carryOver?.({ db, schema, firstDayMs, signal });
-    const run = new ProjectionRun(projection, eventLog.start, schema);
-    run.resume({ position: null, revision });
+    const run = new ProjectionRun(projection, eventLog.start, { schema });
+    run.resume(rows);
     await projectInto(run, options);
     const { settle } = plan;
     if (settle !== undefined) {
@@ -83,7 +85,7 @@ export async function rebuildProjection<Event extends LogEntry>(
     }
     await inTransaction(db, async (tx) => {
       // The projector waits at this row, and then finds that it was overtaken.
-      await interruptProjections(tx, [name]);
+      await interruptProjections(tx, [{ name }]);
       await plan.keepOld?.(tx, schema, firstDayMs);
       const progress = await readShadowProgress(tx, schema, name);
       await replaceTables(tx, schema, projection);

@@ -1,11 +1,14 @@
-/** The table of projections: how far each has come, and who writes it. */
+/** The table of projections: how far each partition has come. */
 import type { Generated } from 'kysely';
 import type { Json, NullableTimestamp } from '../database/column-types.ts';
 
 type ProjectionTable = {
   name: string;
+  partition: Generated<number>;
   position: Json<unknown>;
   revision: Generated<number>;
+  /** Always the revision. A process that does not know it knows no partitions, and may not write. */
+  fence: Generated<number>;
   events: Generated<number>;
   received_at: NullableTimestamp;
   generation: Generated<number>;

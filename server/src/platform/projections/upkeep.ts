@@ -1,8 +1,9 @@
 /** Erasure, purges and expiry in the tables of all projections. */
 import { inTransaction, type Db } from '../database/database.ts';
 import { inBatches } from '../database/batches.ts';
-import type { Item, Projection, Viewer } from './projection.ts';
-import { interruptProjections, lockProjections } from './queries.ts';
+import { partitionOf } from './partitions.ts';
+import { isDivided, type Item, type Projection, type Viewer } from './projection.ts';
+import { interruptProjections, lockProjections, type Concerned } from './queries.ts';
 
 const rowsAtOnce = 2_000;
 const itemsAtOnce = 100;
@@ -18,12 +19,14 @@ export async function eraseFromProjections<Event>(
   projections: readonly Projection<Event>[],
   viewer: Viewer,
 ): Promise<number> {
-  const concerned = projections.flatMap(({ name, eraseViewer: erase }) =>
-    erase === 'no viewer data' ? [] : [{ name, erase }],
-  );
+  const concerned = projections.flatMap((projection) => {
+    const { eraseViewer: erase } = projection;
+    if (erase === 'no viewer data') return [];
+    return [{ ...partitionsOf(projection, [viewer.organizationId]), erase }];
+  });
   return inTransaction(db, async (tx) => {
     // Whoever writes now has read the states, and must not write them back.
-    await interruptProjections(tx, namesOf(concerned));
+    await interruptProjections(tx, concerned);
     let removed = 0;
     for (const { erase } of concerned) removed += await erase(tx, viewer);
     return removed;
@@ -41,16 +44,19 @@ export async function purgeFromProjections<Event>(
   projections: readonly Projection<Event>[],
   items: readonly Item[],
 ): Promise<void> {
-  const concerned = projections.flatMap(({ name, purgeItems: purge }) =>
-    purge === 'no items' ? [] : [{ name, purge }],
-  );
+  const organizationIds = items.map(({ organizationId }) => organizationId);
+  const concerned = projections.flatMap((projection) => {
+    const { purgeItems: purge } = projection;
+    if (purge === 'no items') return [];
+    return [{ ...partitionsOf(projection, organizationIds), purge }];
+  });
   // Also those that keep nothing of items: they may remember some.
-  const all = namesOf(projections);
+  const all = projections.map((projection) => partitionsOf(projection, organizationIds));
   if (items.length > 0) await inTransaction(db, (tx) => interruptProjections(tx, all));
   for (let from = 0; from < items.length; from += itemsAtOnce) {
     const some = items.slice(from, from + itemsAtOnce);
     await inTransaction(db, async (tx) => {
-      await lockProjections(tx, namesOf(concerned));
+      await lockProjections(tx, concerned);
       for (const { purge } of concerned) await purge(tx, some);
     });
   }
@@ -67,6 +73,12 @@ export async function expireProjections<Event>(
   }
 }
 
-function namesOf(projections: readonly { readonly name: string }[]): string[] {
-  return projections.map(({ name }) => name);
+/** The partitions in which rows of organizations are. */
+function partitionsOf<Event>(
+  projection: Projection<Event>,
+  organizationIds: readonly string[],
+): Concerned {
+  const { name } = projection;
+  if (isDivided(projection)) return { name };
+  return { name, partitions: [...new Set(organizationIds.map((id) => partitionOf(id)))] };
 }

@@ -27,6 +27,9 @@ export class StorageUnavailableError extends Error {
   override readonly name = 'StorageUnavailableError';
 }
 
+/** The storage does not know an operation, and never will. */
+export class StorageUnsupportedError extends StorageUnavailableError {}
+
 /** The key or prefix is already in use by something that this write must not replace. */
 export class KeyTakenError extends Error {
   override readonly name = 'KeyTakenError';

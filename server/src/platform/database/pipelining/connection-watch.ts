@@ -39,13 +39,13 @@ type Finding = Map<number, string> | 'unknown' | null;
 
 export class ConnectionWatch implements Disposable {
   readonly #clients = new Map<WatchedClient, State>();
-  readonly #connection: PoolConfig;
+  readonly #connection: () => PoolConfig;
   readonly #maxWaitMs: number;
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
   #isProbing = false;
 
-  constructor(connection: PoolConfig, maxWaitMs: number, log: Logger) {
+  constructor(connection: () => PoolConfig, maxWaitMs: number, log: Logger) {
     this.#connection = connection;
     this.#maxWaitMs = maxWaitMs;
     this.#log = log;
@@ -65,6 +65,11 @@ export class ConnectionWatch implements Disposable {
     this.#clients.delete(client);
   }
 
+  /** Ends all connections, also those with statements under way. */
+  breakAll(reason: string): void {
+    for (const client of this.#clients.keys()) breakSocket(client, connectionLost(reason));
+  }
+
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
@@ -79,7 +84,7 @@ export class ConnectionWatch implements Disposable {
     if (suspects.length === 0 || this.#isProbing) return;
     this.#isProbing = true;
     try {
-      this.#judge(suspects, await probe(this.#connection));
+      this.#judge(suspects, await probe(this.#connection()));
     } finally {
       this.#isProbing = false;
     }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 
 /** A statement is prepared when it has been sent this often: one-off texts never are. */
 const sentBefore = 5;
@@ -12,9 +12,18 @@ const maxCounted = 2_000;
  * A client class that lets PostgreSQL keep the parsed statements that are sent again and again, so
  * that it does not plan them each time. A statement is named by its text, so a name means the same
  * on every connection. Statements without parameters (`begin`, `commit`) are left alone.
+ *
+ * @param connectionOf where a client connects to, asked when it is made
  */
-export function preparingClient(nameOf: NameOf = nameStatements()): typeof Client {
+export function preparingClient(
+  nameOf: NameOf = nameStatements(),
+  connectionOf: () => ClientConfig = () => ({}),
+): typeof Client {
   return class PreparingClient extends Client {
+    constructor(config?: string | ClientConfig) {
+      super(typeof config === 'string' ? config : { ...config, ...connectionOf() });
+    }
+
     // `query` has many forms; only text with parameters is changed, the others pass through.
     override query: Client['query'] = (...args: unknown[]) => {
       const [text, values, ...rest] = args;

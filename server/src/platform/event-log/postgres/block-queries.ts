@@ -2,6 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../database/database.ts';
 import { dayMs } from '../../time.ts';
+import type { StreamPlace } from '../block-stream.ts';
 import { oldestUnseen, type BlockKey, type Place } from './position.ts';
 
 /** One read: the blocks that `target` sees and `base` does not. */
@@ -34,8 +35,9 @@ export type BlockRow = {
   duplicates: number[];
   /** Null for a block that joins nothing. */
   members: Member[] | null;
-  /** Null for a block that the caller has named as known. */
+  /** Null for a block that the caller has named as known; empty where a stream holds the bytes. */
   events: Buffer | null;
+  place: StreamPlace | null;
 };
 
 export type BlockPage = {
@@ -69,7 +71,7 @@ type Row = {
   duplicates: number[];
   members: [number, number, number, boolean][] | null;
   events: Buffer | null;
-};
+} & PlaceColumns;
 
 /**
  * A page of blocks in order of (written_by, sequence), the primary key: both for a tail, which
@@ -90,7 +92,8 @@ export async function selectBlocks(
       page.page_blocks, page.sequence, page.organization_id, page.received_ms,
       page.written_by::text as written_by, page.event_count, page.duplicates, page.members,
       case when page.revision = 0 and page.sequence = any(${known}::bigint[]) then null
-        else page.events end as events
+        else page.events end as events,
+      page.stream_sequence, page.stream_message, page.stream_bytes
     from moment left join lateral (
       select block.*, (extract(epoch from received_at) * 1000)::double precision as received_ms,
         count(*) over () as page_blocks,
@@ -98,7 +101,8 @@ export async function selectBlocks(
         case when joined_counts is not null then ${membersOf(range)} end as members
       from (
         select sequence, organization_id, received_at, written_by, event_count, duplicates,
-          revision, events, joined_written_by, joined_sequences, joined_received_at, joined_counts
+          revision, events, stream_sequence, stream_message, stream_bytes,
+          joined_written_by, joined_sequences, joined_received_at, joined_counts
         from event_block as block
         where ${isUnread(range, organizationId)}
         order by ${organizationId === undefined ? sql`` : sql`organization_id,`} written_by, sequence
@@ -211,5 +215,19 @@ function toBlockRow(row: Row): BlockRow {
         isUnread,
       })) ?? null,
     events: row.events,
+    place: placeOfRow(row),
   };
+}
+
+/** The columns of a block's place in a stream. */
+export type PlaceColumns = {
+  stream_sequence: number | null;
+  stream_message: string | null;
+  stream_bytes: number | null;
+};
+
+export function placeOfRow(row: PlaceColumns): StreamPlace | null {
+  const { stream_sequence: sequence, stream_message: messageId, stream_bytes: sizeBytes } = row;
+  if (sequence === null || messageId === null || sizeBytes === null) return null;
+  return { sequence, messageId, sizeBytes };
 }

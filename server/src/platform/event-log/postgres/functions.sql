@@ -3,9 +3,11 @@
 
 -- Adds blocks to the log, in one statement with the ledger: a key for each event, in the order of
 -- the blocks. The result has a row for each block, in their order; `added_sequence` is null for a
--- block of which every event was in the log before, and is then not stored.
+-- block of which every event was in the log before, and is then not stored. The places in a stream are
+-- null for blocks that hold their bytes themselves; empty arrays stand for no places at all.
 create or replace function append_event_blocks(
-  organizations text[], counts integer[], blocks bytea[], keys uuid[]
+  organizations text[], counts integer[], blocks bytea[], keys uuid[],
+  stream_sequences bigint[], stream_messages uuid[], stream_sizes integer[]
 ) returns table (added_sequence bigint, left_out integer[]) language plpgsql as $$
 declare
   fresh uuid[] := claim_event_keys(keys);
@@ -29,8 +31,10 @@ begin
       from unnest(repeated) place where place >= first and place < first + counts[block];
     end if;
     if cardinality(left_out) < counts[block] then
-      insert into event_block (organization_id, event_count, duplicates, events)
-      values (organizations[block], counts[block] - cardinality(left_out), left_out, blocks[block])
+      insert into event_block (organization_id, event_count, duplicates, events,
+        stream_sequence, stream_message, stream_bytes)
+      values (organizations[block], counts[block] - cardinality(left_out), left_out, blocks[block],
+        stream_sequences[block], stream_messages[block], stream_sizes[block])
       returning sequence into added_sequence;
     end if;
     first := first + counts[block];

@@ -2,6 +2,9 @@
 import { sql } from 'kysely';
 import { bytesArray, int8Array } from '../../database/binary-arrays.ts';
 import type { Db, Tx } from '../../database/database.ts';
+import type { StreamPlace } from '../block-stream.ts';
+import { placeArrays } from './append-queries.ts';
+import { placeOfRow, type PlaceColumns } from './block-queries.ts';
 
 /** A block that may be joined, without its events. */
 export type OldBlock = {
@@ -25,7 +28,7 @@ export async function selectOldBlocks(db: Db, limit: number): Promise<OldBlock[]
     select written_by::text as "writtenBy", sequence, revision, organization_id as "organizationId",
       (extract(epoch from received_at) * 1000)::double precision as "receivedAtMs",
       (received_at at time zone 'UTC')::date - '1970-01-01'::date as day,
-      event_count as "eventCount", octet_length(events) as "sizeBytes"
+      event_count as "eventCount", coalesce(stream_bytes, octet_length(events)) as "sizeBytes"
     from event_block
     where written_by > (select joined_to from event_block_joining)
       and written_by < pg_snapshot_xmin(pg_current_snapshot())
@@ -40,25 +43,37 @@ export async function databaseNow(db: Db): Promise<number> {
   return rows[0]?.now_ms ?? 0;
 }
 
-export type BlockBytes = { readonly duplicates: number[]; readonly events: Buffer };
+export type BlockBytes = {
+  readonly duplicates: number[];
+  /** Empty where a stream holds them. */
+  events: Buffer;
+  readonly place: StreamPlace | null;
+};
 
 /** The events of blocks, in the order in which they are named. */
 export async function selectBytes(tx: Tx, blocks: readonly OldBlock[]): Promise<BlockBytes[]> {
-  const { rows } = await sql<BlockBytes>`
-    select block.duplicates, block.events
+  const { rows } = await sql<Omit<BlockBytes, 'place'> & PlaceColumns>`
+    select block.duplicates, block.events, block.stream_sequence, block.stream_message,
+      block.stream_bytes
     from unnest(${blocks.map(({ writtenBy }) => writtenBy)}::xid8[], ${sequencesOf(blocks)}::int8[])
       with ordinality as wanted (written_by, sequence, place)
     join event_block block on block.written_by = wanted.written_by
       and block.sequence = wanted.sequence and ${isBetween(blocks)}
     order by wanted.place`.execute(tx);
-  return rows;
+  return rows.map((row) => ({
+    duplicates: row.duplicates,
+    events: row.events,
+    place: placeOfRow(row),
+  }));
 }
 
 /** Blocks of one organization and day that become one block. */
 export type JoinedGroup = {
   readonly blocks: readonly OldBlock[];
-  /** The events of all; null to keep the bytes of the only one. */
+  /** The events of all; null to keep the bytes of the only one, wherever they are. */
   readonly bytes: Buffer | null;
+  /** Where a stream holds the bytes, which are empty then. */
+  readonly place: StreamPlace | null;
 };
 
 /**
@@ -73,6 +88,7 @@ export async function replaceGroups(
   writtenBy: string,
 ): Promise<void> {
   const blocks = groups.flatMap((group) => group.blocks);
+  const places = placeArrays(groups.map(({ place }) => place));
   const groupNumbers = groups.flatMap((group, index) => group.blocks.map(() => index + 1));
   const { rows } = await sql<{ removed: number }>`
     with wanted as (
@@ -86,24 +102,33 @@ export async function replaceGroups(
       returning wanted.place, block.*
     ), joined as (
       insert into event_block (sequence, organization_id, received_at, written_by, event_count,
-        duplicates, revision, events, joined_written_by, joined_sequences, joined_received_at,
-        joined_counts)
+        duplicates, revision, events, stream_sequence, stream_message, stream_bytes,
+        joined_written_by, joined_sequences, joined_received_at, joined_counts)
       select sequences[cardinality(sequences)], organization_id, received_at,
-        ${writtenBy}::xid8, event_count, case when given.bytes = '' then duplicates else '{}' end,
-        revision + 1, case when given.bytes = '' then events else given.bytes end,
+        ${writtenBy}::xid8, event_count, case when is_kept then duplicates else '{}' end,
+        revision + 1, case when is_kept then events else given.bytes end,
+        case when is_kept then stream_sequence else given.sequence end,
+        case when is_kept then stream_message else given.message end,
+        case when is_kept then stream_bytes else given.size end,
         writers, sequences, moments, counts
       from (
         select place, organization_id, max(received_at) as received_at,
           sum(event_count)::integer as event_count, min(duplicates) as duplicates,
           max(revision) as revision, (array_agg(events))[1] as events,
+          min(stream_sequence) as stream_sequence, (array_agg(stream_message))[1] as stream_message,
+          min(stream_bytes) as stream_bytes,
           array_agg(written_by order by written_by, sequence) as writers,
           array_agg(sequence order by written_by, sequence) as sequences,
           array_agg(received_at order by written_by, sequence) as moments,
           array_agg(event_count order by written_by, sequence) as counts
         from removed group by place, organization_id
       ) block
-      join unnest(${bytesArray(groups.map(({ bytes }) => bytes ?? Buffer.alloc(0)))}::bytea[])
-        with ordinality as given (bytes, place) using (place)
+      join (
+        select *, bytes = '' and sequence is null as is_kept
+        from unnest(${bytesArray(groups.map(({ bytes }) => bytes ?? Buffer.alloc(0)))}::bytea[],
+          ${places.sequences}::bigint[], ${places.messages}::uuid[], ${places.sizes}::integer[])
+          with ordinality as given (bytes, sequence, message, size, place)
+      ) given using (place)
     )
     select count(*)::integer as removed from removed`.execute(tx);
   if (rows[0]?.removed !== blocks.length) throw new Error('A block has changed since it was read.');

@@ -18,7 +18,7 @@ const log = createPostgresLog<SampleEvent>({ db });
 const signal = new AbortController().signal;
 /** Blocks of the last minute are old enough. */
 const atOnceMs = -60_000;
-const join = (through: Db = db) => joinOldBlocks(through, signal, atOnceMs);
+const join = (through: Db = db) => joinOldBlocks({ db: through, stream: null }, signal, atOnceMs);
 const pageLimits = { limitBlocks: 100, limitEvents: 10_000 };
 
 /** Joins all that can be joined. Transactions in other databases of the server hold it up. */
@@ -159,7 +159,7 @@ test('blocks of two days, or of the last minutes, are not joined', async () => {
   await until(
     'the old ones to be joined',
     async () => {
-      await joinOldBlocks(db, signal);
+      await joinOldBlocks({ db: db, stream: null }, signal);
       return countBlocks('org_night');
     },
     (blocks) => blocks === 2,

@@ -17,9 +17,11 @@
  * 5. Members of one block are of one UTC day, whose partition expires as a whole.
  */
 import { isContention } from '../../database/database-errors.ts';
-import { inTransaction, type Db, type Tx } from '../../database/database.ts';
+import { inTransaction, type Tx } from '../../database/database.ts';
 import { sleep } from '../../lifecycle.ts';
+import { dayMs } from '../../time.ts';
 import { blockText, decodeBlock, encodeBlockText } from '../block-codec.ts';
+import type { BlockStream } from '../block-stream.ts';
 import {
   databaseNow,
   replaceGroups,
@@ -31,6 +33,8 @@ import {
   type OldBlock,
 } from './join-queries.ts';
 import { lockForJoining } from './rewrite-queries.ts';
+import { fetchBytes, type LogSource } from './source.ts';
+import { addGarbage } from './stream-queries.ts';
 
 const rangeMs = 60_000;
 /** Followers have read younger blocks a moment ago, out of memory where they can. */
@@ -48,14 +52,14 @@ const duty = 0.25;
  * @param minAgeMs how long ago a minute must have ended
  */
 export async function joinOldBlocks(
-  db: Db,
+  { db, stream }: Omit<LogSource<unknown>, 'recent'>,
   signal: AbortSignal,
   minAgeMs = defaultMinAgeMs,
 ): Promise<void> {
   while (!signal.aborted) {
     const startedAt = performance.now();
     try {
-      if (!(await inTransaction(db, (tx) => joinRange(tx, minAgeMs)))) return;
+      if (!(await inTransaction(db, (tx) => joinRange(tx, stream, minAgeMs)))) return;
     } catch (error) {
       // Somebody rewrites blocks; the next run continues.
       if (isContention(error)) return;
@@ -67,7 +71,7 @@ export async function joinOldBlocks(
 }
 
 /** Joins the next range. @returns false when there is none that is old enough */
-async function joinRange(tx: Tx, minAgeMs: number): Promise<boolean> {
+async function joinRange(tx: Tx, stream: BlockStream | null, minAgeMs: number): Promise<boolean> {
   await lockForJoining(tx);
   const blocks = cutRange(
     await selectOldBlocks(tx, maxRangeBlocks),
@@ -76,7 +80,7 @@ async function joinRange(tx: Tx, minAgeMs: number): Promise<boolean> {
   );
   const last = blocks.at(-1);
   if (last === undefined) return false;
-  const groups = await joinGroups(tx, groupBlocks(blocks));
+  const groups = await joinGroups(tx, stream, groupBlocks(blocks));
   if (groups.length < blocks.length) await replaceGroups(tx, groups, last.writtenBy);
   await saveJoinedTo(tx, last.writtenBy);
   return true;
@@ -105,10 +109,15 @@ function groupBlocks(blocks: readonly OldBlock[]): OldBlock[][] {
 }
 
 /** Joins the blocks of each group, as far as they are small and can be read. */
-async function joinGroups(tx: Tx, groups: readonly OldBlock[][]): Promise<JoinedGroup[]> {
+async function joinGroups(
+  tx: Tx,
+  stream: BlockStream | null,
+  groups: readonly OldBlock[][],
+): Promise<JoinedGroup[]> {
   const toRead = groups.filter(({ length }) => length > 1).flat();
   const bytes = toRead.length === 0 ? [] : await selectBytes(tx, toRead);
   if (bytes.length !== toRead.length) throw new Error('A block has gone since it was read.');
+  await fetchBytes(stream, bytes);
   const texts = new Map(toRead.map((block, index) => [block, innerText(bytes[index])]));
   const joined: JoinedGroup[] = [];
   for (const group of groups) {
@@ -117,10 +126,37 @@ async function joinGroups(tx: Tx, groups: readonly OldBlock[][]): Promise<Joined
       joined.push({
         blocks,
         bytes: blocks.length === 1 ? null : await encodeBlockText(`[${text}]`),
+        place: null,
       });
     }
   }
-  return joined;
+  const replaced = new Set(
+    joined.filter((group) => group.bytes !== null).flatMap((group) => group.blocks),
+  );
+  const garbage = toRead.flatMap((block, index) =>
+    replaced.has(block) ? (bytes[index]?.place?.sequence ?? []) : [],
+  );
+  await addGarbage(tx, garbage);
+  return stream === null ? joined : storeGroups(stream, joined);
+}
+
+/** Puts the bytes of joined blocks into the stream. */
+async function storeGroups(
+  stream: BlockStream,
+  groups: readonly JoinedGroup[],
+): Promise<JoinedGroup[]> {
+  const fresh = groups.flatMap(({ blocks: [first], bytes }) =>
+    first === undefined || bytes === null
+      ? []
+      : [{ organizationId: first.organizationId, dayMs: first.day * dayMs, bytes }],
+  );
+  const places = await stream.store(fresh);
+  let next = 0;
+  return groups.map((group) => {
+    if (group.bytes === null) return group;
+    const place = places[next++] ?? null;
+    return place === null ? group : { ...group, bytes: Buffer.alloc(0), place };
+  });
 }
 
 /** Cuts a group where a block would get too large. A damaged block stays by itself. */

@@ -1,5 +1,4 @@
 /** Reading the log in pages: see position.ts for the order. */
-import type { Db } from '../../database/database.ts';
 import { decodeBlock } from '../block-codec.ts';
 import {
   UnreadableBlockError,
@@ -9,7 +8,6 @@ import {
   type ReadLimits,
   type StoredBlock,
 } from '../event-log.ts';
-import type { RecentBlocks } from '../recent-blocks.ts';
 import { selectBlocks, startPlace, type BlockRow } from './block-queries.ts';
 import {
   betweenSteps,
@@ -18,33 +16,32 @@ import {
   type Place,
   type PostgresPosition,
 } from './position.ts';
+import { fetchBytes, type LogSource } from './source.ts';
 
 /** The next page of the log, decoded. */
 export async function readLog<Event>(
-  db: Db,
+  source: LogSource<Event>,
   from: LogPosition,
   limits: ReadLimits,
-  recent?: RecentBlocks<Event>,
 ): Promise<LogPage<LogBlock<Event>>> {
-  const page = await scanLog<Event>(db, from, limits, recent);
+  const page = await scanLog<Event>(source, from, limits);
   const blocks: LogBlock<Event>[] = [];
   for (const { sequence, organizationId, receivedAt, decode } of page.blocks) {
     const events = decode();
     // Blocks may leave the memory while the statement runs.
-    if (events === null) return readLog(db, from, limits);
+    if (events === null) return readLog({ ...source, recent: null }, from, limits);
     blocks.push({ sequence, organizationId, receivedAt, events });
   }
   return { ...page, blocks };
 }
 
 export async function scanLog<Event>(
-  db: Db,
+  source: LogSource<Event>,
   from: LogPosition,
   limits: ReadLimits,
-  recent?: RecentBlocks<Event>,
 ): Promise<LogPage<StoredBlock<Event>>> {
-  const { rows, next, isLast } = await readRows(db, from, limits, recent?.sequences() ?? []);
-  return { blocks: rows.flatMap((row) => toStoredBlocks(row, recent)), next, isLast };
+  const { rows, next, isLast } = await readRows(source, from, limits);
+  return { blocks: rows.flatMap((row) => toStoredBlocks(row, source)), next, isLast };
 }
 
 type RowPage = {
@@ -55,11 +52,11 @@ type RowPage = {
 
 /** Reads the next page of the log in its stored form. `next.target` is null when it ends a step. */
 export async function readRows(
-  db: Db,
+  { db, recent, stream }: LogSource<unknown>,
   from: LogPosition,
   { limitBlocks, limitEvents, organizationId, until, receivedBefore }: ReadLimits,
-  known: readonly number[],
 ): Promise<RowPage> {
+  const known = recent?.sequences() ?? [];
   const position = parsePosition(from);
   const bound = until === undefined ? null : parsePosition(until).base;
   const isBounded = bound !== null && position.target === null;
@@ -73,6 +70,7 @@ export async function readRows(
     { limitBlocks, limitEvents, known, ...(organizationId !== undefined && { organizationId }) },
   );
   const { rows, target, nowMs, isEndOfRange } = page;
+  await fetchBytes(stream, rows);
   const last = rows.at(-1);
   const next =
     isEndOfRange || last === undefined
@@ -95,10 +93,7 @@ function placeOf({ writtenBy, sequence, members }: BlockRow, before: Place | nul
 }
 
 /** The blocks of a row: of a joined one, its members as they were appended. */
-function toStoredBlocks<Event>(
-  row: BlockRow,
-  recent: RecentBlocks<Event> | undefined,
-): StoredBlock<Event>[] {
+function toStoredBlocks<Event>(row: BlockRow, { recent }: LogSource<Event>): StoredBlock<Event>[] {
   const { sequence, organizationId, receivedAtMs: receivedAt, eventCount, members } = row;
   if (members === null) {
     const decode = () =>
@@ -125,9 +120,13 @@ function toStoredBlocks<Event>(
 }
 
 /** @throws UnreadableBlockError */
-export function decodeRow<Event>({ events, duplicates, sequence }: BlockRow): Event[] {
+export function decodeRow<Event>({ events, duplicates, sequence, place }: BlockRow): Event[] {
   try {
-    return decodeBlock<Event>(events ?? Buffer.alloc(0), duplicates);
+    const bytes = events ?? Buffer.alloc(0);
+    if (bytes.length === 0 && place !== null) {
+      throw new Error(`the stream does not hold its message ${place.sequence}`);
+    }
+    return decodeBlock<Event>(bytes, duplicates);
   } catch (error) {
     throw new UnreadableBlockError(sequence, error);
   }

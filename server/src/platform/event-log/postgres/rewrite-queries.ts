@@ -1,6 +1,7 @@
 /** The SQL of rewriting blocks of the log. */
 import { sql } from 'kysely';
 import type { Tx } from '../../database/database.ts';
+import type { StreamPlace } from '../block-stream.ts';
 
 export type BlockName = {
   readonly organizationId: string;
@@ -40,10 +41,18 @@ export async function lockForJoining(tx: Tx): Promise<void> {
 export async function replaceBlock(
   tx: Tx,
   block: BlockName,
-  contents: { bytes: Buffer; eventCount: number; memberCounts: readonly number[] | null },
+  contents: {
+    bytes: Buffer;
+    place: StreamPlace | null;
+    eventCount: number;
+    memberCounts: readonly number[] | null;
+  },
 ): Promise<void> {
   await sql`
     update event_block set events = ${contents.bytes}, event_count = ${contents.eventCount},
+      stream_sequence = ${contents.place?.sequence ?? null}::bigint,
+      stream_message = ${contents.place?.messageId ?? null}::uuid,
+      stream_bytes = ${contents.place?.sizeBytes ?? null}::integer,
       joined_counts = ${contents.memberCounts}::integer[], duplicates = '{}',
       revision = revision + 1
     where written_by = ${block.writtenBy}::xid8 and sequence = ${block.sequence}

@@ -7,7 +7,7 @@ import { sample, type SampleEvent } from '../conformance-parts.ts';
 import { createPostgresLog } from './postgres-log.ts';
 import { completeTenantIndex } from './tenant-index.ts';
 
-const { db } = await openTestDatabase();
+const { db, connection } = await openTestDatabase();
 const log = createPostgresLog<SampleEvent>({ db });
 const signal = new AbortController().signal;
 
@@ -51,7 +51,7 @@ test('each partition gets its part, also after a kill, and so do days that come'
     db,
   );
   await sql`select create_day_partition('event_block', 'received_at', '2020-01-01')`.execute(db);
-  await completeTenantIndex(db, signal);
+  await completeTenantIndex(db, connection, signal);
   assert.equal(await isComplete(), true);
   assert.equal(await listParts(), await countPartitions(), 'one for each partition');
   await sql`select create_day_partition('event_block', 'received_at', '2020-01-02')`.execute(db);

@@ -4,30 +4,38 @@
  * reading one organization reads everybody's blocks of the partitions that lack it.
  */
 import { sql } from 'kysely';
-import type { Db } from '../../database/database.ts';
+import type { DatabaseConnection, Db } from '../../database/database.ts';
+import { withSession } from '../../database/session.ts';
 
 const index = 'event_block_by_organization';
 
-/** Builds what is missing, the newest day first. A kill leaves a part that the next call replaces. */
-export async function completeTenantIndex(db: Db, signal: AbortSignal): Promise<void> {
+/**
+ * Builds what is missing, the newest day first. A kill leaves a part that the next call replaces.
+ *
+ * @param connection for a session without time limits: it takes as long as reading a day of the log, and
+ *   waits for transactions that are under way
+ */
+export async function completeTenantIndex(
+  db: Db,
+  connection: DatabaseConnection,
+  signal: AbortSignal,
+): Promise<void> {
   const partitions = await listUnindexed(db);
   if (partitions.length === 0) return;
-  await db.connection().execute(async (session) => {
-    // It takes as long as reading a day of the log, and waits for transactions that are under way.
-    await sql`set statement_timeout = 0`.execute(session);
-    await sql`set lock_timeout = 0`.execute(session);
-    try {
-      for (const partition of partitions) {
-        if (signal.aborted) return;
-        const part = sql.ref(`${partition}_by_organization`);
-        await sql`drop index concurrently if exists ${part}`.execute(session);
-        await sql`create index concurrently ${part}
-          on ${sql.ref(partition)} (organization_id, written_by, sequence)`.execute(session);
-        await sql`alter index ${sql.ref(index)} attach partition ${part}`.execute(session);
-      }
-    } finally {
-      await sql`reset statement_timeout`.execute(session);
-      await sql`reset lock_timeout`.execute(session);
+  const options = {
+    applicationName: 'reelfeed-index',
+    unlimited: ['statement_timeout', 'lock_timeout'],
+  };
+  await withSession(connection, options, async (client) => {
+    for (const partition of partitions) {
+      if (signal.aborted) return;
+      const table = client.escapeIdentifier(partition);
+      const part = client.escapeIdentifier(`${partition}_by_organization`);
+      await client.query(`drop index concurrently if exists ${part}`);
+      await client.query(
+        `create index concurrently ${part} on ${table} (organization_id, written_by, sequence)`,
+      );
+      await client.query(`alter index ${index} attach partition ${part}`);
     }
   });
 }

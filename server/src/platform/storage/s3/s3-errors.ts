@@ -1,5 +1,10 @@
 /** What an error of S3 means, as one sentence for the operator. */
-import { StorageFullError, StorageUnavailableError, systemCode } from '../storage-errors.ts';
+import {
+  StorageFullError,
+  StorageUnavailableError,
+  StorageUnsupportedError,
+  systemCode,
+} from '../storage-errors.ts';
 
 export type Settled<T> =
   | { readonly outcome: 'ok'; readonly value: T }
@@ -55,6 +60,9 @@ const unknownKeyNames = new Set([
   'TokenRefreshRequired',
 ]);
 
+/** What servers answer that know only a part of S3. */
+const unsupportedNames = new Set(['NotImplemented', 'MethodNotAllowed']);
+
 /**
  * The error to throw. The one of the SDK isn't its cause: it can carry the request with its signature,
  * and a log would show it.
@@ -63,6 +71,9 @@ function explain(failure: Failure, operation: string, where: string): Error {
   const { name, status, requestId } = failure;
   if (fullNames.has(name) || status === 507) return new StorageFullError();
   const request = requestId === null ? '' : ` (request ${requestId})`;
+  if (unsupportedNames.has(name) || status === 501 || status === 405) {
+    return new StorageUnsupportedError(`S3: ${where} does not know ${operation}${request}`);
+  }
   return new StorageUnavailableError(`S3: ${reason(failure, operation, where)}${request}`);
 }
 

@@ -11,7 +11,12 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { CompletedPart } from '@aws-sdk/client-s3';
 import { untilAborted } from '../../until-aborted.ts';
-import { isAbsent, systemCode, UnsafeSourceError } from '../storage-errors.ts';
+import {
+  isAbsent,
+  StorageUnsupportedError,
+  systemCode,
+  UnsafeSourceError,
+} from '../storage-errors.ts';
 import type { LocalFile } from '../storage.ts';
 import type { Bucket } from './bucket.ts';
 import { Slots } from './slots.ts';
@@ -33,6 +38,8 @@ export class Puts {
   readonly #slots = new Slots(maxPartsInMemory);
   /** Uploads of this process, which are not leftovers. */
   readonly #uploads = new Set<string>();
+  /** False for a server that cannot tell which uploads there are. */
+  #listsUploads = true;
 
   constructor(bucket: Bucket) {
     this.#bucket = bucket;
@@ -83,8 +90,22 @@ export class Puts {
     );
   }
 
-  /** Aborts the uploads that no living process can complete. @returns how many */
+  /**
+   * Aborts the uploads that no living process can complete. A server that cannot list them keeps them until
+   * a rule of the bucket removes them. @returns how many
+   */
   async abortUnfinished(olderThanMs: number, signal?: AbortSignal): Promise<number> {
+    if (!this.#listsUploads) return 0;
+    try {
+      return await this.#abortListed(olderThanMs, signal);
+    } catch (error) {
+      if (!(error instanceof StorageUnsupportedError)) throw error;
+      this.#listsUploads = false;
+      return 0;
+    }
+  }
+
+  async #abortListed(olderThanMs: number, signal?: AbortSignal): Promise<number> {
     const bucket = this.#bucket;
     const begunBefore = Date.now() - olderThanMs;
     let aborted = 0;

@@ -137,6 +137,21 @@ test('parts that a killed process left are aborted once they are old, and no oth
   assert.ok(read !== null && bytes.equals(await buffer(read.stream)));
 });
 
+test('a server that cannot list uploads is asked once, and that is no failure', async () => {
+  for (const how of [
+    { status: 501, code: 'NotImplemented' },
+    { status: 405, code: 'MethodNotAllowed' },
+  ]) {
+    const storage = await openStorage();
+    s3.fail({ operation: 'ListMultipartUploads', how, times: 99 });
+    s3.operations.length = 0;
+    assert.equal(await storage.cleanUp(0), 0);
+    assert.equal(await storage.cleanUp(0), 0);
+    s3.clearFaults();
+    assert.deepEqual(s3.operations, ['ListMultipartUploads']);
+  }
+});
+
 test('large parts are joined inside S3, and small ones are sent again', async (t) => {
   const storage = await openStorage();
   const bytes = [

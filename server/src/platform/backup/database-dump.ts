@@ -1,0 +1,100 @@
+/** Reads a whole database in one snapshot, while the service keeps working with it. */
+import type { Client } from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import type { DatabasePart, Manifest, TableEntry } from './manifest.ts';
+import type { Repository } from './repository.ts';
+import { measureShift } from './transaction-ids.ts';
+
+/** Begins the one transaction that everything is read in. */
+export async function beginSnapshot(client: Client): Promise<void> {
+  await client.query('set statement_timeout = 0');
+  await client.query('begin isolation level repeatable read read only');
+}
+
+/** Writes the rows of every table below `prefix`, in the client's snapshot. */
+export async function dumpDatabase(
+  client: Client,
+  repository: Repository,
+  prefix: string,
+): Promise<DatabasePart> {
+  const shift = await measureShift(client);
+  const tables: TableEntry[] = [];
+  for (const { table, columns } of await listTables(client)) {
+    const expressions = columns.map(({ name, type }) => {
+      if (type === 'xid8') return shift.moveColumn(quote(name));
+      return type === 'xid8[]' ? shift.moveArray(quote(name)) : quote(name);
+    });
+    const query = `copy (select ${expressions.join(', ')} from ${quote(table)}) to stdout (format binary)`;
+    const stream = client.query(copyTo(query));
+    const key = `${prefix}/database/${table}.copy.zst`;
+    const entry = await repository.put(key, stream, { compress: true });
+    const names = columns.map(({ name }) => name);
+    tables.push({ ...entry, table, columns: names, rows: stream.rowCount });
+  }
+  return {
+    postgres: await readOne(client, `select current_setting('server_version') as value`),
+    migrations: await readRows(client, 'select name, checksum from schema_migration order by name'),
+    nextTransactionId: `${shift.next}`,
+    positions: shift.positions,
+    partitions: await readRows(client, partitionsQuery),
+    sequences: await listSequences(client),
+    tables,
+  };
+}
+
+type TableShape = { table: string; columns: { name: string; type: string }[] };
+
+/** Partitions are read by their parents; columns that PostgreSQL computes are left out. */
+async function listTables(client: Client): Promise<TableShape[]> {
+  return readRows(
+    client,
+    `select relname as table, json_agg(
+         json_build_object('name', attname, 'type', format_type(atttypid, null)) order by attnum
+       ) as columns
+     from pg_class join pg_attribute on attrelid = pg_class.oid
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+       and relname not in ('schema_migration', 'schema_function')
+       and attnum > 0 and not attisdropped and attgenerated = ''
+     group by relname order by relname`,
+  );
+}
+
+const partitionsQuery = `
+  select parent.relname as parent, child.relname as name,
+    pg_get_expr(child.relpartbound, child.oid) as bound
+  from pg_inherits
+    join pg_class as child on child.oid = inhrelid
+    join pg_class as parent on parent.oid = inhparent
+  where child.relispartition and child.relkind = 'r'
+    and parent.relnamespace = 'public'::regnamespace
+  order by parent.relname, child.relname`;
+
+async function listSequences(client: Client): Promise<Manifest['sequences']> {
+  const names = await readRows<{ name: string }>(
+    client,
+    `select relname as name from pg_class
+     where relnamespace = 'public'::regnamespace and relkind = 'S' order by relname`,
+  );
+  const sequences: Manifest['sequences'] = [];
+  for (const { name } of names) {
+    const [row] = await readRows<{ lastValue: string; isCalled: boolean }>(
+      client,
+      `select last_value::text as "lastValue", is_called as "isCalled" from ${quote(name)}`,
+    );
+    if (row !== undefined) sequences.push({ name, ...row });
+  }
+  return sequences;
+}
+
+async function readRows<Row extends object>(client: Client, query: string): Promise<Row[]> {
+  return (await client.query<Row>(query)).rows;
+}
+
+async function readOne(client: Client, query: string): Promise<string> {
+  return (await client.query<{ value: string }>(query)).rows[0]?.value ?? '';
+}
+
+/** Names come from the catalogue; quoting keeps the odd one out of harm's way. */
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,106 @@
+/**
+ * What one backup holds. The manifest is written last, so a backup without one is not complete.
+ *
+ * Format 2 lies in a repository. Format 1, of earlier versions, is a folder of its own with
+ * `manifest.json`, the rows of each table under `database/` and the media under `media/`; it can still
+ * be verified and restored.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { ConfigurationError } from '../settings.ts';
+import type { FileEntry, Repository } from './repository.ts';
+import type { PositionEntry } from './transaction-ids.ts';
+
+export type TableEntry = FileEntry & { table: string; columns: string[]; rows: number };
+export type MediaEntry = FileEntry & { key: string };
+
+/** What the database and its files were when the backup was made. */
+export type DatabasePart = {
+  postgres: string;
+  migrations: { name: string; checksum: string }[];
+  /** A restored database must be past this transaction id; see `transaction-ids.ts`. */
+  nextTransactionId: string;
+  partitions: { parent: string; name: string; bound: string }[];
+  /** How far each projection has read the event log. */
+  positions: PositionEntry[];
+  sequences: { name: string; lastValue: string; isCalled: boolean }[];
+  tables: TableEntry[];
+  /** The bytes of events that were in a stream; absent where the tables hold them. */
+  eventBytes?: FileEntry;
+};
+
+export type Manifest = DatabasePart & {
+  format: 1 | 2;
+  version: string;
+  createdAt: string;
+  /** A list of all media of format 1; in format 2 the file that has it. */
+  media: MediaEntry[] | (FileEntry & { files: number });
+  /** Null when the key is not in the backup. */
+  encryptionKey: FileEntry | null;
+};
+
+/** Begins with the time, so that the order of ids is that of the backups. */
+export function newBackupId(now = new Date()): string {
+  const moment = now.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  return `${moment}-${randomBytes(2).toString('hex')}`;
+}
+
+/** When the backup with this id was begun, in milliseconds of the Unix epoch. */
+export function beginningOf(id: string): number {
+  const [, date, time] = /^(\d{8})T(\d{6})Z-/.exec(id) ?? [];
+  if (date === undefined || time === undefined) return Number.NaN;
+  const [day, clock] = [date.replace(/(..)(..)$/, '-$1-$2'), time.replace(/(..)(..)$/, ':$1:$2')];
+  return Date.parse(`${day}T${clock}Z`);
+}
+
+const manifestName = 'manifest.json';
+
+/** Writes the manifest, which completes the backup. */
+export async function writeManifest(
+  repository: Repository,
+  id: string,
+  manifest: Manifest,
+): Promise<void> {
+  const written = { sha256: digest(manifest), manifest };
+  await repository.putJson(`backups/${id}/${manifestName}`, written);
+}
+
+/** The ids of the complete backups, the oldest first. */
+export async function listBackups(repository: Repository): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { key } of repository.storage.list('backups')) {
+    const [, id] = /^backups\/([^/]+)\/manifest\.json$/.exec(key) ?? [];
+    if (id !== undefined) ids.push(id);
+  }
+  return ids.toSorted();
+}
+
+/** @throws ConfigurationError when there is no such backup, or its manifest is damaged */
+export async function readManifest(repository: Repository, id: string): Promise<Manifest> {
+  const key = `backups/${id}/${manifestName}`;
+  const damaged = `The manifest of the backup ${id} is damaged.`;
+  const written = await repository
+    .readJson<{ sha256: string; manifest: Manifest }>(key)
+    .catch((error: unknown) => {
+      throw new ConfigurationError(damaged, { cause: error });
+    });
+  if (written === null) throw new ConfigurationError(`There is no backup ${id}.`);
+  return checkedManifest(written, damaged);
+}
+
+/** @throws ConfigurationError with the message `damaged` */
+export function checkedManifest(
+  written: { sha256: string; manifest: Manifest },
+  damaged: string,
+): Manifest {
+  if (written?.manifest === undefined || written.sha256 !== digest(written.manifest)) {
+    throw new ConfigurationError(damaged);
+  }
+  if (written.manifest.format !== 1 && written.manifest.format !== 2) {
+    throw new ConfigurationError('The backup was made by a newer version of Reelfeed.');
+  }
+  return written.manifest;
+}
+
+function digest(manifest: Manifest): string {
+  return createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
+}

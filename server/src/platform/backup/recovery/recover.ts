@@ -1,0 +1,138 @@
+/**
+ * Makes the embedded database of a moment: a base, and the log from then on. PostgreSQL replays the log
+ * up to the last commit before the moment, and the data directory then has a server's folder that can be
+ * started like any other.
+ */
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { DataDirectory } from '../../data-directory.ts';
+import { PASSWORD_FILE } from '../../postgres/password.ts';
+import { recoverCluster } from '../../postgres/recover-cluster.ts';
+import { ConfigurationError } from '../../settings.ts';
+import { sync } from '../../storage/durable.ts';
+import type { Repository } from '../repository.ts';
+import {
+  archiveKey,
+  clusterKey,
+  listBases,
+  listSegments,
+  segmentNumber,
+  walKey,
+  type Archive,
+  type Base,
+} from './chain.ts';
+import { isFolder, unpackCluster } from './cluster-files.ts';
+
+/** Present while a recovery is under way, so that one that was cut short can begin anew. */
+const markerName = 'recovery.unfinished';
+
+export type RecoveryPlan = { base: Base; archive: Archive; segments: readonly string[]; to: Date };
+
+/** @throws ConfigurationError saying which moments can be reached */
+export async function planRecovery(repository: Repository, to: Date): Promise<RecoveryPlan> {
+  const bases = await listBases(repository);
+  const base = bases.findLast(({ completedAt }) => Date.parse(completedAt) <= to.getTime());
+  if (base === undefined) {
+    const first = bases[0]?.completedAt;
+    throw new ConfigurationError(
+      first === undefined
+        ? 'The backups hold no log of the database, so they can only be restored as they are.'
+        : `The backups reach back to ${first}: choose a later moment.`,
+    );
+  }
+  const archive = await repository.readJson<Archive>(archiveKey(base.system));
+  if (archive === null || Date.parse(archive.coveredUntil) < to.getTime()) {
+    const end = archive?.coveredUntil ?? base.completedAt;
+    throw new ConfigurationError(
+      `The log of the database ends at ${end}: choose an earlier moment.`,
+    );
+  }
+  const segments = await listSegments(repository, base);
+  const { segmentBytes } = archive;
+  const numbers = [base.firstSegment, ...segments].map((name) => segmentNumber(name, segmentBytes));
+  const hasGap = numbers.some((number, index) => {
+    const previous = numbers[index - 1];
+    return previous !== undefined && number - previous > 1n;
+  });
+  if (segments[0] !== base.firstSegment || hasGap) {
+    throw new ConfigurationError(
+      `The log between ${base.completedAt} and ${to.toISOString()} is not complete.`,
+    );
+  }
+  return { base, archive, segments, to };
+}
+
+/** @throws ConfigurationError when the directory holds a database that no recovery has begun */
+export async function requireRecoverable(dataDirectory: string): Promise<void> {
+  const isUnfinished = await open(join(dataDirectory, markerName)).then(
+    async (file) => file.close().then(() => true),
+    () => false,
+  );
+  if (isUnfinished || !(await isFolder(join(dataDirectory, 'postgres')))) return;
+  throw new ConfigurationError(
+    `The data directory ${dataDirectory} is in use already: a moment is restored into an empty one.`,
+  );
+}
+
+/**
+ * Fills the data directory with the database of the plan's moment. Until `endRecovery`, it can be done again,
+ * so that a restore may be cut short at any step.
+ */
+export async function recoverDatabase(
+  { base, archive, segments, to }: RecoveryPlan,
+  repository: Repository,
+  dataDir: DataDirectory,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  await requireRecoverable(dataDir.path);
+  const marker = join(dataDir.path, markerName);
+  await writeFile(marker, `${to.toISOString()}\n`, { flush: true });
+  await sync(dataDir.path);
+  const staging = join(dataDir.path, 'postgres.new-recovery');
+  const cluster = join(dataDir.path, 'postgres');
+  // The password of an attempt that was cut short is not that of the copy: the next start sets a new one.
+  for (const path of [staging, cluster, join(dataDir.path, PASSWORD_FILE)]) {
+    await rm(path, { recursive: true, force: true });
+  }
+  const files = await repository.read(clusterKey(base.system, base.id), { compressed: true });
+  if (files === null) throw new ConfigurationError(`The base ${base.id} is missing.`);
+  await unpackCluster(files, staging);
+  await mkdir(join(staging, 'pg_wal', 'archive_status'), { recursive: true, mode: 0o700 });
+  for (const segment of segments) {
+    signal.throwIfAborted();
+    await putSegment(repository, base.system, segment, staging, archive.segmentBytes);
+  }
+  await writeFile(join(staging, 'recovery.signal'), '', { mode: 0o600 });
+  await rename(staging, cluster);
+  await sync(dataDir.path);
+  await recoverCluster({ dataDir, log, signal, to });
+}
+
+/** Says that all that belongs to the moment is restored. */
+export async function endRecovery(dataDir: DataDirectory): Promise<void> {
+  await rm(join(dataDir.path, markerName), { force: true });
+  await sync(dataDir.path);
+}
+
+/** A segment has its full size, whatever of it was written. */
+async function putSegment(
+  repository: Repository,
+  system: string,
+  segment: string,
+  cluster: string,
+  segmentBytes: number,
+): Promise<void> {
+  const stream = await repository.read(walKey(system, segment), { compressed: true });
+  if (stream === null)
+    throw new ConfigurationError(`The segment ${segment} of the log is missing.`);
+  await using file = await open(join(cluster, 'pg_wal', segment), 'w', 0o600);
+  await file.truncate(segmentBytes);
+  let at = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    await file.write(chunk, 0, chunk.length, at);
+    at += chunk.length;
+  }
+  await file.sync();
+}

@@ -1,0 +1,265 @@
+/**
+ * A streaming replica of PostgreSQL that takes heavy reads off the primary.
+ *
+ *   away ── it answers ──▶ behind ── it has replayed enough ──▶ used ── too far behind ──▶ behind
+ *   behind, used ── no answer, or it is no replica ──▶ away
+ *
+ * 1. While the replica is away or behind, the primary answers.
+ * 2. Lag is measured by the write-ahead log alone: the replica is as old as the newest position of the
+ *    primary that it has replayed. So clocks do not matter, a replica that has lost its primary falls behind,
+ *    and one that has not replayed the migrations of this process's start is not used.
+ * 3. Whatever fails on the replica is asked of the primary: a row may not be there yet, and the replica
+ *    cancels statements that are in the way of its replay.
+ * 4. Nothing that must see a write of its own caller is read here, except through `upToDate`.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { Client } from 'pg';
+import { background, every } from '../lifecycle.ts';
+import { isDatabaseAway, sqlState } from './database-errors.ts';
+import { openDatabase, poolConnection, type Database, type Db } from './database.ts';
+import type { DatabaseOptions } from './database.ts';
+import { ReplayLag } from './replay-lag.ts';
+
+/** `lagMs` is null for a replica that is older than all that is known. */
+export type ReplicaState =
+  | { readonly is: 'used'; readonly lagMs: number | null }
+  | { readonly is: 'behind'; readonly lagMs: number | null }
+  | { readonly is: 'away'; readonly reason: string };
+
+export type HeavyReads = AsyncDisposable & {
+  /**
+   * Runs reads on the replica if it is near enough, and otherwise on the primary. `work` must only read: where
+   * the replica fails, it runs a second time.
+   */
+  read<T>(work: (db: Db) => Promise<T>): Promise<T>;
+  /**
+   * A database that holds everything that was committed before this call: the replica once it has replayed
+   * that, or the primary.
+   */
+  upToDate(): Promise<Db>;
+  /** Null where no replica is configured. */
+  state(): ReplicaState | null;
+};
+
+export type ReplicaOptions = Omit<DatabaseOptions, 'connection' | 'isPooled'> & {
+  readonly primary: Db;
+  readonly url: string;
+  readonly maxLagMs: number;
+};
+
+const checkEveryMs = 500;
+const answerWithinMs = 2_000;
+/** How long `upToDate` waits for the replica. */
+const catchUpMs = 2_000;
+const catchUpPollMs = 50;
+
+/** All reads go to the primary. */
+export function withoutReplica(primary: Db): HeavyReads {
+  return {
+    read: async (work) => work(primary),
+    upToDate: async () => primary,
+    state: () => null,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+/** Resolves once the replica was asked for the first time. */
+export async function openReplica(options: ReplicaOptions): Promise<HeavyReads> {
+  const replica = new ReadReplica(options);
+  await replica.check();
+  return replica.watched();
+}
+
+class ReadReplica implements HeavyReads {
+  readonly #options: ReplicaOptions;
+  readonly #database: Database;
+  readonly #probe: ReplicaProbe;
+  readonly #lag = new ReplayLag();
+  /** Fails the reads that wait for the replica. */
+  readonly #waiting = new Set<(error: Error) => void>();
+  #state: ReplicaState = { is: 'away', reason: 'it was not asked yet' };
+  #watch: AsyncDisposable | null = null;
+
+  constructor(options: ReplicaOptions) {
+    const { primary: _primary, url, maxLagMs: _maxLagMs, sessionSettings, ...rest } = options;
+    this.#options = options;
+    this.#database = openDatabase({
+      ...rest,
+      connection: { url },
+      sessionSettings: { ...sessionSettings, default_transaction_read_only: 'on' },
+    });
+    this.#probe = new ReplicaProbe(url);
+  }
+
+  watched(): this {
+    const check = () => this.check();
+    this.#watch = background(
+      'read replica',
+      (signal) => every(checkEveryMs, check, signal),
+      this.#options.log,
+    );
+    return this;
+  }
+
+  state(): ReplicaState {
+    return this.#state;
+  }
+
+  async read<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    const { primary, log } = this.#options;
+    if (this.#state.is !== 'used') return work(primary);
+    const lost = Promise.withResolvers<never>();
+    this.#waiting.add(lost.reject);
+    try {
+      return await Promise.race([work(this.#database.db), lost.promise]);
+    } catch (error) {
+      // What takes too long for one server takes too long for the other.
+      if (sqlState(error) === queryCancelled) throw error;
+      if (isDatabaseAway(error)) log.info({ err: error }, 'a read failed on the read replica');
+    } finally {
+      this.#waiting.delete(lost.reject);
+    }
+    return work(primary);
+  }
+
+  async upToDate(): Promise<Db> {
+    const { primary } = this.#options;
+    if (this.#state.is !== 'used') return primary;
+    const wanted = await readPrimaryPosition(primary);
+    const deadline = performance.now() + catchUpMs;
+    do {
+      const replayed = await this.#probe.replayed().catch(() => null);
+      if (replayed === null) return primary;
+      if (replayed >= wanted) return this.#database.db;
+      await delay(catchUpPollMs);
+    } while (performance.now() < deadline);
+    return primary;
+  }
+
+  /** Asks both servers how far they are. */
+  async check(): Promise<void> {
+    const { primary, maxLagMs } = this.#options;
+    try {
+      // The replica first: it can't be ahead of what its primary says afterwards.
+      const replayed = await this.#probe.replayed();
+      const askedAt = performance.now();
+      this.#lag.note(await readPrimaryPosition(primary), askedAt);
+      if (this.#lag.isAhead(replayed)) throw new NoReplicaError('it is ahead of the primary');
+      const lagMs = this.#lag.of(replayed, performance.now());
+      this.#enter({ is: lagMs !== null && lagMs <= maxLagMs ? 'used' : 'behind', lagMs });
+    } catch (error) {
+      const reason = error instanceof NoReplicaError ? error.message : 'it does not answer';
+      this.#enter({ is: 'away', reason });
+    }
+  }
+
+  #enter(state: ReplicaState): void {
+    const { log, maxLagMs } = this.#options;
+    const { is: before } = this.#state;
+    this.#state = state;
+    if (state.is === before) return;
+    if (state.is === 'used') {
+      log.info({ lagMs: state.lagMs }, 'the read replica answers heavy reads');
+    } else if (state.is === 'behind') {
+      // Right after the start, nothing is known yet.
+      log[state.lagMs === null ? 'info' : 'warn'](
+        { lagMs: state.lagMs, maxLagMs },
+        'the read replica is too far behind; the primary answers',
+      );
+    } else {
+      log.warn({ reason: state.reason }, 'the read replica is away; the primary answers');
+      for (const fail of this.#waiting) fail(new Error('The read replica is away.'));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#watch?.[Symbol.asyncDispose]();
+    await this.#probe[Symbol.asyncDispose]();
+    await this.#database[Symbol.asyncDispose]();
+  }
+}
+
+const queryCancelled = '57014';
+
+/** The server answers, but is not what it should be. */
+class NoReplicaError extends Error {
+  override readonly name = 'NoReplicaError';
+}
+
+/** Asks how far the replica is, on a connection of its own: heavy reads may have all the others. */
+class ReplicaProbe implements AsyncDisposable {
+  readonly #url: string;
+  #client: Promise<Client> | null = null;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** @throws NoReplicaError */
+  async replayed(): Promise<bigint> {
+    try {
+      this.#client ??= this.#connect();
+      const { rows } = await (
+        await this.#client
+      ).query<{ position: string | null }>(
+        `select case when pg_is_in_recovery()
+           then pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::text end as position`,
+      );
+      const position = rows[0]?.position ?? null;
+      if (position === null) throw new NoReplicaError('it is no streaming replica');
+      return BigInt(position);
+    } catch (error) {
+      await this[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new Client({
+      ...poolConnection({ url: this.#url }),
+      application_name: 'reelfeed-replica',
+      connectionTimeoutMillis: answerWithinMs,
+      query_timeout: answerWithinMs,
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      throw error;
+    }
+    return client;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    // A server that hangs does not say goodbye either.
+    void client?.then((connected) => connected.end()).catch(() => undefined);
+  }
+}
+
+async function readPrimaryPosition(primary: Db): Promise<bigint> {
+  const { rows } = await sql<{ position: string }>`
+    select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text as position`.execute(primary);
+  return BigInt(rows[0]?.position ?? 0);
+}
+
+/** Says in a few words what the replica does. */
+export function describeReplica(state: ReplicaState): string {
+  if (state.is === 'away') return `away (${state.reason}): the primary answers`;
+  const age = state.lagMs === null ? 'by an unknown time' : `${(state.lagMs / 1_000).toFixed(1)} s`;
+  return state.is === 'used' ? `used, at most ${age} behind` : `behind ${age}: the primary answers`;
+}
+
+/** Asks a replica once how far it is. */
+export async function examineReplica(url: string): Promise<{ problem: string | null }> {
+  await using probe = new ReplicaProbe(url);
+  try {
+    await probe.replayed();
+    return { problem: null };
+  } catch (error) {
+    return { problem: error instanceof NoReplicaError ? error.message : 'it does not answer' };
+  }
+}

@@ -1,0 +1,29 @@
+/** How old a replica is, told by positions in the write-ahead log of its primary. */
+type Sample = { readonly position: bigint; readonly atMs: number };
+
+/** Ten minutes at two samples per second. */
+const maxSamples = 1_200;
+
+export class ReplayLag {
+  /** Ascending by both. */
+  readonly #samples: Sample[] = [];
+
+  /** The primary was at this position at a moment, in the milliseconds of one clock. */
+  note(position: bigint, atMs: number): void {
+    // After a failover, the new primary may not have all that the one before wrote.
+    while ((this.#samples.at(-1)?.position ?? 0n) > position) this.#samples.pop();
+    this.#samples.push({ position, atMs });
+    if (this.#samples.length > maxSamples) this.#samples.shift();
+  }
+
+  /** Whether this position is beyond what the primary had written when it was asked last. */
+  isAhead(position: bigint): boolean {
+    return position > (this.#samples.at(-1)?.position ?? 0n);
+  }
+
+  /** An upper bound of the age of a replica that has replayed up to here; null where nothing is known. */
+  of(replayed: bigint, nowMs: number): number | null {
+    const newest = this.#samples.findLast(({ position }) => position <= replayed);
+    return newest === undefined ? null : nowMs - newest.atMs;
+  }
+}

@@ -1,0 +1,39 @@
+/** Streams for tests, on the NATS server that runs on the machine. */
+import { randomUUID } from 'node:crypto';
+import { after } from 'node:test';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { silentLog } from '../../../../test/database.ts';
+import { openJetStream } from './jetstream-stream.ts';
+import type { StreamUrl } from './stream-url.ts';
+
+export const sharedServer = '127.0.0.1:4222';
+
+export async function isJetStreamThere(): Promise<boolean> {
+  try {
+    const connection = await connect({ servers: [sharedServer], timeout: 1_000 });
+    await jetstreamManager(connection);
+    await connection.close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function streamUrlOf(stream: string, servers = [sharedServer]): StreamUrl {
+  return { servers, isEncrypted: false, user: null, password: null, stream, replicas: null };
+}
+
+/** A stream of its own, which is deleted at the end of the file. */
+export async function openTestStream() {
+  const name = `TEST_${randomUUID().slice(0, 8)}`;
+  const connection = await connect({ servers: [sharedServer] });
+  const manager = await jetstreamManager(connection);
+  const stream = await openJetStream(streamUrlOf(name), silentLog);
+  after(async () => {
+    await stream[Symbol.asyncDispose]();
+    await manager.streams.delete(name).catch(() => undefined);
+    await connection.close();
+  });
+  return { name, manager, stream };
+}

@@ -1,0 +1,82 @@
+/** The SQL of blocks whose bytes are in a stream. */
+import { sql } from 'kysely';
+import { int8Array } from '../../database/binary-arrays.ts';
+import type { Db, Tx } from '../../database/database.ts';
+import type { StreamIdentity } from '../block-stream.ts';
+
+/** Any other number would do; it must differ from those of other locks. */
+const garbageLock = 1_402_778_192;
+
+/** A statement after which no garbage is removed until the session ends. */
+export const keepGarbage = `select pg_advisory_lock_shared(${garbageLock})`;
+
+/** @returns false while somebody wants the garbage to be kept */
+export async function lockGarbage(tx: Tx): Promise<boolean> {
+  const { rows } = await sql<{ is_ours: boolean }>`
+    select pg_try_advisory_xact_lock(${garbageLock}::bigint) as is_ours`.execute(tx);
+  return rows[0]?.is_ours === true;
+}
+
+/** Notes messages that no block names once the transaction has committed. */
+export async function addGarbage(db: Db, sequences: readonly number[]): Promise<void> {
+  if (sequences.length === 0) return;
+  await sql`
+    insert into event_stream_garbage (stream_sequence)
+    select * from unnest(${int8Array(sequences)}::int8[]) on conflict do nothing`.execute(db);
+}
+
+export async function selectGarbage(db: Db, limit: number): Promise<number[]> {
+  const { rows } = await sql<{ sequence: number }>`
+    select stream_sequence as sequence from event_stream_garbage
+    order by stream_sequence limit ${limit}`.execute(db);
+  return rows.map(({ sequence }) => sequence);
+}
+
+export async function deleteGarbage(tx: Tx, sequences: readonly number[]): Promise<void> {
+  await sql`
+    delete from event_stream_garbage
+    where stream_sequence = any(${int8Array(sequences)}::int8[])`.execute(tx);
+}
+
+/** Remembers the stream when it is the first one. @returns the one that is remembered */
+export async function rememberStream(db: Db, identity: StreamIdentity): Promise<StreamIdentity> {
+  await sql`
+    insert into event_stream (stream_name, stream_created)
+    values (${identity.name}, ${identity.created}) on conflict do nothing`.execute(db);
+  const { rows } = await sql<StreamIdentity>`
+    select stream_name as name, stream_created as created from event_stream`.execute(db);
+  return rows[0] ?? identity;
+}
+
+export type Search = { searchedTo: number; bound: number; boundAgeMs: number };
+
+export async function selectSearch(db: Db): Promise<Search | null> {
+  const { rows } = await sql<Search>`
+    select searched_to as "searchedTo", bound,
+      extract(epoch from clock_timestamp() - bound_at)::float8 * 1000 as "boundAgeMs"
+    from event_stream`.execute(db);
+  return rows[0] ?? null;
+}
+
+export async function saveSearch(
+  db: Db,
+  { searchedTo, bound }: { searchedTo: number; bound: number },
+): Promise<void> {
+  await sql`
+    update event_stream set searched_to = ${searchedTo}, bound_at = clock_timestamp(),
+      bound = ${bound}`.execute(db);
+}
+
+/**
+ * Messages of a range that no block names: those behind `after`, up to `last`. Most of them have been
+ * removed already.
+ */
+export async function selectUnnamed(tx: Tx, after: number, last: number): Promise<number[]> {
+  const { rows } = await sql<{ sequence: number }>`
+    select sequence from generate_series(${after}::bigint + 1, ${last}::bigint) as sequence
+    except
+    select stream_sequence from event_block
+    where stream_sequence > ${after} and stream_sequence <= ${last}
+    order by sequence`.execute(tx);
+  return rows.map(({ sequence }) => sequence);
+}

@@ -1,0 +1,87 @@
+/**
+ * Upkeep of the stream that holds the bytes of blocks: what no block names is removed.
+ *
+ * Blocks that are joined or rewritten leave their messages behind, which their transaction notes as
+ * garbage. A process that dies between storing a message and naming it leaves one that nobody has
+ * noted; the search finds it among the messages that are old enough. Messages of expired days go with
+ * their day, one day later than the blocks, because a block may be stored at midnight.
+ */
+import { inTransaction, type Db } from '../../database/database.ts';
+import { dayMs } from '../../time.ts';
+import { dayOf, type BlockStream } from '../block-stream.ts';
+import {
+  addGarbage,
+  deleteGarbage,
+  lockGarbage,
+  rememberStream,
+  saveSearch,
+  selectGarbage,
+  selectSearch,
+  selectUnnamed,
+} from './stream-queries.ts';
+
+/** Far more than a transaction of the log may take. */
+const defaultMinAgeMs = 10 * 60_000;
+const garbageBatch = 1_000;
+const searchBatch = 50_000;
+
+/**
+ * @throws Error when the database has used another stream so far, whose blocks this one does not have
+ */
+export async function bindStream(db: Db, stream: BlockStream): Promise<void> {
+  const { name, created } = stream.identity;
+  const used = await rememberStream(db, stream.identity);
+  if (used.name === name && used.created === created) return;
+  throw new Error(
+    `The event log has blocks in the stream ${used.name}, made at ${used.created}, but ` +
+      `REELFEED_EVENT_LOG leads to ${name}, made at ${created}. Restore that stream from its ` +
+      'backup, or see "The event log in JetStream" in docs/operations.md.',
+  );
+}
+
+/** Removes what has been noted as garbage, unless a backup wants it to be kept. */
+export async function removeGarbage(
+  db: Db,
+  stream: BlockStream,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && (await removeSome(db, stream)));
+}
+
+/** @returns whether there may be more */
+function removeSome(db: Db, stream: BlockStream): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    if (!(await lockGarbage(tx))) return false;
+    const sequences = await selectGarbage(tx, garbageBatch);
+    if (sequences.length === 0) return false;
+    await stream.remove(sequences);
+    await deleteGarbage(tx, sequences);
+    return true;
+  });
+}
+
+/**
+ * Notes messages as garbage that a process has stored and never named.
+ *
+ * @param minAgeMs how long ago a message must have been stored at least
+ */
+export async function findLostMessages(
+  db: Db,
+  stream: BlockStream,
+  minAgeMs = defaultMinAgeMs,
+): Promise<void> {
+  const search = await selectSearch(db);
+  if (search === null || search.boundAgeMs < minAgeMs) return;
+  const newest = await stream.lastSequence();
+  const { bound } = search;
+  for (let from = search.searchedTo; from < bound; from += searchBatch) {
+    const last = Math.min(bound, from + searchBatch);
+    await inTransaction(db, async (tx) => addGarbage(tx, await selectUnnamed(tx, from, last)));
+  }
+  await saveSearch(db, { searchedTo: bound, bound: newest });
+}
+
+/** Removes the messages of days whose blocks have expired. */
+export async function expireMessages(stream: BlockStream, retentionDays: number): Promise<void> {
+  await stream.removeDaysBefore(dayOf(Date.now()) - (retentionDays + 1) * dayMs);
+}

@@ -1,0 +1,27 @@
+/**
+ * Resources whose state the audit log compares before and after each request that changes them.
+ * Features contribute them. This point is part of the platform because the audit log itself uses
+ * some of these features.
+ */
+import type { Tx } from '../database/database.ts';
+import { extensionPoint } from '../extension-point.ts';
+import type { OrganizationId } from '../ids.ts';
+
+export type AuditedResource = {
+  /**
+   * The path of its routes as they declare it, such as `/v1/webhooks/:id`. Routes below it, such as
+   * `/v1/webhooks/:id/rotate-secret`, are compared as well.
+   */
+  readonly path: string;
+  /**
+   * Reads its fields as the API names them, or null if it does not exist. The audit log keeps what
+   * is returned, so leave out secrets and what changes by itself, such as `lastUsedAt`.
+   *
+   * @param id the first parameter of the path, as the client has sent it
+   */
+  readonly read: (tx: Tx, organizationId: OrganizationId, id: string) => Promise<object | null>;
+  /** The schema of fields whose value or query string is not shown: see `secret-fields.ts`. */
+  readonly secrets?: object;
+};
+
+export const auditedResources = extensionPoint<AuditedResource>('audited resources');
