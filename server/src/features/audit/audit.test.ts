@@ -1,10 +1,12 @@
 /** Proves that every change is found in the audit log, in one transaction with it, without secrets. */
 import assert from 'node:assert/strict';
+import { userInfo } from 'node:os';
 import { test } from 'node:test';
 import { runCommand } from '../../../test/processes.ts';
 import { createItem, createOrganization } from '../../../test/seed.ts';
 import { send, startService, toUrl } from '../../../test/service.ts';
 import { sampleEvent } from '../../../test/event-samples.ts';
+import { createPerson } from '../people/people.fixture.ts';
 
 const service = await startService();
 
@@ -32,7 +34,14 @@ test('a change is recorded with its action, key, resource and fields', async () 
   assert.equal(requestId, patched.headers.get('x-request-id'));
   const keys = await service.call('GET', '/v1/keys');
   const own = keys.body.data.find((key: { type: string }) => key.type === 'secret');
-  assert.deepEqual(actor, { type: 'key', keyId: own.id, keyName: own.name });
+  const nobody = {
+    keyId: null,
+    keyName: null,
+    personId: null,
+    personName: null,
+    systemUser: null,
+  };
+  assert.deepEqual(actor, { ...nobody, type: 'key', keyId: own.id, keyName: own.name });
 });
 
 test('what changes nothing leaves no entry', async () => {
@@ -95,6 +104,54 @@ test('what the command line changes is recorded too', async () => {
   const { id } = JSON.parse(made.stdout);
   const { data } = await entries(`&resourceId=${id}`);
   assert.equal(data.length, 1);
-  assert.deepEqual(data[0].actor, { type: 'command_line', keyId: null, keyName: null });
+  assert.deepEqual(data[0].actor, {
+    type: 'command_line',
+    keyId: null,
+    keyName: null,
+    personId: null,
+    personName: null,
+    systemUser: userInfo().username,
+  });
   assert.equal(data[0].action, 'createKey');
+});
+
+test('a link for a new password from the command line is recorded where the person belongs', async () => {
+  const person = await createPerson(service, 'viewer');
+  const { body } = await person.call('GET', '/console/account');
+  const env = { DATABASE_URL: toUrl(service.connection), REELFEED_DATA_DIR: service.dataDir };
+  for (const action of ['reset', 'remove-second-factor']) {
+    const { code, stderr } = await runCommand(['people', action, person.email], { env });
+    assert.equal(code, 0, stderr);
+  }
+  const { data } = await entries(`&resourceId=${body.data.id}`);
+  assert.deepEqual(
+    data
+      .filter(({ actor }: { actor: { type: string } }) => actor.type === 'command_line')
+      .map(({ action }: { action: string }) => action),
+    ['removeSecondFactor', 'createResetLink'],
+  );
+});
+
+test('the log is exported as CSV and NDJSON, with what the filter leaves', async () => {
+  const item = await createItem(service);
+  await service.call('PATCH', `/v1/content/${item.id}`, { body: { title: '=1+1, "quoted"' } });
+  const path = `/v1/audit?resourceId=${item.id}&action=updateContent`;
+  const csv = await service.call('GET', path, { headers: { accept: 'text/csv' } });
+  assert.equal(csv.headers.get('content-type'), 'text/csv; charset=utf-8');
+  const [head, line = '', end] = csv.text.split('\r\n');
+  assert.equal(
+    head,
+    'recordedAt,action,actor,callerId,callerName,resourceId,requestId,changes,differences',
+  );
+  assert.match(line, /,updateContent,key,key_\w+,[^,]+,[\w-]+,req_\w+,"\{""title"":/);
+  assert.equal(end, '');
+  const lines = await service.call('GET', path, { headers: { accept: 'application/x-ndjson' } });
+  const { body } = await service.call('GET', path);
+  assert.deepEqual(
+    lines.text
+      .trim()
+      .split('\n')
+      .map((text): unknown => JSON.parse(text)),
+    body.data,
+  );
 });

@@ -1,24 +1,36 @@
 /**
- * The audit log: who changed what, when, from which key.
+ * The audit log: who changed what, when, with which key or as which person.
  *
  * Requests need no call of their own: whatever runs through `mutations.mutate` on a route for secret
- * keys is recorded in the transaction of its effect. Changes that no request makes (by the command
- * line, or by the service itself) call `recordAudit`.
+ * keys and people is recorded in the transaction of its effect. Changes that no request makes (by the command
+ * line, or by the service itself) call `recordAudit`. Resources that features contribute to
+ * `auditedResources` are read before and after a request, and the entry has what differs.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Tx } from '../../platform/database/database.ts';
-import { newTypeId, type ApiKeyId, type OrganizationId } from '../../platform/ids.ts';
+import type { ExtensionsOf } from '../../platform/extension-point.ts';
+import { auditedResources, type AuditedResource } from '../../platform/http/audited-resource.ts';
+import {
+  newTypeId,
+  type ApiKeyId,
+  type OrganizationId,
+  type PersonId,
+} from '../../platform/ids.ts';
+import type { Principal } from '../../platform/http/principal.ts';
 import { withoutSecrets } from '../../platform/http/secret-fields.ts';
-import type { Answer } from '../../platform/idempotency/idempotency.ts';
+import type { Answer, RecordMutation } from '../../platform/idempotency/idempotency.ts';
 import { toChanges } from './changes.ts';
-import { insertEntry } from './queries.ts';
+import { differencesOf, type Differences } from './differences.ts';
+import { insertEntry, lockResource } from './queries.ts';
+import { systemUser } from './system-user.ts';
 
 export { pruneAudit } from './maintenance.ts';
 
-export const actors = ['key', 'command_line', 'service'] as const;
+export const actors = ['key', 'person', 'command_line', 'service'] as const;
 
 export type AuditActor =
   | { type: 'key'; keyId: ApiKeyId; requestId: string }
+  | { type: 'person'; personId: PersonId; requestId: string }
   | { type: 'command_line' }
   | { type: 'service' };
 
@@ -30,6 +42,8 @@ export type AuditEntry = {
   resourceId: string | null;
   /** The new values of the changed fields. They hold no secret: the caller leaves those out. */
   changes?: unknown;
+  /** What differs between the resource before and after. */
+  differences?: Differences | null;
 };
 
 /**
@@ -44,25 +58,61 @@ export function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
     action: entry.action,
     actor: actor.type,
     keyId: actor.type === 'key' ? actor.keyId : null,
+    personId: actor.type === 'person' ? actor.personId : null,
+    systemUser: actor.type === 'command_line' ? systemUser() : null,
     resourceId: entry.resourceId,
     changes: toChanges(entry.changes),
-    requestId: actor.type === 'key' ? actor.requestId : null,
+    differences: entry.differences ? JSON.stringify(entry.differences) : null,
+    requestId: 'requestId' in actor ? actor.requestId : null,
   });
 }
 
-/** Records what a request with a secret key has changed; other requests are not recorded. */
-export async function auditRequest(tx: Tx, request: FastifyRequest, answer: Answer): Promise<void> {
-  const { config, schema } = request.routeOptions;
-  const { principal } = request;
-  if (config.access !== 'secret' || principal === null) return;
-  const { organizationId, keyId } = principal;
-  await recordAudit(tx, {
-    organizationId,
-    actor: { type: 'key', keyId, requestId: request.id },
-    action: schema?.operationId ?? `${request.method} ${request.routeOptions.url}`,
-    resourceId: resourceOf(request, answer),
-    changes: bodyWithoutSecrets(request),
-  });
+/** Records what requests with a secret key or of a person have changed; others are not recorded. */
+export function createAuditor(extensionsOf: ExtensionsOf): RecordMutation {
+  const resources = extensionsOf(auditedResources);
+  return async (tx, request, work) => {
+    const { config, schema, url = '' } = request.routeOptions;
+    const { principal } = request;
+    if (config.access !== 'secret' || principal === null) return work(tx);
+    const { organizationId } = principal;
+    const resource = resources.find(({ path }) => url === path || url.startsWith(`${path}/`));
+    const compared = resource && (await readBefore(tx, organizationId, resource, request));
+    const answer = await work(tx);
+    await recordAudit(tx, {
+      organizationId,
+      actor: actorOf(principal, request.id),
+      action: schema?.operationId ?? `${request.method} ${url}`,
+      resourceId: resourceOf(request, answer),
+      changes: bodyWithoutSecrets(request),
+      differences: compared ? await compared() : null,
+    });
+    return answer;
+  };
+}
+
+/**
+ * Reads a resource before a change. Requests for the same resource wait for each other from here on,
+ * so that nobody is recorded with the change of somebody else.
+ *
+ * @returns a function that reads it again and compares
+ */
+async function readBefore(
+  tx: Tx,
+  organizationId: OrganizationId,
+  { path, read, secrets }: AuditedResource,
+  { params }: FastifyRequest,
+): Promise<() => Promise<Differences | null>> {
+  const [first = ''] = path.includes(':') ? Object.values(params ?? {}) : [];
+  const id = String(first);
+  await lockResource(tx, organizationId, `${path} ${id}`);
+  const before = await read(tx, organizationId, id);
+  return async () => differencesOf(before, await read(tx, organizationId, id), secrets);
+}
+
+function actorOf({ keyId, person }: Principal, requestId: string): AuditActor {
+  if (person !== null) return { type: 'person', personId: person.personId, requestId };
+  if (keyId === null) throw new Error('A caller is neither a key nor a person.');
+  return { type: 'key', keyId, requestId };
 }
 
 /** What the body's schema names, without what it marks as secret; null for a body without a schema. */

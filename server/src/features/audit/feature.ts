@@ -13,7 +13,7 @@ type Parts = { db: Db; cursors: ListCursors };
 export const audit = defineFeature({
   name: 'audit',
   apiTags: {
-    Audit: 'Who changed what, when, from which key.',
+    Audit: 'Who changed what, when, with which key or as which person.',
   },
   areas: { audit: 'audit' },
   settings: {

@@ -1,4 +1,4 @@
-/** Takes an erased viewer out of the changes that the audit log keeps. */
+/** Takes an erased viewer out of the changes and differences that the audit log keeps. */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { Viewer } from '../../platform/feature.ts';
 import { erasedId, withoutId } from '../events/events.ts';
@@ -12,9 +12,10 @@ export async function forgetViewerInAudit(
   const texts = [JSON.stringify(userId), ...(id.number === null ? [] : [String(id.number)])];
   const found = await selectChangesWith(db, organizationId, texts);
   await inTransaction(db, async (tx) => {
-    for (const { auditId, changes } of found) {
-      const kept = withoutId(changes, id);
-      if (kept !== changes) await replaceChanges(tx, organizationId, { auditId, changes: kept });
+    for (const { auditId, changes, differences } of found) {
+      const kept = { changes: withoutId(changes, id), differences: withoutId(differences, id) };
+      if (kept.changes === changes && kept.differences === differences) continue;
+      await replaceChanges(tx, organizationId, { auditId, ...kept });
     }
   });
 }

@@ -2,7 +2,8 @@ import { sql, type RawBuilder } from 'kysely';
 import { sendAhead, type Db, type Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
-import { keyNames } from '../keys/keys.ts';
+import { callerNames } from '../keys/keys.ts';
+import type { Differences } from './differences.ts';
 
 export type NewEntry = {
   organizationId: OrganizationId;
@@ -10,33 +11,54 @@ export type NewEntry = {
   action: string;
   actor: string;
   keyId: string | null;
+  personId: string | null;
+  systemUser: string | null;
   resourceId: string | null;
   /** JSON. */
   changes: string | null;
+  /** JSON. */
+  differences: string | null;
   requestId: string | null;
 };
 
 export async function insertEntry(tx: Tx, entry: NewEntry): Promise<void> {
   const insert = sql`
     insert into audit_entry (
-      organization_id, audit_id, action, actor, api_key_id, resource_id, changes, request_id
+      organization_id, audit_id, action, actor, api_key_id, person_id, resource_id, changes,
+      differences, request_id, system_user_name
     ) values (
       ${entry.organizationId}, ${entry.auditId}, ${entry.action}, ${entry.actor}, ${entry.keyId},
-      ${entry.resourceId}, ${entry.changes}::jsonb, ${entry.requestId}
+      ${entry.personId}, ${entry.resourceId}, ${entry.changes}::jsonb,
+      ${entry.differences}::jsonb, ${entry.requestId},
+      ${entry.systemUser}
     )`;
   await sendAhead(tx, insert.compile(tx));
+}
+
+/** Makes other transactions that change the same resource wait for the end of this one. */
+export async function lockResource(
+  tx: Tx,
+  organizationId: OrganizationId,
+  resource: string,
+): Promise<void> {
+  const name = `audit ${organizationId} ${resource}`;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 371))`.execute(tx);
 }
 
 export type EntryRow = {
   audit_id: string;
   recorded_at: Date;
   action: string;
-  actor: 'key' | 'command_line' | 'service';
+  actor: 'key' | 'person' | 'command_line' | 'service';
   api_key_id: string | null;
-  key_name: string | null;
+  person_id: string | null;
+  /** Of the key or the person. */
+  caller_name: string | null;
   resource_id: string | null;
   changes: unknown;
+  differences: Differences | null;
   request_id: string | null;
+  system_user_name: string | null;
   /** The exact time, for cursors. */
   position: string;
 };
@@ -44,6 +66,7 @@ export type EntryRow = {
 export type EntryFilter = {
   action: string | null;
   keyId: string | null;
+  personId: string | null;
   resourceId: string | null;
   since: string | null;
   until: string | null;
@@ -57,10 +80,12 @@ export async function listEntries(
 ): Promise<EntryRow[]> {
   const { rows } = await sql<EntryRow>`
     select entry.audit_id, entry.recorded_at, entry.action, entry.actor, entry.api_key_id,
-      api_key.name as key_name, entry.resource_id, entry.changes, entry.request_id,
+      entry.person_id, caller.name as caller_name, entry.resource_id, entry.changes, entry.differences, entry.system_user_name,
+      entry.request_id,
       entry.recorded_at::text as position
     from audit_entry as entry
-    left join ${keyNames} api_key using (organization_id, api_key_id)
+    left join ${callerNames} caller on caller.organization_id = entry.organization_id
+      and caller.api_key_id = coalesce(entry.person_id, entry.api_key_id)
     where ${matches(organizationId, filter)} 
       and ${isBehind('entry.recorded_at', 'entry.audit_id', after)}
     order by entry.recorded_at desc, entry.audit_id desc
@@ -83,6 +108,7 @@ function matches(organizationId: OrganizationId, filter: EntryFilter): RawBuilde
   const conditions = [sql`entry.organization_id = ${organizationId}`];
   if (filter.action !== null) conditions.push(sql`entry.action = ${filter.action}`);
   if (filter.keyId !== null) conditions.push(sql`entry.api_key_id = ${filter.keyId}`);
+  if (filter.personId !== null) conditions.push(sql`entry.person_id = ${filter.personId}`);
   if (filter.resourceId !== null) conditions.push(sql`entry.resource_id = ${filter.resourceId}`);
   if (filter.since !== null)
     conditions.push(sql`entry.recorded_at >= ${filter.since}::timestamptz`);
@@ -102,28 +128,38 @@ export async function deleteOldEntries(tx: Tx, maxAgeMs: number, limit: number):
   return Number(numAffectedRows);
 }
 
-export type StoredChanges = { readonly auditId: string; readonly changes: unknown };
+export type StoredChanges = {
+  readonly auditId: string;
+  readonly changes: unknown;
+  readonly differences: unknown;
+};
 
-/** The entries of an organization whose changes hold one of these texts anywhere. */
+/** The entries of an organization whose changes or differences hold one of these texts anywhere. */
 export async function selectChangesWith(
   db: Db,
   organizationId: string,
   texts: readonly string[],
 ): Promise<StoredChanges[]> {
   const { rows } = await sql<StoredChanges>`
-    select audit_id as "auditId", changes from audit_entry
+    select audit_id as "auditId", changes, differences from audit_entry
     where organization_id = ${organizationId}
       and exists (select from unnest(${texts}::text[]) as text
-        where position(text in changes::text) > 0)`.execute(db);
+        where position(text in changes::text) > 0 or position(text in differences::text) > 0)`.execute(
+    db,
+  );
   return rows;
 }
 
 export async function replaceChanges(
   tx: Tx,
   organizationId: string,
-  { auditId, changes }: StoredChanges,
+  { auditId, changes, differences }: StoredChanges,
 ): Promise<void> {
   await sql`
-    update audit_entry set changes = ${JSON.stringify(changes)}::jsonb
+    update audit_entry set changes = ${toJson(changes)}::jsonb, differences = ${toJson(differences)}::jsonb
     where organization_id = ${organizationId} and audit_id = ${auditId}`.execute(tx);
+}
+
+function toJson(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
 }

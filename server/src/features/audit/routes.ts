@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -14,6 +15,8 @@ import {
 } from '../../platform/http/schemas.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 import { actors } from './audit.ts';
+import { maxCharacters, maxFields } from './differences.ts';
+import { fileFor, linesOf } from './export.ts';
 import { countEntries, listEntries, type EntryRow } from './queries.ts';
 
 const AuditEntry = Type.Object(
@@ -28,6 +31,16 @@ const AuditEntry = Type.Object(
       type: OneOf(actors, '`service`: the service did it by itself, such as by a schedule.'),
       keyId: Nullable(Type.String()),
       keyName: Nullable(Type.String()),
+      personId: Nullable(Type.String()),
+      personName: Nullable(
+        Type.String({ description: 'Null once the person has left the organization.' }),
+      ),
+      systemUser: Nullable(
+        Type.String({
+          description:
+            'The account of the operating system that ran the command, for `command_line`.',
+        }),
+      ),
     }),
     resourceId: Nullable(Type.String({ description: 'Of what was changed.' })),
     changes: Type.Unknown({
@@ -36,6 +49,27 @@ const AuditEntry = Type.Object(
         'marks by `x-secret`; URLs of webhooks and imports end before their query strings. Null when ' +
         'it was no JSON or over 4 KiB.',
     }),
+    differences: Nullable(
+      Type.Object(
+        {
+          fields: Type.Array(
+            Type.Object({
+              field: Type.String({ examples: ['weights.recency', 'variants[1].traffic'] }),
+              before: Type.Unknown({ description: 'Null if there was no value.' }),
+              after: Type.Unknown({ description: 'Null if there is no value any more.' }),
+            }),
+          ),
+          omitted: Type.Integer({ description: 'How many more fields differ.' }),
+        },
+        {
+          description:
+            'The fields that differ before and after the change: of the organization, the ranking ' +
+            'configuration, settings, flags, keys, webhooks, experiments, and roles of people. Secrets ' +
+            `are hidden, texts end after ${maxCharacters} characters, and there are at most ${maxFields} fields. ` +
+            'Null where nothing was compared or nothing differs.',
+        },
+      ),
+    ),
     requestId: Nullable(Type.String()),
   },
   { title: 'AuditEntry' },
@@ -44,6 +78,7 @@ const AuditEntry = Type.Object(
 const filters = {
   action: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
   keyId: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+  personId: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
   resourceId: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
   since: Type.Optional(Timestamp),
   until: Type.Optional(Timestamp),
@@ -57,25 +92,34 @@ export function addAuditRoutes(app: HttpApp, parts: { db: Db; cursors: ListCurso
       config: { access: 'secret' },
       schema: {
         operationId: 'listAudit',
-        summary: 'List who changed what, when, from which key',
+        summary: 'List who changed what, when, with which key or as which person',
         description:
-          'The latest change first. Every change by a secret key, by the command line and by the ' +
-          'service itself; events and playback tokens are no changes.',
+          'The latest change first. Every change by a secret key, a person, the command line and the ' +
+          'service itself; events and playback tokens are no changes. With `Accept: text/csv` or ' +
+          '`application/x-ndjson` it answers with all of them as a file.',
         tags: ['Audit'],
         querystring: Closed({ ...pageQuery, ...filters }),
         response: answers({ 200: ListEnvelope(AuditEntry) }),
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { organizationId } = principalOf(request);
       const { limit, cursor, ...given } = request.query;
       const filter = {
         action: given.action ?? null,
         keyId: given.keyId ?? null,
+        personId: given.personId ?? null,
         resourceId: given.resourceId ?? null,
         since: given.since ?? null,
         until: given.until ?? null,
       };
+      const file = fileFor(request.headers.accept, present);
+      if (file !== null) {
+        const lines = linesOf(file, (most, after) =>
+          listEntries(db, organizationId, filter, { limit: most, after }),
+        );
+        return reply.type(file.contentType).send(Readable.from(lines));
+      }
       const page = {
         ...(limit !== undefined && { limit }),
         ...(cursor !== undefined && { cursor }),
@@ -99,9 +143,17 @@ function present(row: EntryRow) {
     id: row.audit_id,
     recordedAt: formatTimestamp(row.recorded_at),
     action: row.action,
-    actor: { type: row.actor, keyId: row.api_key_id, keyName: row.key_name },
+    actor: {
+      type: row.actor,
+      keyId: row.api_key_id,
+      keyName: row.person_id === null ? row.caller_name : null,
+      personId: row.person_id,
+      personName: row.person_id === null ? null : row.caller_name,
+      systemUser: row.system_user_name,
+    },
     resourceId: row.resource_id,
     changes: row.changes,
+    differences: row.differences,
     requestId: row.request_id,
   };
 }

@@ -20,7 +20,7 @@ export function createAdmission(db: Db): Admit {
   const lines = new Map<string, Line>();
   return (principal) => {
     const { keyId, rateLimit } = principal;
-    if (rateLimit === null) return null;
+    if (rateLimit === null || keyId === null) return null;
     return admit(rateLimit, enqueue(db, lines, keyId, rateLimit));
   };
 }

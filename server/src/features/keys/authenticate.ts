@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { BatchWriter } from '../../platform/batch-writer.ts';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { Admit, Authenticate, Principal } from '../../platform/http/principal.ts';
+import type { Admit, Authenticate, KeyPrincipal } from '../../platform/http/principal.ts';
 import type { ApiKeyId } from '../../platform/ids.ts';
 import { createAdmission } from './allowance.ts';
 import { KnownOwners, type Known } from './known-owners.ts';
@@ -61,12 +61,22 @@ export function createAuthenticator(
   };
 }
 
-function toPrincipal(owner: Known | null, publishableRateLimit: number | null): Principal {
+function toPrincipal(owner: Known | null, publishableRateLimit: number | null): KeyPrincipal {
   if (owner === null) throw new ApiError('UNAUTHORIZED');
   if (owner.isRevoked) throw new ApiError('KEY_REVOKED');
   if (owner.expiresAt <= performance.now()) throw new ApiError('KEY_EXPIRED');
   const { organizationId, keyId, family, type, scopes, allowedOrigins } = owner;
   const fallback = type === 'publishable' ? publishableRateLimit : null;
   const rateLimit = owner.rateLimit ?? fallback;
-  return { organizationId, keyId, family, type, scopes, rateLimit, allowedOrigins };
+  return {
+    organizationId,
+    callerId: keyId,
+    keyId,
+    person: null,
+    family,
+    type,
+    scopes,
+    rateLimit,
+    allowedOrigins,
+  };
 }

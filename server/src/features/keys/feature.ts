@@ -1,15 +1,22 @@
 import { duration, integer, optional } from '../../platform/config-values.ts';
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature, type EveryFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
+import { auditedResources } from '../../platform/http/audited-resource.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { RequestObserver } from '../../platform/http/request-log.ts';
 import { createScopes } from './scopes.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { hourMs } from '../../platform/time.ts';
-import { createAuthenticator, organizationChanged, type OrganizationOrigins } from './keys.ts';
+import {
+  auditedKey,
+  createAuthenticator,
+  organizationChanged,
+  type OrganizationOrigins,
+} from './keys.ts';
 import { RequestLog } from './request-log.ts';
 import { addKeyRoutes } from './routes.ts';
 import type { Vault } from '../../platform/vault.ts';
@@ -49,6 +56,7 @@ export const keys = defineFeature({
     }),
   },
   tables: ['api_key', 'key_allowance', 'key_request', 'viewer_signing_key'],
+  extensions: [extend(auditedResources, { path: '/v1/keys/:id', read: auditedKey })],
   build(
     { db, log, cursors, mutations, hints, organizationOrigins, everyFeature, vault }: Parts,
     { publishableKeyRateLimit, requestLogMs },

@@ -41,3 +41,6 @@ begin
     set second = greatest(row_now.second, now_second), counts = row_now.counts
     where api_key_id = key;
 end $$;
+
+-- The names of keys, for features that name callers.
+create or replace view key_name as select organization_id, api_key_id, name from api_key;

@@ -1,4 +1,4 @@
-/** Limits on granting: a key can't create or rotate a key with more rights than its own. */
+/** Limits on granting: nobody creates or rotates a key with more rights than their own. */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Principal } from '../../platform/http/principal.ts';
@@ -34,7 +34,7 @@ function isAtMost(value: number | null, bound: number | null): boolean {
 
 /** @throws ApiError FORBIDDEN */
 export async function requireMayGrant(db: Db, caller: Principal, wanted: KeyRights): Promise<void> {
-  if (!mayGrant(await rightsOf(db, caller, caller.keyId), wanted)) throw forbidden();
+  if (!mayGrant(await rightsOfCaller(db, caller), wanted)) throw forbidden();
 }
 
 /**
@@ -57,6 +57,14 @@ export async function requireMayRevoke(db: Db, caller: Principal, id: string): P
   if (!hasScopes(caller.scopes, scopes)) throw forbidden();
 }
 
+/** The scopes of a person are those of the role. */
+async function rightsOfCaller(db: Db, caller: Principal): Promise<KeyRights> {
+  const { keyId, scopes } = caller;
+  return keyId === null
+    ? { scopes, rateLimit: null, expiresAt: null }
+    : rightsOf(db, caller, keyId);
+}
+
 /** The rights of a key of the caller's organization, whether it still works or not. */
 async function rightsOf(
   db: Db,
@@ -71,7 +79,7 @@ async function rightsOf(
 function forbidden(): ApiError {
   return new ApiError('FORBIDDEN', {
     message:
-      'A key makes and changes only keys that may do no more than it: with no other scopes, ' +
-      'no higher rate limit and no later expiry.',
+      'A key or a person makes and changes only keys that may do no more than they: with no other ' +
+      'scopes, no higher rate limit and no later expiry.',
   });
 }

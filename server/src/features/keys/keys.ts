@@ -8,6 +8,7 @@ import { generateKey, hashKey, keyPrefix, keyType } from './key-format.ts';
 import {
   countOtherSecretKeys,
   expireAfter,
+  findKey,
   findOrganizationOf,
   insertKey,
   lockSecretKeys,
@@ -19,9 +20,9 @@ import {
 
 export { createAuthenticator, type Authenticator } from './authenticate.ts';
 export { generateKey, keyType } from './key-format.ts';
-export { keyNames, type OrganizationOrigins } from './queries.ts';
+export { callerNames, type OrganizationOrigins } from './queries.ts';
 export type { KeyType } from './tables.ts';
-export { maySpeakFor } from './viewer-header.ts';
+export { isVouchedFor, maySpeakFor } from './viewer-header.ts';
 export type { SignatureCheck, SignatureReader, ViewerSignatures } from './viewer-keys.ts';
 
 /** The hint that this process has changed an organization, such as its allowed origins. */
@@ -60,6 +61,19 @@ export function presentKey(row: KeyRow) {
     scopes: row.scopes,
     rateLimit: row.rate_limit,
   };
+}
+
+/** What the audit log compares of a key; null for a key that does not exist. */
+export async function auditedKey(
+  db: Db,
+  organizationId: OrganizationId,
+  id: string,
+): Promise<object | null> {
+  const keyId = parseTypeId('key', id);
+  const row = keyId && (await findKey(db, organizationId, keyId));
+  if (row === null) return null;
+  const { name, expiresAt, revokedAt, scopes, rateLimit } = presentKey(row);
+  return { name, expiresAt, revokedAt, scopes, rateLimit };
 }
 
 /** Creates a key and returns its text, which can't be read again: only a hash is stored. */

@@ -83,6 +83,20 @@ export async function listKeys(
     .execute();
 }
 
+export async function findKey(
+  db: Db,
+  organizationId: OrganizationId,
+  keyId: ApiKeyId,
+): Promise<KeyRow | null> {
+  const row = await db
+    .selectFrom('api_key')
+    .select(keyColumns)
+    .where('organization_id', '=', organizationId)
+    .where('api_key_id', '=', keyId)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
 export async function countKeys(db: Db, organizationId: OrganizationId): Promise<number> {
   const { count } = await db
     .selectFrom('api_key')
@@ -295,5 +309,10 @@ export async function touchKeys(tx: Tx, keyIds: readonly ApiKeyId[]): Promise<vo
     .execute();
 }
 
-/** The names of keys as a relation that statements of other features may join. */
-export const keyNames = sql.raw('(select organization_id, api_key_id, name from api_key)');
+/**
+ * The names of keys and people as a relation that statements of other features may join. The view is
+ * in `functions.sql` of the feature `people`.
+ */
+export const callerNames = sql.raw(
+  '(select organization_id, caller_id as api_key_id, name from caller_name)',
+);

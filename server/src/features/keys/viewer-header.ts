@@ -17,3 +17,18 @@ export async function maySpeakFor(
   const { isRequired, check } = await signatures(organizationId);
   return !isRequired || check(userId, request.headers['x-viewer-signature']) === 'signed';
 }
+
+/**
+ * Whether a request is certain to come from the user, or from the app's server: what only the user may
+ * see needs a secret key or the user's signature, whatever the organization requires.
+ */
+export async function isVouchedFor(
+  request: FastifyRequest,
+  userId: string,
+  signatures: SignatureReader,
+): Promise<boolean> {
+  const { organizationId, type } = principalOf(request);
+  if (type === 'secret') return true;
+  const { check } = await signatures(organizationId);
+  return check(userId, request.headers['x-viewer-signature']) === 'signed';
+}

@@ -1,10 +1,18 @@
 import { optional, text } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
+import { auditedResources } from '../../platform/http/audited-resource.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { setting } from '../../platform/settings.ts';
-import { ensureFirstOrganization, organizationRows, type KeyPair } from './organizations.ts';
+import {
+  ensureFirstOrganization,
+  findOrganization,
+  organizationRows,
+  presentOrganization,
+  type KeyPair,
+} from './organizations.ts';
 import { addOrganizationRoutes } from './routes.ts';
 
 type Parts = {
@@ -38,6 +46,15 @@ export const organizations = defineFeature({
     }),
   },
   tables: ['organization'],
+  extensions: [
+    extend(auditedResources, {
+      path: '/v1/organization',
+      async read(tx, organizationId) {
+        const row = await findOrganization(tx, organizationId);
+        return row && presentOrganization(row);
+      },
+    }),
+  ],
   async build({ db, mutations, hints, onFreshKeys }: Parts, configured) {
     onFreshKeys(await ensureFirstOrganization(db, configured));
     return {

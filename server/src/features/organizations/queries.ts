@@ -136,7 +136,8 @@ export async function selectTimeZones(
  */
 export const organizationRows = sql<{
   organization_id: string;
+  name: string;
   allowed_origins: string[];
   require_signed_viewers: boolean;
 }>`
-  (select organization_id, allowed_origins, require_signed_viewers from organization)`;
+  (select organization_id, name, allowed_origins, require_signed_viewers from organization)`;

@@ -21,6 +21,11 @@ export class ViewerSecrets {
     }
   }
 
+  /** Whether the organization's secret was loaded. */
+  has(organizationId: string): boolean {
+    return this.#secrets.has(organizationId);
+  }
+
   /**
    * @returns 32 bytes as a string of characters with codes up to 255
    * @throws Error when the organization's secret was not loaded, or there is no such organization

@@ -1,0 +1,266 @@
+/** What somebody who is signed in does with the own account. The console alone calls these routes. */
+import { Type } from 'typebox';
+import { inTransaction } from '../../platform/database/database.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { principalOf, type SignedIn } from '../../platform/http/principal.ts';
+import { answers, Closed, Envelope, IdParams, Nullable } from '../../platform/http/schemas.ts';
+import { parseTypeId } from '../../platform/ids.ts';
+import { provePerson, type ProofParts } from './accounts.ts';
+import { checkPassword, hashPassword } from './password.ts';
+import { findAccountById, listOwnOrganizations, setName, setPassword } from './queries.ts';
+import { auditEverywhere } from './resets.ts';
+import {
+  Code,
+  EndedSessions,
+  GivenPassword,
+  NewPassword,
+  PersonName,
+  RoleName,
+  Session,
+} from './schemas.ts';
+import { beginTotp, confirmTotp, removeTotp } from './second-factor.ts';
+import { presentSession } from './session-routes.ts';
+import { endSessions, listSessions, moveSession } from './session-queries.ts';
+
+const config = { access: 'person' as const };
+const maxOwnSessions = 100;
+const Done = Envelope(Type.Object({ changed: Type.Boolean() }));
+
+const Account = Type.Object({
+  id: Type.String(),
+  email: Type.String(),
+  name: PersonName,
+  role: RoleName,
+  organizationId: Type.String(),
+  hasPassword: Type.Boolean(),
+  hasSecondFactor: Type.Boolean(),
+  organizations: Type.Array(
+    Type.Object({ id: Type.String(), name: Type.String(), role: RoleName }),
+  ),
+});
+
+export function addAccountRoutes(app: HttpApp, parts: ProofParts): void {
+  addProfileRoutes(app, parts);
+  addPasswordRoute(app, parts);
+  addOwnSessionRoutes(app, parts);
+  addTotpRoutes(app, parts);
+}
+
+function addProfileRoutes(app: HttpApp, { db }: ProofParts): void {
+  app.get(
+    '/console/account',
+    {
+      // The console asks whoever is signed in, and a secret key has no account.
+      config: { access: 'secret', scope: 'organization:read' },
+      schema: { hide: true, response: answers({ 200: Envelope(Nullable(Account)) }) },
+    },
+    async (request) => {
+      const { organizationId, person } = principalOf(request);
+      const account = person && (await findAccountById(db, person.personId));
+      if (person === null || account === null) return { data: null };
+      const { email, name, passwordHash, totpSecret } = account;
+      return {
+        data: {
+          id: person.personId,
+          email,
+          name,
+          role: person.role,
+          organizationId,
+          hasPassword: passwordHash !== null,
+          hasSecondFactor: totpSecret !== null,
+          organizations: await listOwnOrganizations(db, person.personId),
+        },
+      };
+    },
+  );
+  app.patch(
+    '/console/account',
+    {
+      config,
+      schema: { hide: true, body: Closed({ name: PersonName }), response: answers({ 200: Done }) },
+    },
+    async (request) => {
+      const { personId } = signedIn(principalOf(request));
+      await inTransaction(db, (tx) => setName(tx, personId, request.body.name));
+      return { data: { changed: true } };
+    },
+  );
+  app.post(
+    '/console/account/organization',
+    {
+      config,
+      schema: {
+        hide: true,
+        body: Closed({ organizationId: Type.String({ maxLength: 100 }) }),
+        response: answers({ 200: Done }),
+      },
+    },
+    async (request) => {
+      const { personId, sessionId } = signedIn(principalOf(request));
+      const organizationId = parseTypeId('org', request.body.organizationId);
+      const own = await listOwnOrganizations(db, personId);
+      if (organizationId === null || !own.some(({ id }) => id === organizationId)) {
+        throw new ApiError('NOT_FOUND');
+      }
+      await inTransaction(db, (tx) => moveSession(tx, sessionId, organizationId));
+      return { data: { changed: true } };
+    },
+  );
+}
+
+function addPasswordRoute(app: HttpApp, parts: ProofParts): void {
+  const { db } = parts;
+  app.post(
+    '/console/account/password',
+    {
+      config,
+      schema: {
+        hide: true,
+        body: Closed({
+          current: GivenPassword,
+          password: NewPassword,
+          code: Type.Optional(Code),
+        }),
+        response: answers({ 200: Done }),
+      },
+    },
+    async (request) => {
+      const { personId, sessionId } = signedIn(principalOf(request));
+      const { current, password, code } = request.body;
+      const { email } = await prove(parts, personId, { current, code, address: request.ip });
+      checkPassword(password, email);
+      const hash = await hashPassword(password);
+      await inTransaction(db, async (tx) => {
+        await setPassword(tx, personId, hash);
+        // Whoever knew the old one is out.
+        await endSessions(tx, { personId, except: sessionId });
+        await auditEverywhere(tx, personId, 'changePassword', {
+          type: 'person',
+          personId,
+          requestId: request.id,
+        });
+      });
+      return { data: { changed: true } };
+    },
+  );
+}
+
+function addOwnSessionRoutes(app: HttpApp, { db }: ProofParts): void {
+  app.get(
+    '/console/account/sessions',
+    { config, schema: { hide: true, response: answers({ 200: Envelope(Type.Array(Session)) }) } },
+    async (request) => {
+      const { personId, sessionId } = signedIn(principalOf(request));
+      const rows = await listSessions(db, { personId }, { limit: maxOwnSessions, after: null });
+      return { data: rows.map((row) => presentSession(row, sessionId)) };
+    },
+  );
+  app.delete(
+    '/console/account/sessions/:id',
+    {
+      config,
+      schema: { hide: true, params: IdParams, response: answers({ 200: Envelope(EndedSessions) }) },
+    },
+    async (request) => {
+      const { personId } = signedIn(principalOf(request));
+      const sessionId = parseTypeId('ses', request.params.id);
+      if (sessionId === null) throw new ApiError('NOT_FOUND');
+      const ids = await inTransaction(db, (tx) => endSessions(tx, { personId, sessionId }));
+      if (ids.length === 0) throw new ApiError('NOT_FOUND');
+      return { data: { ids } };
+    },
+  );
+}
+
+function addTotpRoutes(app: HttpApp, parts: ProofParts): void {
+  const { db, vault } = parts;
+  const Proven = Closed({ password: GivenPassword, code: Type.Optional(Code) });
+  app.post(
+    '/console/account/totp',
+    {
+      config,
+      schema: {
+        hide: true,
+        body: Proven,
+        response: answers({
+          200: Envelope(Type.Object({ secret: Type.String(), url: Type.String() })),
+        }),
+      },
+    },
+    async (request) => {
+      const { personId } = signedIn(principalOf(request));
+      const { password: current, code } = request.body;
+      const account = await prove(parts, personId, { current, code, address: request.ip });
+      return { data: await inTransaction(db, (tx) => beginTotp(tx, vault, account)) };
+    },
+  );
+  app.post(
+    '/console/account/totp/confirm',
+    {
+      config,
+      schema: {
+        hide: true,
+        body: Closed({ code: Code }),
+        response: answers({
+          200: Envelope(Type.Object({ recoveryCodes: Type.Array(Type.String()) })),
+        }),
+      },
+    },
+    async (request) => {
+      const { personId } = signedIn(principalOf(request));
+      await parts.attempts.take('sign-in', request.ip, personId);
+      const recoveryCodes = await inTransaction(db, async (tx) => {
+        const codes = await confirmTotp(tx, vault, personId, request.body.code);
+        await auditEverywhere(tx, personId, 'addSecondFactor', {
+          type: 'person',
+          personId,
+          requestId: request.id,
+        });
+        return codes;
+      });
+      return { data: { recoveryCodes } };
+    },
+  );
+  app.delete(
+    '/console/account/totp',
+    { config, schema: { hide: true, body: Proven, response: answers({ 200: Done }) } },
+    async (request) => {
+      const { personId } = signedIn(principalOf(request));
+      const { password: current, code } = request.body;
+      await prove(parts, personId, { current, code, address: request.ip });
+      await inTransaction(db, async (tx) => {
+        await removeTotp(tx, personId);
+        await auditEverywhere(tx, personId, 'removeSecondFactor', {
+          type: 'person',
+          personId,
+          requestId: request.id,
+        });
+      });
+      return { data: { changed: true } };
+    },
+  );
+}
+
+function signedIn({ person }: { person: SignedIn | null }): SignedIn {
+  if (person === null) throw new ApiError('FORBIDDEN');
+  return person;
+}
+
+/**
+ * Asks for the password again before an account changes: a browser that was left open must not be
+ * enough. Wrong ones are named as fields, since an answer 401 would mean that the session is over.
+ */
+async function prove(
+  parts: ProofParts,
+  personId: SignedIn['personId'],
+  { current, code, address }: { current: string; code: string | undefined; address: string },
+) {
+  const account = await findAccountById(parts.db, personId);
+  if (account === null) throw new ApiError('UNAUTHORIZED');
+  const { email } = account;
+  return provePerson(parts, { email, password: current, code, address }).catch((error: unknown) => {
+    if (!(error instanceof ApiError) || error.statusCode !== 401) throw error;
+    throw fieldError(error.code === 'SIGN_IN_FAILED' ? 'password' : 'code', error.message);
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * How often somebody may try to sign in, to accept an invitation or to ask for a new password: so many
+ * attempts in 15 minutes by address, and fewer by account, exact over all processes. An account is named
+ * by what was typed, so that one that does not exist counts the same.
+ */
+import { createHash } from 'node:crypto';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { addressGroup } from '../../platform/http/address-group.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { forgetAttempts, takeAttempt } from './attempt-queries.ts';
+
+const windowSeconds = 900;
+
+export type AttemptLimits = { readonly perAddress: number; readonly perAccount: number };
+
+export const perAccount = 10;
+
+export type Attempts = {
+  /** @throws ApiError RATE_LIMITED */
+  take(kind: 'sign-in' | 'link' | 'reset', address: string, account: string | null): Promise<void>;
+  /** Somebody has proven to be the owner of the account. */
+  forget(kind: 'sign-in', account: string): Promise<void>;
+};
+
+export function createAttempts(db: Db, limits: AttemptLimits): Attempts {
+  async function takeOne(name: string, limit: number): Promise<void> {
+    const seconds = await inTransaction(db, (tx) => takeAttempt(tx, name, limit, windowSeconds));
+    if (seconds === 0) return;
+    throw new ApiError('RATE_LIMITED', {
+      message: 'Too many attempts. Wait a while, then try again.',
+      headers: { 'retry-after': String(seconds) },
+    });
+  }
+  return {
+    async take(kind, address, account) {
+      await takeOne(`${kind} from ${addressGroup(address)}`, limits.perAddress);
+      if (account !== null) await takeOne(nameOf(kind, account), limits.perAccount);
+    },
+    forget: (kind, account) => forgetAttempts(db, nameOf(kind, account)),
+  };
+}
+
+/** Hashed, so that the table is no list of what was typed. */
+function nameOf(kind: string, account: string): string {
+  return `${kind} of ${createHash('sha256').update(account).digest('base64url')}`;
+}

@@ -1,0 +1,74 @@
+/** Mails to people: the link of an invitation, and the link for a new password. */
+import { Type } from 'typebox';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { parseTypeId } from '../../platform/ids.ts';
+import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
+import { done, handle, skipped, type HandledJob } from '../../platform/queue/job-handler.ts';
+import type { Vault } from '../../platform/vault.ts';
+import type { SendMail } from '../webhooks/webhooks.ts';
+import { findSealedToken } from './invitation-queries.ts';
+import { invitationUrl, sealContext } from './invitations.ts';
+import { findAccount } from './queries.ts';
+import { createResetLink } from './resets.ts';
+
+const retry = { maxAttempts: 6, delayMs: doublingDelay(10_000, 600_000) };
+
+export const sendInvitationJob = defineJob({
+  name: 'send-invitation',
+  payload: Type.Object({ invitationId: Type.String() }),
+  timeoutMs: 60_000,
+  retry,
+  concurrency: 2,
+  sharesPlaces: true,
+});
+
+export const sendResetJob = defineJob({
+  name: 'send-password-reset',
+  payload: Type.Object({ email: Type.String() }),
+  timeoutMs: 60_000,
+  retry,
+  concurrency: 2,
+  sharesPlaces: true,
+});
+
+type MailParts = { db: Db; vault: Vault; publicUrl: string; mail: SendMail | null };
+
+export function mailHandlers({ db, vault, publicUrl, mail }: MailParts): HandledJob[] {
+  return [
+    handle(sendInvitationJob, async (payload, { jobId }) => {
+      if (mail === null) return skipped('no mail server is configured');
+      const invitationId = parseTypeId('inv', payload.invitationId);
+      const found = invitationId && (await findSealedToken(db, invitationId));
+      if (invitationId === null || found === null) return skipped('the invitation is over');
+      const token = vault.open(found.sealed, sealContext(invitationId));
+      await mail({
+        to: [found.email],
+        id: `invitation-${jobId}`,
+        subject: `Your invitation to ${found.organizationName}`,
+        text: [
+          `You are invited to ${found.organizationName} on Reelfeed. This link works once, within a week:`,
+          invitationUrl(publicUrl, token),
+          'If you do not expect this, ignore it.',
+        ].join('\n\n'),
+      });
+      return done;
+    }),
+    handle(sendResetJob, async ({ email }, { jobId }) => {
+      if (mail === null) return skipped('no mail server is configured');
+      const account = await findAccount(db, email);
+      if (account === null) return skipped('the address has no account');
+      const url = await inTransaction(db, (tx) => createResetLink(tx, publicUrl, account.personId));
+      await mail({
+        to: [account.email],
+        id: `password-reset-${jobId}`,
+        subject: 'A new password for Reelfeed',
+        text: [
+          'This link sets a new password. It works once, within an hour:',
+          url,
+          'If you did not ask for it, ignore this mail: nothing has changed.',
+        ].join('\n\n'),
+      });
+      return done;
+    }),
+  ];
+}

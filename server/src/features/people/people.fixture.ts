@@ -1,0 +1,68 @@
+/** People of a service under test: accounts, and requests by their sessions. */
+import type { Role } from '../../platform/http/roles.ts';
+import { send, type Call, type Reply, type TestService } from '../../../test/service.ts';
+
+export const password = 'four random words here';
+
+export type TestPerson = {
+  email: string;
+  cookie: string;
+  /** Sends a request as the console does for this person. */
+  call(method: string, path: string, call?: Call): Promise<Reply>;
+};
+
+const consoleHeader = { 'x-reelfeed-console': '1' };
+
+/** A request of somebody who is not signed in, from the page of the console. */
+export function atDoor(service: TestService, path: string, body: object): Promise<Reply> {
+  return send(`${service.url}/console/account/${path}`, 'POST', { headers: consoleHeader, body });
+}
+
+/** The cookie that an answer sets, as a request sends it back. */
+export function cookieOf({ headers }: Reply): string {
+  const cookies = headers.getSetCookie();
+  const found = cookies.find((cookie) => cookie.startsWith('reelfeed_session='));
+  return found?.split(';')[0] ?? '';
+}
+
+/** A person by the cookie of a session. */
+export function personBy(service: TestService, email: string, cookie: string): TestPerson {
+  return {
+    email,
+    cookie,
+    call: (method, path, call = {}) =>
+      send(service.url + path, method, {
+        ...call,
+        headers: { ...consoleHeader, cookie, ...call.headers },
+      }),
+  };
+}
+
+/** Invites an address with the key, and gives the token of the link. */
+export async function inviteBy(
+  service: TestService,
+  email: string,
+  role: Role,
+  key = service.secretKey,
+): Promise<string> {
+  const { body } = await service.call('POST', '/v1/people/invitations', {
+    key,
+    body: { email, role },
+  });
+  return String(body.data.url).split('/').at(-1) ?? '';
+}
+
+let count = 0;
+
+/** Makes an account with a role in the organization of a key, signed in. */
+export async function createPerson(
+  service: TestService,
+  role: Role,
+  key = service.secretKey,
+): Promise<TestPerson> {
+  count += 1;
+  const email = `${role}-${count}@example.com`;
+  const token = await inviteBy(service, email, role, key);
+  const accepted = await atDoor(service, 'accept', { token, name: `The ${role}`, password });
+  return personBy(service, email, cookieOf(accepted));
+}

@@ -1,0 +1,12 @@
+/**
+ * People: accounts, what they are in which organization, invitations and sessions. Requests of people
+ * come by the session of the console; keys are for machines.
+ */
+export { peopleErrors } from './errors.ts';
+export { lowestRole, lowestRoles } from './roles.ts';
+export type { PersonSessions } from './sessions.ts';
+export { invite, normalEmail } from './invitations.ts';
+export { auditEverywhere, createResetLink } from './resets.ts';
+export { presentMember, removeMember } from './members.ts';
+export { removeTotp } from './second-factor.ts';
+export { findAccount, listMembers } from './queries.ts';

@@ -1,0 +1,125 @@
+/**
+ * Sessions of people. The browser holds a token in a cookie that no script can read; the database holds
+ * its SHA-256. The cookie counts only beside the console's header and is `SameSite=Strict`, so no other
+ * site can use it.
+ *
+ * A session is over after some time without use, after its longest time whatever the use, when it is
+ * ended, and when the person leaves the organization. Each request asks the database, so that all of it
+ * holds at once on every process.
+ */
+import type { FastifyRequest } from 'fastify';
+import { inBatches } from '../../platform/database/batches.ts';
+import { inTransaction, type Db } from '../../platform/database/database.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import type { Principal } from '../../platform/http/principal.ts';
+import { newTypeId, type OrganizationId, type PersonId } from '../../platform/ids.ts';
+import { scopesOf } from './roles.ts';
+import {
+  deleteExpiredSessions,
+  deleteSession,
+  endOldestSessions,
+  insertSession,
+  useSession,
+} from './session-queries.ts';
+import { hashToken, newToken } from './tokens.ts';
+
+const consoleHeader = 'x-reelfeed-console';
+
+/** @throws ApiError FORBIDDEN for a request that the console's page did not make */
+export function requireConsole({ headers }: FastifyRequest): void {
+  if (headers[consoleHeader] === undefined) throw new ApiError('FORBIDDEN');
+}
+
+const cookieName = 'reelfeed_session';
+const maxSessionsOfPerson = 100;
+const maxUserAgentCharacters = 200;
+const deletedAtOnce = 1_000;
+
+export type SessionTimes = { readonly idleMs: number; readonly maxMs: number };
+
+export type PersonSessions = {
+  /** Begins a session. @returns the value of `Set-Cookie` */
+  start(request: FastifyRequest, who: SessionStart): Promise<string>;
+  /** Ends the session of a request, if it has one. @returns the value of `Set-Cookie` */
+  end(request: FastifyRequest): Promise<string>;
+  /** Who is behind a request of the console; null without a session that holds. */
+  readonly personOf: (request: FastifyRequest) => Promise<Principal | null>;
+  /** Deletes sessions that are over. */
+  prune(signal: AbortSignal): Promise<void>;
+};
+
+export type SessionStart = {
+  readonly personId: PersonId;
+  readonly organizationId: OrganizationId;
+};
+
+export function createPersonSessions(
+  db: Db,
+  { idleMs, maxMs }: SessionTimes,
+  secure: boolean,
+): PersonSessions {
+  return {
+    async start(request, { personId, organizationId }) {
+      const token = newToken();
+      const replaced = readToken(request);
+      await inTransaction(db, async (tx) => {
+        // Nobody goes on under a session that was there before the sign-in.
+        if (replaced !== null) await deleteSession(tx, hashToken(replaced));
+        await insertSession(tx, {
+          sessionId: newTypeId('ses'),
+          tokenHash: hashToken(token),
+          personId,
+          organizationId,
+          address: request.ip,
+          userAgent: (request.headers['user-agent'] ?? '').slice(0, maxUserAgentCharacters),
+          idleSeconds: idleMs / 1_000,
+          maxSeconds: maxMs / 1_000,
+        });
+        await endOldestSessions(tx, personId, maxSessionsOfPerson);
+      });
+      return setCookie(token, Math.floor(maxMs / 1_000), secure);
+    },
+    async end(request) {
+      const token = readToken(request);
+      if (token !== null) await deleteSession(db, hashToken(token));
+      return setCookie('', 0, secure);
+    },
+    async personOf(request) {
+      const token = readToken(request);
+      if (token === null) return null;
+      const owner = await useSession(db, hashToken(token), idleMs / 1_000);
+      if (owner === null) return null;
+      const { sessionId, personId, organizationId, role } = owner;
+      return {
+        organizationId,
+        callerId: personId,
+        keyId: null,
+        person: { personId, sessionId, role },
+        family: personId,
+        type: 'secret',
+        scopes: scopesOf(role),
+        rateLimit: null,
+        allowedOrigins: [],
+      };
+    },
+    async prune(signal) {
+      await inBatches(db, deletedAtOnce, signal, (tx) => deleteExpiredSessions(tx, deletedAtOnce));
+    },
+  };
+}
+
+function setCookie(value: string, maxAge: number, secure: boolean): string {
+  return (
+    `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}` +
+    (secure ? '; Secure' : '')
+  );
+}
+
+/** Null without the console's header, and for a text that is no token. */
+function readToken({ headers }: FastifyRequest): string | null {
+  if (headers[consoleHeader] === undefined) return null;
+  const parts = (headers.cookie ?? '').split(';').map((part) => part.trim());
+  const found = parts.find((part) => part.startsWith(`${cookieName}=`));
+  const token = found?.slice(cookieName.length + 1) ?? '';
+  return /^[\w-]{43}$/.test(token) ? token : null;
+}
