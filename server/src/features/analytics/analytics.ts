@@ -12,17 +12,50 @@ export {
   type EngagementFollower,
 } from './projections/engagement/follower.ts';
 export type { SessionState } from './projections/engagement/session-state.ts';
-export { readLinks } from './projections/links/link-queries.ts';
+export { readLinks, readPeople, type People } from './projections/links/link-queries.ts';
+export { selectMarks } from './projections/reactions/reaction-queries.ts';
+export { readFirstDays } from './reports/filtered-people.ts';
+export { bucketIndex, bucketsOf, readLocalNow, readPeriod, type Period } from './reports/period.ts';
+export { Report } from './reports/metric-schemas.ts';
 export { readGeneration } from './projections/engagement/state-queries.ts';
 export { loadStatesOf } from './projections/engagement/viewer-states.ts';
 export { readDailyMetrics, readFilteredDailyMetrics } from './reports/daily-metrics.ts';
 export { filterNames, findFilteredItems, readFilter, type ReportFilter } from './reports/filter.ts';
+export { experimentVariants, variantReader, type VariantsOf } from './reports/dimensions.ts';
+export { readAsOf } from './reports/answer.ts';
+export {
+  isCount,
+  isUnanswerable,
+  readWindows,
+  watchedMetrics,
+  watchedReports,
+  type WatchedMetric,
+  type WindowValue,
+} from './reports/metric-windows.ts';
 export { filterQuery } from './reports/query-schemas.ts';
+export { readBreakdown } from './reports/breakdown.ts';
+export {
+  parametersOf,
+  runnableReportNames,
+  savedParameters,
+  type ReportRun,
+  type RunnableReport,
+  type RunReport,
+} from './reports/runnable-reports.ts';
 export { audienceShare } from './totals/audience-share.ts';
 export { countLiveViewers } from './totals/live-viewers.ts';
 export { totalPlays } from './totals/totals-queries.ts';
 export { ItemTotalsReader, type ItemTotals } from './totals/item-totals.ts';
 export { viewedContentOf, type ViewState } from './projections/engagement/view-state.ts';
 export type { EventProjection } from '../events/events.ts';
-export { hashViewer, viewerOf, type Hash, type ViewerIds } from './statistics/viewer-key.ts';
+export {
+  hashViewer,
+  memberOf,
+  partitionKeyOf,
+  viewerOf,
+  type Hash,
+  type ViewerIds,
+} from './statistics/viewer-key.ts';
 export { erasedKeys, viewerKeyOf, viewerKeys } from './statistics/viewer-keys.ts';
+
+export { selectExisting, type ContentKey } from './projections/engagement/counter-queries.ts';

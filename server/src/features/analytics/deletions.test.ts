@@ -12,6 +12,7 @@ import {
 } from '../../platform/projections/upkeep.ts';
 import { countLiveViewers } from './analytics.ts';
 import { allProjections } from './projections/all-projections.ts';
+import { stateTables } from './projections/engagement/state-queries.ts';
 import {
   append,
   insertItems,
@@ -69,6 +70,7 @@ async function rowsOf(db: Db, contentId: string): Promise<number> {
     select (select count(*) from content_counter where content_id = ${contentId}::uuid)
       + (select count(*) from content_day where content_id = ${contentId}::uuid)
       + (select count(*) from viewer_set where content_id = ${contentId}::uuid)
+      + (select count(*) from reactor_set where content_id = ${contentId}::uuid)
       + (select count(*) from live_viewer where content_id = ${contentId}::uuid) as rows
   `.execute(db);
   return rows[0]?.rows ?? 0;
@@ -129,8 +131,7 @@ describe('a viewer who is erased', () => {
     const before = await readTables(db);
     assert.ok((await erase(db, organizationId, 'ada')) > 0);
     const after = await readTables(db);
-    const states = ['view_state_a', 'view_state_b', 'session_state_a', 'session_state_b'];
-    for (const table of [...states, 'viewer_activity']) {
+    for (const table of [...stateTables, 'viewer_activity']) {
       assert.equal(after[table]?.length, (before[table]?.length ?? 0) / 2, table);
     }
     assert.deepEqual(after['content_counter'], before['content_counter']);
@@ -160,7 +161,8 @@ describe('a viewer who is erased', () => {
     projector.nudge();
     await waitForProjections(db);
     const { rows } = await sql<{ views: number }>`
-      select (select count(*) from view_state_a) + (select count(*) from view_state_b) as views
+      select (select count(*) from view_state_a) + (select count(*) from view_state_b)
+        + (select count(*) from view_state_c) as views
     `.execute(db);
     assert.equal(rows[0]?.views, 3 + 1, 'three of bob, and the one that came after the erasure');
   });

@@ -1,7 +1,9 @@
 import { addContentRoutes } from './reports/content-routes.ts';
 import { addDiscoveryRoutes } from './reports/discovery-routes.ts';
 import { addEngagementRoutes } from './reports/engagement-routes.ts';
+import { addHabitRoutes } from './reports/habit-routes.ts';
 import { addOverviewRoutes } from './reports/overview-route.ts';
+import { addRealtimeRoute } from './reports/realtime-route.ts';
 import type { ReportParts } from './reports/report-parts.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 
@@ -11,4 +13,6 @@ export function addAnalyticsRoutes(app: HttpApp, parts: ReportParts): void {
   addContentRoutes(app, parts);
   addEngagementRoutes(app, parts);
   addDiscoveryRoutes(app, parts);
+  addHabitRoutes(app, parts);
+  addRealtimeRoute(app, parts);
 }

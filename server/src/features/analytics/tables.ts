@@ -14,6 +14,7 @@ type EngagementCounts = {
   shares: Generated<number>;
   saves: Generated<number>;
   swipes_away: Generated<number>;
+  unlikes: Generated<number>;
   views: Generated<number>;
   completed_plays: Generated<number>;
   watch_ms: Generated<number>;
@@ -24,7 +25,7 @@ type EngagementCounts = {
   startable_views: Generated<number>;
   exits_before_start: Generated<number>;
   measured_views: Generated<number>;
-  watched_permille: Generated<number>;
+  watched_share: Generated<number>;
   failures_before_start: Generated<number>;
   hooked_views: Generated<number>;
   engaged_views: Generated<number>;
@@ -61,6 +62,9 @@ type ViewFactTable = {
   row_count: number;
   body: Buffer;
 };
+
+/** See facts/names.ts. */
+type FactNameTable = { organization_id: string; hash: Buffer; text: string };
 
 type ContentDayTable = {
   organization_id: string;
@@ -127,16 +131,36 @@ type LiveViewerTable = {
   last_at: Timestamp;
 };
 
+type MinuteCounterTable = {
+  organization_id: string;
+  minute: Timestamp;
+  content_id: string;
+  impressions: Generated<number>;
+  plays: Generated<number>;
+  completions: Generated<number>;
+  likes: Generated<number>;
+  shares: Generated<number>;
+  saves: Generated<number>;
+  rebuffers: Generated<number>;
+  errors: Generated<number>;
+};
+
+type MinuteViewerSetTable = { organization_id: string; minute: Timestamp; sketch: Buffer };
+
 /** The states of views and sessions, by the hash of their viewer and of the rest. */
 type StateTable = { key: Buffer; state: Buffer };
+
+type SessionDeviceTable = { user_key: Buffer; device_key: Buffer; generation: number };
 
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     content_counter: ContentCounterTable;
     audience_counter: AudienceCounterTable;
     view_fact: ViewFactTable;
+    fact_name: FactNameTable;
     content_day: ContentDayTable;
     viewer_set: ViewerSetTable;
+    reactor_set: ViewerSetTable;
     quality_counter: QualityCounterTable;
     retention_counter: RetentionCounterTable;
     viewer_activity: ViewerActivityTable;
@@ -144,9 +168,14 @@ declare module '../../platform/database/tables.ts' {
     viewer_reaction: ViewerReactionTable;
     reaction_counter: ReactionCounterTable;
     live_viewer: LiveViewerTable;
+    minute_counter: MinuteCounterTable;
+    minute_viewer_set: MinuteViewerSetTable;
     view_state_a: StateTable;
     view_state_b: StateTable;
+    view_state_c: StateTable;
     session_state_a: StateTable;
     session_state_b: StateTable;
+    session_state_c: StateTable;
+    session_device: SessionDeviceTable;
   }
 }

@@ -22,7 +22,7 @@ export function withoutUncounted(
       const writer = projection.createWriter();
       return {
         collect: (blocks) => writer.collect(blocks.map(leaveOut)),
-        write: (tx) => writer.write(tx),
+        write: (tx, pass) => writer.write(tx, pass),
         forget: () => writer.forget(),
       };
     },

@@ -1,8 +1,13 @@
 /** The log of engagement events, as everything in this feature uses it. */
+import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
+import type { BlockStream } from '../../platform/event-log/block-stream.ts';
 import type { BlockDraft, EventLog, LogBlock } from '../../platform/event-log/event-log.ts';
-import { createPostgresLog } from '../../platform/event-log/postgres/postgres-log.ts';
-import type { RecentBlocks } from '../../platform/event-log/recent-blocks.ts';
+import type { StreamUrl } from '../../platform/event-log/jetstream/stream-url.ts';
+import {
+  createPostgresLog,
+  type PostgresLogOptions,
+} from '../../platform/event-log/postgres/postgres-log.ts';
 import type { Projection } from '../../platform/projections/projection.ts';
 import type { LoggedEvent } from './logged-event.ts';
 
@@ -15,7 +20,29 @@ export type EventProjection = Projection<LoggedEvent> & {
   readonly takesCustomKinds?: true;
 };
 
-/** @param recent blocks that this process has appended, which need not be fetched */
-export function openEventLog(db: Db, recent?: RecentBlocks<LoggedEvent>): EngagementLog {
-  return createPostgresLog<LoggedEvent>({ db, ...(recent !== undefined && { recent }) });
+export type LogOptions = Omit<PostgresLogOptions<LoggedEvent>, 'db'>;
+
+export function openEventLog(db: Db, options: LogOptions = {}): EngagementLog {
+  return createPostgresLog<LoggedEvent>({ db, ...options });
+}
+
+/** Opens JetStream, whose client library few installations need. */
+export async function openStream(url: StreamUrl, log: Logger): Promise<BlockStream> {
+  const { openJetStream } = await import('../../platform/event-log/jetstream/jetstream-stream.ts');
+  return openJetStream(url, log);
+}
+
+/** The log of an installation, for commands beside the service. Disposing closes its connections. */
+export async function openConfiguredLog(
+  db: Db,
+  { eventLogUrl }: { eventLogUrl: StreamUrl | null },
+  log: Logger,
+): Promise<AsyncDisposable & { eventLog: EngagementLog }> {
+  const stream = eventLogUrl === null ? null : await openStream(eventLogUrl, log);
+  return {
+    eventLog: openEventLog(db, { stream }),
+    async [Symbol.asyncDispose]() {
+      await stream?.[Symbol.asyncDispose]();
+    },
+  };
 }

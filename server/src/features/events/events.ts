@@ -12,6 +12,7 @@ export {
 } from './logged-event.ts';
 export { declaredKinds, type DeclaredKinds } from './intake/declared-kinds.ts';
 export {
+  openConfiguredLog,
   openEventLog,
   type EngagementLog,
   type EventBlock,
@@ -28,7 +29,7 @@ export {
   type ErasureRecord,
 } from './erasure/erasure-records.ts';
 export { requestReplays } from './erasure/replay.ts';
-export { erasedId, withoutId } from './erasure/forget-viewer.ts';
+export { erasedId, forgetUser, withoutId } from './erasure/forget-viewer.ts';
 export { entryPoints, isFixed, labelOf, otherLabel, type LabelField } from './labels.ts';
 export { isCountry } from './intake/countries.ts';
 export { describeEventKinds } from './intake/event-rules.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { choice, duration, headerName } from '../../platform/config-values.ts';
-import type { Db } from '../../platform/database/database.ts';
+import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
 import type { ExtensionsOf } from '../../platform/extension-point.ts';
 import { defineFeature, type EveryFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
@@ -8,6 +8,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { eventLogGrown } from '../../platform/event-log/event-log.ts';
+import { streamUrl } from '../../platform/event-log/jetstream/stream-url.ts';
 import { RecentBlocks } from '../../platform/event-log/recent-blocks.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
@@ -18,6 +19,7 @@ import { erasureHandler, eraseViewerJob } from './erasure/erasure.ts';
 import { addErasureRoutes } from './erasure/erasure-routes.ts';
 import { replayHandler } from './erasure/replay.ts';
 import { eventErrors } from './errors.ts';
+import { openStream } from './engagement-log.ts';
 import { declaredKinds } from './intake/declared-kinds.ts';
 import { openEventIntake } from './intake/event-intake.ts';
 import type { ProxyHeaders } from './intake/event-source.ts';
@@ -34,6 +36,7 @@ import { addEventRoutes } from './intake/routes.ts';
 
 type Parts = {
   db: Db;
+  connection: DatabaseConnection;
   log: Logger;
   metrics: Metrics;
   mutations: Mutations;
@@ -55,6 +58,14 @@ export const events = defineFeature({
   },
   areas: { events: 'events', users: 'events' },
   settings: {
+    eventLogUrl: setting({
+      env: 'REELFEED_EVENT_LOG',
+      parse: streamUrl(),
+      fallback: 'postgres',
+      secret: true,
+      about:
+        'Where the bytes of engagement events are kept: `postgres`, or a stream of NATS JetStream: `nats://[user:password@]host:port[,host:port…][/STREAM][?replicas=3]`, `tls://` for TLS.',
+    }),
     eventRetentionMs: setting({
       env: 'REELFEED_EVENT_RETENTION',
       parse: duration({ min: '1d' }),
@@ -86,13 +97,23 @@ export const events = defineFeature({
   },
   errors: eventErrors,
   tables: ['event_rejection', 'erasure'],
-  async build(parts: Parts, { eventRetentionMs, countryHeader, addressHeader, botEvents }) {
+  async build(
+    parts: Parts,
+    { eventLogUrl, eventRetentionMs, countryHeader, addressHeader, botEvents },
+  ) {
     const proxyHeaders = {
       country: countryHeader.toLowerCase(),
       address: addressHeader.toLowerCase(),
     };
     const { db, vault, storage, hints, everyFeature } = parts;
-    const eventLog = openEventLog(db, new RecentBlocks());
+    await using opening = new AsyncDisposableStack();
+    const stream =
+      eventLogUrl === null ? null : opening.use(await openStream(eventLogUrl, parts.log));
+    const eventLog = openEventLog(db, {
+      connection: parts.connection,
+      recent: new RecentBlocks(),
+      stream,
+    });
     await eventLog.prepare();
     const listeners = new Set<(blocks: readonly StoredEvents[]) => void>();
     const onEventsStored: OnEventsStored = (listener) => {
@@ -104,7 +125,13 @@ export const events = defineFeature({
       hints.give(eventLogGrown);
     };
     return {
-      provides: { eventLog, onEventsStored, countsBots: botEvents === 'count' },
+      resources: [opening.move()],
+      provides: {
+        eventLog,
+        eventStream: stream,
+        onEventsStored,
+        countsBots: botEvents === 'count',
+      },
       routes: (app, opened) =>
         addRoutes(app, opened, { ...parts, eventLog, onStored, proxyHeaders }),
       jobs: [

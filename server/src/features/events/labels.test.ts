@@ -33,6 +33,8 @@ const known: Record<LabelField, string[]> = {
     'decode-error',
   ],
   appVersion: ['2.4.1', '2.4', '3.0.0-beta', 'v1.2.3', '2.4.1 (build 77)', 'ios-2.4.1+77', '412'],
+  sharePlatform: ['copy_link', 'messages', 'whatsapp', 'other'],
+  feedId: ['fed_1', 'fed_01jh2k3m4n5p6q7r8s9t0v1w2x'],
 };
 
 const ids = [

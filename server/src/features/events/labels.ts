@@ -3,7 +3,14 @@
  * text in their place, also the id of a person. So only a text that says what its field is for becomes a
  * label; every other one is counted as `other`.
  */
-export type LabelField = 'entryPoint' | 'rendition' | 'codec' | 'errorCode' | 'appVersion';
+export type LabelField =
+  | 'entryPoint'
+  | 'rendition'
+  | 'codec'
+  | 'errorCode'
+  | 'appVersion'
+  | 'sharePlatform'
+  | 'feedId';
 
 export const otherLabel = 'other';
 
@@ -48,6 +55,16 @@ const known: Readonly<Record<LabelField, KnownLabels>> = {
     shaped:
       /^(?:[a-z]{1,16}[-/ @])?v?\d{1,4}(?:\.\d{1,6}){1,3}(?:[-+][\da-z][\da-z.+-]{0,23})?(?: \((?:build )?[\d.]{1,12}\))?$/i,
   },
+  sharePlatform: {
+    fixed:
+      /^(?:(?:copy|copied)?[_-]?(?:link|url)|copy|clipboard|messages?|sms|imessage|e-?mail|gmail|whats_?app|instagram(?:[_-](?:stories|dm))?|facebook|messenger|threads|twitter|x|tik_?tok|snapchat|telegram|signal|viber|line|kakao(?:talk)?|wechat|weibo|qq|vk|discord|slack|teams|linkedin|xing|reddit|tumblr|pinterest|youtube|bluesky|mastodon|airdrop|nearby|bluetooth|embed|qr(?:[_-]code)?|system|native|sheet|social|more|other)$/i,
+    shaped: none,
+  },
+  feedId: {
+    fixed: none,
+    // As feed pages name themselves.
+    shaped: /^fed_[\da-z]{1,32}$/,
+  },
 };
 
 const maxCharacters = 64;
@@ -88,6 +105,7 @@ const fieldsOfData: Readonly<Record<string, LabelField>> = {
   toQuality: 'rendition',
   codec: 'codec',
   errorCode: 'errorCode',
+  platform: 'sharePlatform',
 };
 
 /** Whether the text is a word of the fixed vocabulary of a field of `data`. */

@@ -2,7 +2,7 @@
 import type { Piece, Storage } from '../../platform/storage/storage.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { limitGrowth, residentBytes } from '../../platform/collect-garbage.ts';
+import { GarbageLimit } from '../../platform/collect-garbage.ts';
 import { toRange, type DatasetParts } from './datasets/dataset.ts';
 import { datasetReaders } from './datasets/datasets.ts';
 import { completeExportFile, openExportPieces, removePieces, requireRoom } from './export-files.ts';
@@ -14,8 +14,7 @@ const partRows = 50_000;
 const partMs = 3_000;
 
 /** Memory stays flat: what an export has at a time is some megabytes. */
-const maxGrowthBytes = 32 * 2 ** 20;
-const rowsBetweenCollections = 10_000;
+const maxGarbageBytes = 32 * 2 ** 20;
 
 export type AttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };
 
@@ -69,8 +68,7 @@ export async function makeExportFile(
     stored(pieces.map(({ key }) => key));
     return pieces;
   };
-  const startBytes = residentBytes();
-  let collectedAt = rowCount;
+  const garbage = new GarbageLimit(maxGarbageBytes);
   let saved = { rowCount, at: performance.now(), pieces: row.pieces as readonly Piece[] };
   for await (const { rows, next, share } of dataset.read(
     parts,
@@ -81,10 +79,7 @@ export async function makeExportFile(
     signal.throwIfAborted();
     await put(await writer.write(rows));
     rowCount += rows.length;
-    if (rowCount - collectedAt >= rowsBetweenCollections) {
-      limitGrowth(startBytes, maxGrowthBytes);
-      collectedAt = rowCount;
-    }
+    garbage.check();
     const isDue = performance.now() - saved.at >= partMs;
     if (next === null || (!isDue && rowCount - saved.rowCount < partRows)) continue;
     await requireRoom(storage, sizeBytes);

@@ -36,7 +36,7 @@ export type ExportRouteParts = {
 };
 
 const tags = ['Exports'];
-const config = { access: 'secret' as const };
+const config = { access: 'secret', role: 'analyst' } as const;
 
 export function addExportRoutes(app: HttpApp, parts: ExportRouteParts): void {
   addCreateRoute(app, parts);

@@ -56,14 +56,14 @@ async function computeMetrics(
   organizationId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await inTransaction(db, (tx) => lockProjections(tx, [followed]));
+  await inTransaction(db, (tx) => lockProjections(tx, [{ name: followed }]));
   const until = await eventLog.end();
   const secrets = new ViewerSecrets();
   for (let from: LogPosition = eventLog.start; ;) {
     signal.throwIfAborted();
     const at = from;
     const { next, isLast } = await inTransaction(db, async (tx) => {
-      await lockProjections(tx, [followed]);
+      await lockProjections(tx, [{ name: followed }]);
       const page = await eventLog.read(at, { ...pageLimits, organizationId, until });
       const blocks = page.blocks.map(({ events }) => ({
         organizationId,

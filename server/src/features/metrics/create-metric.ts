@@ -102,11 +102,14 @@ function countedOf(
   return {
     event,
     field: field ?? null,
-    where: where.map((condition, index) => checked(condition, `${path}where[${index}].value`)),
+    where: where.map((condition, index) =>
+      checkCondition(condition, `${path}where[${index}].value`),
+    ),
   };
 }
 
-function checked(condition: Condition, path: string): Condition {
+/** @throws ApiError VALIDATION_ERROR when the operator does not take the value */
+export function checkCondition(condition: Condition, path: string): Condition {
   const { operator, value } = condition;
   switch (operator) {
     case 'in':

@@ -83,7 +83,14 @@ function valueOf(data: LoggedEvent['data'], field: string): unknown {
 
 /** An event without the field fulfils no condition, except that it has none. */
 function holds({ field, operator, value }: Condition, data: LoggedEvent['data']): boolean {
-  const found = valueOf(data, field);
+  return fulfils({ operator, value }, valueOf(data, field));
+}
+
+/** Whether a value of `data` fulfils a condition. */
+export function fulfils(
+  { operator, value }: Pick<Condition, 'operator' | 'value'>,
+  found: unknown,
+): boolean {
   if (operator === 'exists') return (found !== undefined && found !== null) === value;
   if (found === undefined || found === null) return false;
   switch (operator) {

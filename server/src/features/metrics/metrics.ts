@@ -5,16 +5,20 @@
 import { extensionPoint } from '../../platform/extension-point.ts';
 import type { Tx } from '../../platform/database/database.ts';
 
+export { checkCondition } from './create-metric.ts';
 export {
+  fulfils,
+  kindsOf,
   propertiesOf,
   unit as unitOfCounts,
+  type Condition,
   type Direction,
   type MetricDefinition,
   type MetricType,
 } from './definition.ts';
 export { eventsOfMetric, holdMetrics, selectMetrics, type MetricRow } from './queries.ts';
 export { versionAt } from './version-queries.ts';
-export { metricNamePattern } from './schemas.ts';
+export { Kind, metricNamePattern, Where } from './schemas.ts';
 
 /** Finds what still uses a metric, in words that end the sentence "It is used by …"; null: nothing. */
 export type MetricUse = (

@@ -6,7 +6,7 @@
 import type { Tx } from '../../platform/database/database.ts';
 import type { ProjectionWriter, Viewer } from '../../platform/projections/projection.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import { erasedKeys } from '../analytics/analytics.ts';
+import { erasedKeys, partitionKeyOf } from '../analytics/analytics.ts';
 import {
   erasedId,
   erasureKey,
@@ -46,6 +46,7 @@ export const metricEvents: EventProjection = {
   tables: ['metric_event', 'viewer_version'],
   takesCustomKinds: true,
   createWriter: () => new MetricWriter(),
+  partitionKey: partitionKeyOf,
   maxDuty: 1,
   eraseViewer: forgetViewer,
   // Items are in conditions at most, and the log forgets them there.

@@ -8,7 +8,7 @@ export const metricNamePattern = '^[A-Za-z][A-Za-z0-9_]{0,63}$';
 
 const Field = (description: string) =>
   Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$', description });
-const Kind = Type.Union([OneOf(eventKinds), Type.String({ pattern: customKindPattern })], {
+export const Kind = Type.Union([OneOf(eventKinds), Type.String({ pattern: customKindPattern })], {
   description: 'The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on.',
 });
 const Scalar = Type.Union([
@@ -26,7 +26,10 @@ const ConditionBody = Closed({
   ),
   value: Type.Union([Scalar, Type.Array(Scalar, { minItems: 1, maxItems: 100 })]),
 });
-const Where = Type.Array(ConditionBody, { maxItems: 10, description: 'All of them must hold.' });
+export const Where = Type.Array(ConditionBody, {
+  maxItems: 10,
+  description: 'All of them must hold.',
+});
 
 export const NewMetric = Closed({
   name: Type.String({

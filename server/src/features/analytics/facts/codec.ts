@@ -4,9 +4,20 @@
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Hash } from '../statistics/viewer-key.ts';
-import { factColumnCount, type ColumnValues, type ContentKey, type Facts } from './facts.ts';
+import { columnIndex, watchedShareUnits } from '../projections/engagement/contribution.ts';
+import {
+  countOffset,
+  factColumnCount,
+  narrow,
+  type ColumnValues,
+  type ContentKey,
+  type Facts,
+} from './facts.ts';
 
-const version = 1;
+const version = 2;
+/** Its chunks have 11 keys, no `unlikes`, and watched shares in thousandths. */
+const earlierVersion = 1;
+const earlierKeys = 11;
 const headerBytes = 16;
 const contentBytes = 16;
 const contentUnits = contentBytes / 2;
@@ -47,20 +58,23 @@ export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer 
 }
 
 /** @throws Error when these are not the bytes of facts */
-export function decodeFacts(stored: Buffer): Facts {
-  const bytes = alignedBytes(isPlain(stored) ? stored : zstdDecompressSync(stored, decompression));
+export function decodeFacts(chunk: Buffer): Facts {
+  const bytes = alignedBytes(isPlain(chunk) ? chunk : zstdDecompressSync(chunk, decompression));
   if (!isPlain(bytes)) throw new Error('These bytes are no facts.');
   const rows = bytes.readUInt32LE(4);
   const [contentCount, labelCount] = [bytes.readUInt32LE(8), bytes.readUInt32LE(12)];
   const labelsAt = headerBytes + contentCount * contentBytes;
   const widthsAt = labelsAt + labelCount * labelBytes;
-  const columns: (ColumnValues | null)[] = [];
-  let at = aligned(widthsAt + factColumnCount);
-  for (let index = 0; index < factColumnCount; index += 1) {
+  const isEarlier = bytes.readUInt32LE(0) === earlierVersion;
+  const columnCount = isEarlier ? earlierColumns : factColumnCount;
+  const stored: (ColumnValues | null)[] = [];
+  let at = aligned(widthsAt + columnCount);
+  for (let index = 0; index < columnCount; index += 1) {
     const width = bytes[widthsAt + index] ?? 0;
-    columns.push(viewOf(bytes, at, width, rows));
+    stored.push(viewOf(bytes, at, width, rows));
     at += aligned(width * rows);
   }
+  const columns = isEarlier ? fromEarlier(stored) : stored;
   let contents: ContentKey[] | null = null;
   return {
     rows,
@@ -76,7 +90,28 @@ export function decodeFacts(stored: Buffer): Facts {
 }
 
 function isPlain(bytes: Buffer): boolean {
-  return bytes.readUInt32LE(0) === version;
+  const told = bytes.readUInt32LE(0);
+  return told === version || told === earlierVersion;
+}
+
+const newKeys = countOffset - earlierKeys;
+const unlikesColumn = countOffset + columnIndex.unlikes;
+const watchedShareColumn = countOffset + columnIndex.watched_share;
+/** It has no count of follow-on plays either. */
+const earlierColumns = factColumnCount - newKeys - 2;
+const unitsInThousandth = watchedShareUnits / 1_000;
+
+/** The columns of the earlier version in the present order and units. */
+function fromEarlier(stored: readonly (ColumnValues | null)[]): (ColumnValues | null)[] {
+  const none = Array.from({ length: newKeys }, () => null);
+  const columns = stored.toSpliced(earlierKeys, 0, ...none).toSpliced(unlikesColumn, 0, null);
+  columns.push(null);
+  const shares = columns[watchedShareColumn];
+  if (shares === null || shares === undefined) return columns;
+  return columns.with(
+    watchedShareColumn,
+    narrow(Float64Array.from(shares, (share) => share * unitsInThousandth)),
+  );
 }
 
 function viewOf(bytes: Buffer, at: number, width: number, rows: number): ColumnValues | null {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { emptyAudienceCounts } from '../projections/engagement/contribution.ts';
+import { columnIndex, emptyAudienceCounts } from '../projections/engagement/contribution.ts';
 import { createRandom } from '../reports/traffic.fixture.ts';
 import { decodeFacts, encodeFacts } from './codec.ts';
 import {
   contentIdOf,
   contentKey,
+  countOffset,
   factColumn,
+  factColumnCount,
   FactsBuilder,
   type Fact,
   type Facts,
@@ -38,6 +40,13 @@ function someFact(weight: number): Fact {
     startup: 0,
     reached: 0,
     isWatched: 1,
+    feedId: '',
+    sharePlatform: '',
+    rendition: ['', 'rendition'.slice(0, 8)][below(2)] ?? '',
+    codec: '',
+    errorCode: '',
+    errorMessage: '',
+    position: below(3),
     counts,
   };
 }
@@ -90,6 +99,39 @@ describe('facts', () => {
     );
   });
 });
+
+test('chunks of the version before are read in the present order and units', () => {
+  const fact = { ...someFact(1), rendition: '', position: 0 };
+  const row = build([fact]);
+  const unlikes = countOffset + columnIndex.unlikes;
+  const share = countOffset + columnIndex.watched_share;
+  const thousandths = {
+    ...row,
+    columns: row.columns.with(unlikes, null).with(share, Uint16Array.of(250)),
+  };
+  const bytes = encodeFacts(thousandths);
+  const read = decodeFacts(asEarlierChunk(bytes, row));
+  assert.equal(read.columns.length, factColumnCount);
+  assert.equal(read.columns[unlikes], null);
+  assert.equal(read.columns[share]?.[0], 2_500_000);
+  const sessions = countOffset + columnIndex.sessions;
+  assert.deepEqual(read.columns[sessions], row.columns[sessions]);
+});
+
+/** Earlier chunks had 11 keys and 26 counts: no `unlikes`, and no follow-on plays. */
+function asEarlierChunk(bytes: Buffer, { contents, labels }: Facts): Buffer {
+  const widthsAt = 16 + contents.length * 16 + labels.length * 8;
+  const widths = [...bytes.subarray(widthsAt, widthsAt + factColumnCount)];
+  const counts = widths.slice(countOffset, -1).toSpliced(columnIndex.unlikes, 1);
+  const earlier = [...widths.slice(0, 11), ...counts];
+  assert.equal(earlier.length, 37);
+  const padded = (size: number) => Math.ceil(size / 8) * 8;
+  const head = Buffer.alloc(padded(widthsAt + earlier.length));
+  bytes.copy(head, 0, 0, widthsAt);
+  head.set(earlier, widthsAt);
+  head.writeUInt32LE(1, 0);
+  return Buffer.concat([head, bytes.subarray(padded(widthsAt + factColumnCount))]);
+}
 
 test('viewers count in a group as long as anything of them is left in it', () => {
   const pairs = new MemberPairs();

@@ -6,7 +6,7 @@
  * tables of facts are only ever appended to, sums over them are right at any moment, and equal rows can
  * be put together at any time: their weights add up, and rows of weight 0 go.
  */
-import { audienceColumns, columnIndex } from '../projections/engagement/contribution.ts';
+import { audienceColumns } from '../projections/engagement/contribution.ts';
 import type { Hash } from '../statistics/viewer-key.ts';
 
 /** Columns of a row beside its counts, as numbers. */
@@ -31,9 +31,32 @@ const keyColumns = [
   'reached',
   /** 1 for views that make a unique viewer. */
   'isWatched',
+  // Chunks of the first version end here (`codec.ts`).
+  /** Indexes into `labels`; 0: unknown. */
+  'feedId',
+  'sharePlatform',
+  'rendition',
+  'codec',
+  'errorCode',
+  'errorMessage',
+  /** Its position in the feed plus 1; 0: unknown. */
+  'position',
 ] as const;
 
 export type KeyColumn = (typeof keyColumns)[number];
+
+/** Columns that hold indexes into `labels`. */
+export const labelColumns = [
+  'entryPoint',
+  'appVersion',
+  'feedId',
+  'sharePlatform',
+  'rendition',
+  'codec',
+  'errorCode',
+  'errorMessage',
+] as const satisfies readonly KeyColumn[];
+export type LabelColumn = (typeof labelColumns)[number];
 
 /** Where each column stands. */
 export const factColumn = Object.freeze(
@@ -41,7 +64,12 @@ export const factColumn = Object.freeze(
 ) as Readonly<Record<KeyColumn, number>>;
 
 export const countOffset = keyColumns.length;
-export const factCounts = audienceColumns;
+/** Those of rollups, and what only facts count: plays of a session behind its first. */
+export const factCounts = [...audienceColumns, 'follow_on_plays'] as const;
+export type CountName = (typeof factCounts)[number];
+export const countIndex = Object.freeze(
+  Object.fromEntries(factCounts.map((name, index) => [name, index])),
+) as Readonly<Record<CountName, number>>;
 export const factColumnCount = countOffset + factCounts.length;
 export const factDevices = ['', 'ios', 'android', 'web'] as const;
 
@@ -91,12 +119,10 @@ export function countryName(number: number): string {
 }
 
 export type Fact = Readonly<
-  Record<Exclude<KeyColumn, 'content' | 'entryPoint' | 'appVersion'>, number>
+  Record<Exclude<KeyColumn, 'content' | LabelColumn>, number> & Record<LabelColumn, Hash>
 > & {
   readonly contentId: string;
-  readonly entryPoint: Hash;
-  readonly appVersion: Hash;
-  /** By `columnIndex`. */
+  /** By `countIndex`. */
   readonly counts: ArrayLike<number>;
 };
 
@@ -120,13 +146,12 @@ export class FactsBuilder {
     set('hour', fact.hour);
     set('device', fact.device);
     set('country', fact.country);
-    set('entryPoint', indexIn(this.#labels, fact.entryPoint));
-    set('appVersion', indexIn(this.#labels, fact.appVersion));
     set('startup', fact.startup);
     set('reached', fact.reached);
     set('isWatched', fact.isWatched);
-    for (const name of factCounts) {
-      const index = columnIndex[name];
+    set('position', fact.position);
+    for (const name of labelColumns) set(name, indexIn(this.#labels, fact[name]));
+    for (let index = 0; index < factCounts.length; index += 1) {
       columns[countOffset + index]?.push(fact.counts[index] ?? 0);
     }
     this.#rows += 1;

@@ -25,6 +25,7 @@ import { decodeFacts, encodeFacts } from './codec.ts';
 import { countryNumber, factDevices, FactsBuilder, type Facts } from './facts.ts';
 import { forgetViewerInFacts } from './forget.ts';
 import { mergeFacts } from './merge.ts';
+import { insertNames, keepOldNames, namesOf } from './names.ts';
 import {
   insertChunks,
   selectCrowdedLevels,
@@ -40,8 +41,9 @@ const fullLevel = levelRows.length;
 const minCrowd = 16;
 
 export const facts: EngagementFollower = {
-  tables: ['view_fact'],
+  tables: ['view_fact', 'fact_name'],
   async write(tx, changes) {
+    await insertNames(tx, namesOf(changes));
     const days = buildersOf(changes);
     const written = [...days.values()].filter(({ builder }) => builder.rows > 0);
     await insertChunks(
@@ -59,6 +61,7 @@ export const facts: EngagementFollower = {
   async keepOld(tx, schema, firstDayMs) {
     const isOld = isBeforeLog(sql`kept.day::timestamp at time zone 'UTC'`, firstDayMs);
     await keepOldRows(tx, { schema, table: 'view_fact', isOld });
+    await keepOldNames(tx, schema);
   },
 };
 
@@ -125,6 +128,13 @@ function viewFact(view: ViewState) {
     startup: view.startupMs + 1,
     reached: hasStarted(view) ? positionStep(reachedMs(view)) + 1 : 0,
     isWatched: hasStarted(view) || view.completions > 0 ? 1 : 0,
+    feedId: view.feedId.value,
+    sharePlatform: view.sharePlatform.value,
+    rendition: view.rendition.value,
+    codec: view.codec.value,
+    errorCode: view.errorCode.value,
+    errorMessage: view.errorMessage.value,
+    position: view.position.value === '' ? 0 : Number(view.position.value) + 1,
     counts,
   };
 }
@@ -132,8 +142,24 @@ function viewFact(view: ViewState) {
 function sessionFact(session: SessionState) {
   const counts = emptyAudienceCounts();
   addSessionCounts(counts, session, 1);
-  return { startup: 0, reached: 0, isWatched: 0, counts };
+  return {
+    startup: 0,
+    reached: 0,
+    isWatched: 0,
+    position: 0,
+    ...noViewLabels,
+    counts: [...counts, Math.max(0, session.plays - 1)],
+  };
 }
+
+const noViewLabels = {
+  feedId: '',
+  sharePlatform: '',
+  rendition: '',
+  codec: '',
+  errorCode: '',
+  errorMessage: '',
+};
 
 function chunkOf(day: FactDay, of: Facts): FactChunk {
   const larger = levelRows.filter((rows) => of.rows >= rows);

@@ -1,6 +1,7 @@
 /** Taking erased viewers and deleted items out of facts, which stay: they say what was watched. */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import type { DeletedItem, Viewer } from '../../../platform/feature.ts';
+import { partitionOf } from '../../../platform/projections/partitions.ts';
 import { lockProjections } from '../../../platform/projections/queries.ts';
 import { isFixed, noItem, otherLabel } from '../../events/events.ts';
 import { earlierLabel } from '../projections/engagement/label.ts';
@@ -9,6 +10,7 @@ import { erasedKeys } from '../statistics/viewer-keys.ts';
 import { decodeFacts, encodeFacts } from './codec.ts';
 import { contentKey, factColumn, type Facts } from './facts.ts';
 import { mergeFacts } from './merge.ts';
+import { forgetNames, labelFields } from './names.ts';
 import { replaceChunk, selectChunks, type ReadChunk } from './queries.ts';
 
 const chunksAtOnce = 50;
@@ -27,9 +29,9 @@ export async function forgetViewerInFacts(tx: Tx, viewer: Viewer): Promise<numbe
   const { organizationId, userId } = viewer;
   const keys = await erasedKeys(tx, viewer);
   const members = new Set(keys.map((key) => memberOf(key.toString('latin1'))));
-  const isFixedLabel = isFixed('entryPoint', userId) || isFixed('appVersion', userId);
+  const isFixedLabel = labelFields.some((field) => isFixed(field, userId));
   const label = isFixedLabel ? null : hashText(earlierLabel(userId));
-  let removed = 0;
+  let removed = await forgetNames(tx, viewer, isFixedLabel);
   for (let after: ReadChunk | null = null; ;) {
     const page = await rewritePage(tx, organizationId, after, (facts) => {
       const rows = forgetMembers(facts, members);
@@ -53,11 +55,12 @@ export async function forgetItemsInFacts(
 ): Promise<void> {
   for (const [organizationId, own] of Map.groupBy(items, (item) => item.organizationId)) {
     const gone = new Set(own.map(({ contentId }) => contentKey(contentId)));
+    const partitions = [partitionOf(organizationId)];
     for (let after: ReadChunk | null = null; ;) {
       signal.throwIfAborted();
       const behind: ReadChunk | null = after;
       const page: Page = await inTransaction(db, async (tx) => {
-        await lockProjections(tx, ['engagement']);
+        await lockProjections(tx, [{ name: 'engagement', partitions }]);
         return rewritePage(tx, organizationId, behind, (facts) => forgetContents(facts, gone));
       });
       if (page.isLast) break;

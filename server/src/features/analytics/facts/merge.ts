@@ -5,6 +5,7 @@ import {
   factColumn,
   factColumnCount,
   indexIn,
+  labelColumns,
   narrow,
   type ColumnValues,
   type ContentKey,
@@ -12,7 +13,8 @@ import {
 } from './facts.ts';
 import type { Hash } from '../statistics/viewer-key.ts';
 
-const { weight: weightColumn, content, entryPoint, appVersion, member } = factColumn;
+const { weight: weightColumn, content, member } = factColumn;
+const ofLabels = new Set<number>(labelColumns.map((name) => factColumn[name]));
 
 export function mergeFacts(parts: readonly Facts[]): Facts {
   const contents = new Map<ContentKey, number>([['', 0]]);
@@ -70,7 +72,7 @@ function select(values: Joined, kept: readonly number[]): ColumnValues | null {
 /** How the numbers of a column change with the dictionaries; null where they stay. */
 function renaming(maps: Renaming | undefined, column: number): readonly number[] | null {
   if (column === content) return maps?.content ?? null;
-  return column === entryPoint || column === appVersion ? (maps?.label ?? null) : null;
+  return ofLabels.has(column) ? (maps?.label ?? null) : null;
 }
 
 function copy(

@@ -2,18 +2,19 @@
 import { awaitedLater } from '../../../platform/awaited-later.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { hourMs } from '../../../platform/time.ts';
-import { columnIndex } from '../projections/engagement/contribution.ts';
 import { entryPointOfHash } from '../projections/engagement/label.ts';
 import { readPeople, type People } from '../projections/links/link-queries.ts';
 import { startupBucket } from '../statistics/startup-histogram.ts';
 import { decodeFacts } from './codec.ts';
 import {
+  countIndex,
   countOffset,
   countryName,
   decodeWeight,
   factColumn,
   factCounts,
   factDevices,
+  type CountName,
   type Facts,
 } from './facts.ts';
 import { selectChunks, type ReadChunk } from './queries.ts';
@@ -25,6 +26,7 @@ import {
   type GroupKey,
   type Grouped,
   type Matching,
+  type ViewersOf,
 } from './sums.ts';
 
 export async function sumFacts(
@@ -95,16 +97,19 @@ function addMatching(
   { dayMs, people }: { dayMs: number; people: People | null },
 ): void {
   const { counts = factCounts, viewers, startups, reached } = sums.query;
-  const groups = groupsOf(sums, facts, matching.rows, dayMs);
+  const grouped = sums.query.split?.group(facts, matching) ?? {
+    ...matching,
+    groups: groupsOf(sums, facts, matching.rows, dayMs),
+  };
   for (const name of counts) {
-    const count = columnIndex[name];
+    const count = countIndex[name];
     const values = facts.columns[countOffset + count];
     if (values === null || values === undefined) continue;
-    sums.addCounts(count, values, matching, groups);
+    sums.addCounts(count, values, grouped, grouped.groups);
   }
-  if (viewers !== undefined) addViewers(sums, facts, { ...matching, groups }, people);
-  if (startups === true) addStartups(sums, facts, { ...matching, groups });
-  if (reached === true) addReached(sums, facts, { ...matching, groups });
+  if (viewers !== undefined) addViewers(sums, facts, grouped, people);
+  if (startups === true) addStartups(sums, facts, grouped);
+  if (reached === true) addReached(sums, facts, grouped);
 }
 
 function matchingRows(facts: Facts, filter: FactFilter): Matching {
@@ -180,6 +185,15 @@ function groupsOf(sums: FactSums, facts: Facts, rows: Int32Array, dayMs: number)
   return groups;
 }
 
+const countColumn = (name: CountName) => countOffset + countIndex[name];
+/** The columns of which one must not be 0; all facts without any. */
+const wantedColumns: Readonly<Record<ViewersOf, readonly number[] | undefined>> = {
+  watching: [factColumn.isWatched],
+  reacting: [countColumn('likes'), countColumn('shares'), countColumn('saves')],
+  liking: [countColumn('likes')],
+  active: undefined,
+};
+
 function addViewers(
   { query, viewers }: FactSums,
   { columns }: Facts,
@@ -187,12 +201,12 @@ function addViewers(
   people: People | null,
 ): void {
   const members = columns[factColumn.member];
-  const watched = columns[factColumn.isWatched];
-  const watching = query.viewers === 'watching';
+  const wanted = wantedColumns[query.viewers ?? 'active']?.map((column) => columns[column]);
   for (let index = 0; index < rows.length; index += 1) {
     const row = rows[index] ?? 0;
     const member = members?.[row] ?? 0;
-    if (member === 0 || (watching && (watched?.[row] ?? 0) === 0)) continue;
+    if (member === 0) continue;
+    if (wanted !== undefined && wanted.every((values) => (values?.[row] ?? 0) === 0)) continue;
     viewers.add(people?.get(member) ?? member, groups[index] ?? 0, weights[index] ?? 0);
   }
 }

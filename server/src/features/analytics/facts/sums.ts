@@ -1,8 +1,15 @@
 /** What facts add up to, in groups that a report chooses. */
-import { columnIndex } from '../projections/engagement/contribution.ts';
 import type { Hash } from '../statistics/viewer-key.ts';
 import { FactViewers } from './fact-viewers.ts';
-import { contentIdOf, factCounts, type ColumnValues, type ContentKey } from './facts.ts';
+import type { Split } from './split.ts';
+import {
+  contentIdOf,
+  countIndex,
+  factCounts,
+  type ColumnValues,
+  type ContentKey,
+  type CountName,
+} from './facts.ts';
 
 /** What a fact must have; all of it. */
 export type FactFilter = {
@@ -23,17 +30,19 @@ export type FactRange = {
   readonly filter: FactFilter;
 };
 
-export type CountName = (typeof factCounts)[number];
+/** Whose views are counted: of those who watched, reacted (liked, shared or saved), liked, or did anything. */
+export type ViewersOf = 'watching' | 'reacting' | 'liking' | 'active';
 
 /** Which values to add up, and by what to group them. */
 export type FactQuery = {
   readonly groupBy: FactGrouping;
+  /** Chooses the groups instead. */
+  readonly split?: Split;
   /** Groups by time as well: keys are `${moment} ${key}`. */
   readonly within?: 'hour' | 'day';
   /** The counts to add up; all by default. */
   readonly counts?: readonly CountName[];
-  /** Whose views are counted: of those who watched, or of all who did anything. */
-  readonly viewers?: 'watching' | 'active';
+  readonly viewers?: ViewersOf;
   readonly startups?: boolean;
   readonly reached?: boolean;
 };
@@ -54,10 +63,17 @@ export class FactSums {
   readonly viewers = new FactViewers();
   readonly startups = new Map<number, Startups>();
   readonly reached = new Map<number, Map<number, number>>();
-  #counts = new Float64Array(factCounts.length * 16);
+  /** Where each count stands in a group; −1: it is not added up. */
+  readonly #places: readonly number[];
+  readonly #width: number;
+  #counts: Float64Array;
 
   constructor(query: FactQuery) {
     this.query = query;
+    const { counts = factCounts } = query;
+    this.#places = factCounts.map((name) => counts.indexOf(name));
+    this.#width = counts.length;
+    this.#counts = new Float64Array(this.#width * 16);
   }
 
   groupOf(key: GroupKey): number {
@@ -65,7 +81,7 @@ export class FactSums {
     if (group === undefined) {
       group = this.groups.size;
       this.groups.set(key, group);
-      const needed = (group + 1) * factCounts.length;
+      const needed = (group + 1) * this.#width;
       if (needed > this.#counts.length) {
         const larger = new Float64Array(needed * 2);
         larger.set(this.#counts);
@@ -78,29 +94,30 @@ export class FactSums {
   /** Adds the values of rows to a count of their groups, as often as their weights say. */
   addCounts(count: number, values: ColumnValues, { rows, weights }: Matching, groups: Int32Array) {
     const counts = this.#counts;
+    const [width, place] = [this.#width, this.#places[count] ?? 0];
     for (let index = 0; index < rows.length; index += 1) {
-      const at = (groups[index] ?? 0) * factCounts.length + count;
+      const at = (groups[index] ?? 0) * width + place;
       const value = (values[rows[index] ?? 0] ?? 0) * (weights[index] ?? 0);
       counts[at] = (counts[at] ?? 0) + value;
     }
   }
 
   countsOf(key: GroupKey): FactCounts {
-    const at = (this.groups.get(key) ?? -1) * factCounts.length;
     return Object.fromEntries(
-      factCounts.map((name, index) => [name, at < 0 ? 0 : (this.#counts[at + index] ?? 0)]),
+      factCounts.map((name) => [name, this.countOf(key, name)]),
     ) as FactCounts;
   }
 
   countOf(key: GroupKey, name: CountName): number {
     const group = this.groups.get(key);
-    const at = (group ?? 0) * factCounts.length + columnIndex[name];
-    return group === undefined ? 0 : (this.#counts[at] ?? 0);
+    const place = this.#places[countIndex[name]] ?? -1;
+    if (group === undefined || place < 0) return 0;
+    return this.#counts[group * this.#width + place] ?? 0;
   }
 
   /** Groups of which any count is not 0. */
   countedGroups(): GroupKey[] {
-    const { length } = factCounts;
+    const length = this.#width;
     return [...this.groups]
       .filter(([, group]) =>
         this.#counts.subarray(group * length, (group + 1) * length).some((count) => count !== 0),

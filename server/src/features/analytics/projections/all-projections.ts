@@ -9,6 +9,7 @@ import type { EngagementFollower } from './engagement/follower.ts';
 import { links } from './links/links.ts';
 import { live } from './live/live.ts';
 import { quality } from './quality/quality.ts';
+import { realtime } from './realtime/realtime.ts';
 import { reactions } from './reactions/reactions.ts';
 import { retention } from './retention/retention.ts';
 
@@ -19,7 +20,15 @@ export function createProjections(
   settings: ProjectionSettings,
   followers: readonly EngagementFollower[],
 ): readonly EventProjection[] {
-  return [createEngagement(settings, followers), quality, retention, links, reactions, live];
+  return [
+    createEngagement(settings, followers),
+    quality,
+    retention,
+    links,
+    reactions,
+    live,
+    realtime,
+  ];
 }
 
 export const defaultSessionTimeoutMs = 30 * 60_000;

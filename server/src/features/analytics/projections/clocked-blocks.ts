@@ -1,27 +1,34 @@
 import type { Tx } from '../../../platform/database/database.ts';
 import { clockOf, type ZoneClock } from '../../../platform/zone-clock.ts';
 import type { EventBlock } from '../../events/events.ts';
-import { OrganizationClocks } from '../../organizations/organizations.ts';
+import { OrganizationClocks, type ViewerSecrets } from '../../organizations/organizations.ts';
 
 /**
  * Gives each block to a collector with the clock of its organization. Collecting cannot wait for the
- * database, so blocks of organizations whose clock is not known yet wait for the next write.
+ * database, so blocks of organizations whose clock, or whose secret where the collector hashes viewers, is
+ * not known yet wait for the next write.
  */
 export class ClockedBlocks {
   readonly #collect: (block: EventBlock, clock: ZoneClock) => void;
   readonly #clocks = new OrganizationClocks();
   readonly #organizations = new Set<string>();
+  readonly #secrets: ViewerSecrets | null;
   #waiting: EventBlock[] = [];
 
-  constructor(collect: (block: EventBlock, clock: ZoneClock) => void) {
+  constructor(
+    collect: (block: EventBlock, clock: ZoneClock) => void,
+    secrets: ViewerSecrets | null = null,
+  ) {
     this.#collect = collect;
+    this.#secrets = secrets;
   }
 
   add(blocks: readonly EventBlock[]): void {
     for (const block of blocks) {
       this.#organizations.add(block.organizationId);
       const clock = this.#clocks.of(block.organizationId);
-      if (clock === undefined) this.#waiting.push(block);
+      const hasSecret = this.#secrets?.has(block.organizationId) ?? true;
+      if (clock === undefined || !hasSecret) this.#waiting.push(block);
       else this.#collect(block, clock);
     }
   }
@@ -29,6 +36,7 @@ export class ClockedBlocks {
   /** Collects what has waited; call it before a pass is written. */
   async settle(tx: Tx): Promise<void> {
     await this.#clocks.load(tx, this.#organizations);
+    await this.#secrets?.load(tx, this.#organizations);
     const waiting = this.#waiting;
     this.forget();
     for (const block of waiting) {

@@ -94,7 +94,10 @@ describe('a rebuild equals what was counted live', () => {
       await appendInTime(db, events, 40);
       await projectAll(db, 1);
       const live = await readTables(db);
-      assert.ok((live['view_state_a']?.length ?? 0) > 0 && (live['view_state_b']?.length ?? 0) > 0);
+      const filled = ['a', 'b', 'c'].filter(
+        (name) => (live[`view_state_${name}`] ?? []).length > 0,
+      );
+      assert.equal(filled.length, 2);
       await rebuildAll(db, eventsOfPass);
       await assertTables(db, live);
     });

@@ -1,4 +1,3 @@
-import { dayMs } from '../../../platform/time.ts';
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +5,6 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import type { DatabaseConnection } from '../../../platform/database/database.ts';
-import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import { openEventLog } from '../../events/events.ts';
 import { createRandom, makeTraffic, shuffled } from '../reports/traffic.fixture.ts';
 import { allProjections } from './all-projections.ts';
@@ -19,13 +17,16 @@ import {
   readTables,
   waitForProjections,
 } from './projector.fixture.ts';
+import { readProgress } from '../../../platform/projections/queries.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { OvertakenError, ProjectionRun } from '../../../platform/projections/run.ts';
+import { dayMs, minuteMs } from '../../../platform/time.ts';
+import { keptMinutes } from './realtime/realtime.ts';
 import { pause } from '../../../../test/waiting.ts';
 
 const contentIds = makeContentIds(12);
 const endMs = Date.now();
-const events = makeTraffic({
+const traffic = makeTraffic({
   seed: 7,
   contentIds,
   startMs: endMs - 2 * dayMs,
@@ -33,12 +34,16 @@ const events = makeTraffic({
   viewers: 40,
   sessions: 120,
 });
+// The projection of the last minutes forgets by the clock. No event is so old that one run of this test
+// counts it and the next, a few minutes later, does not.
+const isAtTheEdge = (at: number) => Math.abs(endMs - keptMinutes * minuteMs - at) < 15 * minuteMs;
+const events = traffic.filter(({ at }) => !isAtTheEdge(at));
 
 describe('the tables are a function of the set of events', () => {
   test('whatever their order, their blocks and the passes; and events that come twice', async () => {
     const expected = await readTables(await openProjected(contentIds, events));
     for (const [table, rows] of Object.entries(expected)) {
-      const isSpare = table.endsWith('_state_a') || table.endsWith('_state_b');
+      const isSpare = /_state_[abc]$/.test(table);
       assert.ok(rows.length > 0 || isSpare, `${table} has rows`);
     }
     const random = createRandom(3);
@@ -55,12 +60,7 @@ describe('the tables are a function of the set of events', () => {
   test('whoever was overtaken writes nothing, in any projection', async () => {
     const db = await openProjected(contentIds, events.slice(0, 500));
     for (const projection of allProjections) {
-      const row = await db
-        .selectFrom('projection')
-        .select(['position', 'revision'])
-        .where('name', '=', projection.name)
-        .executeTakeFirstOrThrow();
-      const progress = { position: row.position as LogPosition, revision: row.revision };
+      const progress = await readProgress(db, [projection.name]);
       const eventLog = openEventLog(db);
       const one = new ProjectionRun(projection, eventLog.start);
       const other = new ProjectionRun(projection, eventLog.start);

@@ -7,7 +7,7 @@ import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import { newContentId } from '../../../platform/ids.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
 import { decodeFacts } from '../facts/codec.ts';
-import { factColumn, type Facts } from '../facts/facts.ts';
+import { factColumn, labelColumns, type Facts } from '../facts/facts.ts';
 import { mergeFacts } from '../facts/merge.ts';
 import { allProjections } from './all-projections.ts';
 import { insertProjections, readProgress } from '../../../platform/projections/queries.ts';
@@ -56,9 +56,7 @@ export async function projectAll(db: Db, blocksOfPass = 1_000): Promise<void> {
   const stored = await readProgress(db, names);
   for (const projection of allProjections) {
     const run = new ProjectionRun(projection, eventLog.start);
-    const progress = stored.find(({ name }) => name === projection.name);
-    if (progress === undefined) throw new Error(`${projection.name} has no row`);
-    run.resume(progress);
+    run.resume(stored.filter(({ name }) => name === projection.name));
     for (;;) {
       const page = await eventLog.read(run.position, {
         limitBlocks: blocksOfPass,
@@ -92,12 +90,11 @@ export async function waitForProjections(db: Db, withinMs = 20_000): Promise<voi
   const end = Date.now() + withinMs;
   for (;;) {
     const { rows } = await sql<{ behind: number }>`
-      select count(*) as behind from projection
-      where name <> 'live' and events < (select coalesce(sum(event_count), 0) from event_block)`.execute(
-      db,
-    );
+      select count(*) as behind
+      from (select sum(events) as events from projection where name <> 'live' group by name) done
+      where events < (select coalesce(sum(event_count), 0) from event_block)`.execute(db);
     const { rows: all } = await sql<{ all: number }>`
-      select count(*) as all from projection`.execute(db);
+      select count(distinct name) as all from projection`.execute(db);
     if (rows[0]?.behind === 0 && all[0]?.all === allProjections.length) return;
     if (Date.now() > end) throw new Error('the projections did not catch up');
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -120,7 +117,7 @@ export async function readTables(db: Db): Promise<Record<string, string[]>> {
 }
 
 /** Facts of each day, equal ones put together: how they are cut into chunks does not matter. */
-async function readFacts(db: Db): Promise<string[]> {
+export async function readFacts(db: Db): Promise<string[]> {
   const { rows } = await sql<{ day: string; body: Buffer }>`
     select organization_id || ' ' || day as day, body from view_fact`.execute(db);
   return [...Map.groupBy(rows, ({ day }) => day)]
@@ -133,14 +130,15 @@ async function readFacts(db: Db): Promise<string[]> {
 
 function describeFact({ columns, contents, labels }: Facts, row: number): string {
   const values = columns.map((column) => column?.[row] ?? 0);
-  const { content, entryPoint, appVersion } = factColumn;
+  const { content } = factColumn;
+  const ofLabels = labelColumns.map((name) => factColumn[name]);
   const names = [
     contents[values[content] ?? 0],
-    ...[entryPoint, appVersion].map((column) =>
+    ...ofLabels.map((column) =>
       Buffer.from(labels[values[column] ?? 0] ?? '', 'latin1').toString('hex'),
     ),
   ];
-  for (const column of [content, entryPoint, appVersion]) values[column] = 0;
+  for (const column of [content, ...ofLabels]) values[column] = 0;
   return [...names, ...values].join(' ');
 }
 

@@ -86,7 +86,9 @@ test('a block that cannot be taken is named in the log, waited for, and never sk
   );
   const readProgress = async () => {
     const { rows: found } = await sql<{ name: string; events: number }>`
-      select name, events from projection order by name`.execute(db);
+      select name, sum(events)::int8 as events from projection group by name order by name`.execute(
+      db,
+    );
     return found;
   };
   const progress = await until('the others to go on', readProgress, (found) =>
@@ -118,7 +120,7 @@ function refusing(projection: EventProjection, isPoisonous: () => boolean): Even
           if (isBad && isPoisonous()) throw new Error('this block is poison');
           writer.collect(blocks);
         },
-        write: (tx) => writer.write(tx),
+        write: (tx, pass) => writer.write(tx, pass),
         forget: () => writer.forget(),
       };
     },

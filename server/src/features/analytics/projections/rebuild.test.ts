@@ -55,8 +55,9 @@ describe('a rebuild', () => {
     // What is wrong in the tables goes with them.
     await sql`update content_counter set plays = plays + 1`.execute(db);
     await sql`delete from viewer_set`.execute(db);
+    await sql`delete from reactor_set`.execute(db);
     await sql`update retention_counter set viewers = 0`.execute(db);
-    await sql`truncate quality_counter, view_state_a, view_state_b`.execute(db);
+    await sql`truncate quality_counter, view_state_a, view_state_b, view_state_c`.execute(db);
     await rebuildAll(db);
     await assertTables(db, expected);
     assert.deepEqual(await readShape(db), shape);
@@ -94,7 +95,13 @@ describe('a rebuild', () => {
     const old = (rows: string[] = []) => rows.filter((row) => !row.includes(today));
     await rebuildAll(db);
     const found = await readTables(db);
-    for (const table of ['content_counter', 'audience_counter', 'viewer_set', 'content_day']) {
+    for (const table of [
+      'content_counter',
+      'audience_counter',
+      'viewer_set',
+      'reactor_set',
+      'content_day',
+    ]) {
       const withoutTotals = old(expected[table]).filter((row) => !row.includes(',total,'));
       assert.ok(withoutTotals.length > 0);
       assert.deepEqual(

@@ -8,7 +8,12 @@ import { organizationRows } from '../../organizations/organizations.ts';
 import { erasedKeys } from '../statistics/viewer-keys.ts';
 
 /** A table with rows by hour beside rows that stay. */
-type HourTable = 'content_counter' | 'audience_counter' | 'viewer_set' | 'quality_counter';
+type HourTable =
+  | 'content_counter'
+  | 'audience_counter'
+  | 'viewer_set'
+  | 'reactor_set'
+  | 'quality_counter';
 
 /** How long rows by hour stay. Reports by hour reach as far back. */
 export const hoursKeptDays = 90;
@@ -33,6 +38,7 @@ export function expireHours(table: HourTable): Expiry {
 type ItemTable =
   | 'content_counter'
   | 'viewer_set'
+  | 'reactor_set'
   | 'content_day'
   | 'live_viewer'
   | 'viewer_reaction'

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { IsObject, type Static, type TObject } from 'typebox';
 import { csvLine, wantsCsv, type CsvValue } from '../../../platform/csv.ts';
-import { readProjections } from '../../../platform/projections/queries.ts';
+import { readBacklog } from '../../../platform/projections/backlog.ts';
 import type { ReportParts } from './report-parts.ts';
 
 type Meta = { readonly asOf: string };
@@ -13,14 +13,32 @@ export type CsvRows<Row extends TObject> = {
   readonly rows: readonly Static<Row>[];
 };
 
-/** Answers a report: its data as JSON, or its rows as CSV. */
+/**
+ * Reads a report and answers it: its data as JSON, or its rows as CSV.
+ *
+ * @param read is given the parts with the database that it should read; it may be called twice
+ */
 export async function answerReport<Data, Row extends TObject>(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   parts: ReportParts,
+  read: (parts: ReportParts) => Promise<CsvRows<Row> & { readonly data: Data }>,
+): Promise<{ data: Data; meta: Meta }> {
+  const { asOf, report } = await parts.heavyReads.read(async (db) => {
+    const asked = { ...parts, db };
+    // Read before the numbers and from the same database, so that it promises no more than they hold.
+    return { asOf: await readAsOf(asked), report: await read(asked) };
+  });
+  return answerWithMeta({ headers }, reply, { asOf }, report);
+}
+
+/** The same for a report that knows the moment that its numbers are of. */
+export async function answerWithMeta<Data, Row extends TObject>(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  reply: FastifyReply,
+  meta: Meta,
   report: CsvRows<Row> & { readonly data: Data },
 ): Promise<{ data: Data; meta: Meta }> {
-  const meta = { asOf: await readAsOf(parts) };
   reply.header('vary', 'Accept');
   if (wantsCsv(headers.accept)) await sendCsv(reply, meta, report);
   return { data: report.data, meta };
@@ -38,23 +56,36 @@ async function sendCsv<Row extends TObject>(
  * The moment up to which everything that was answered is in the reports. Younger events may be in them
  * as well: it is as late as can be promised.
  */
-export async function readAsOf({ db, eventLog }: ReportParts): Promise<string> {
+export async function readAsOf(
+  { db, eventLog }: Pick<ReportParts, 'db' | 'eventLog'>,
+  projection = 'engagement',
+): Promise<string> {
   const nowMs = Date.now();
-  const projections = await readProjections(db);
-  const engagement = projections.find(({ name }) => name === 'engagement');
-  const { ageMs } = await eventLog.backlog(engagement?.position ?? eventLog.start);
+  const { ageMs } = await readBacklog({ db, eventLog }, projection);
   return new Date(nowMs - ageMs).toISOString();
 }
 
-/**
- * A header and a line for each row, with the fields of nested objects under names such as
- * `startupTime.p50`. Without rows there is the header alone.
- */
-export function toCsv<Row extends TObject>({ row: schema, rows }: CsvRows<Row>): string {
-  const flat = rows.map((row) => new Map(fieldsOf('', row)));
-  const names = [...columnsOf('', schema)];
-  const lines = flat.map((row) => csvLine(names.map((name) => row.get(name) ?? null)));
-  return `${[csvLine(names), ...lines].join('\r\n')}\r\n`;
+/** A header and a line for each row. Without rows there is the header alone. */
+export function toCsv<Row extends TObject>(table: CsvRows<Row>): string {
+  const { columns, rows } = flatten(table);
+  return `${[columns, ...rows].map(csvLine).join('\r\n')}\r\n`;
+}
+
+export type FlatTable = {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly CsvValue[])[];
+};
+
+/** The fields of nested objects are columns with names such as `startupTime.p50`. */
+export function flatten<Row extends TObject>({ row: schema, rows }: CsvRows<Row>): FlatTable {
+  const columns = [...columnsOf('', schema)];
+  return {
+    columns,
+    rows: rows.map((row) => {
+      const fields = new Map(fieldsOf('', row));
+      return columns.map((name) => fields.get(name) ?? null);
+    }),
+  };
 }
 
 function* columnsOf(prefix: string, { properties }: TObject): Generator<string> {

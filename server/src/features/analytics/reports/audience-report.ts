@@ -9,7 +9,8 @@ import { activeSums, countCohorts, countNewAndReturning } from './filtered-peopl
 import { addFiltered, FilteredSeries } from './filtered-series.ts';
 import { ratio } from './metrics.ts';
 import { bucketStart, formatDay, type Period } from './period.ts';
-import { countOrganizationViewers, type UniqueViewers } from './unique-viewers.ts';
+import type { UniqueViewers } from './people-counts.ts';
+import { countOrganizationViewers } from './unique-viewers.ts';
 
 const weekDays = 7;
 const monthDays = 30;

@@ -40,7 +40,7 @@ const sortedBy = {
     'completed_plays plays',
     sql`least(completed_plays, plays)::float8 / nullif(plays, 0)`,
   ],
-  engagementRate: [
+  reactionsPerImpression: [
     'likes shares saves impressions',
     sql`(likes + shares + saves)::float8 / nullif(impressions, 0)`,
   ],
@@ -51,8 +51,8 @@ const sortedBy = {
   loopRate: ['replayed_views views', sql`replayed_views::float8 / nullif(views, 0)`],
   replays: ['replays', sql`replays`],
   averagePercentWatched: [
-    'watched_permille measured_views',
-    sql`watched_permille::float8 / nullif(measured_views, 0)`,
+    'watched_share measured_views',
+    sql`watched_share::float8 / nullif(measured_views, 0)`,
   ],
   // Ids grow with the time of creation, so their order is all that is needed.
   createdAt: ['', sql`0`],

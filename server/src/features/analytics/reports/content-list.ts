@@ -8,24 +8,54 @@ import {
   lastPosition,
   listItemCounters,
   listItemIds,
-  type ItemCounters,
   type ItemFilter,
   type Order,
+  type SortedItem,
 } from './content-list-queries.ts';
 import type { ReportFilter } from './filter.ts';
-import { countedItems, findNames, sumItems } from './filtered-segments.ts';
+import { countedItems, findNames } from './filtered-segments.ts';
+import { addFiltered, type Within } from './filtered-series.ts';
+import { GroupedPeople } from './grouped-people.ts';
+import {
+  engagementRateOf,
+  noCounters,
+  nobody,
+  sumCounters,
+  type Counters,
+  type People,
+} from './metrics.ts';
 import type { Period } from './period.ts';
 import type { ContentSort } from './query-schemas.ts';
 import { daySpanOf } from './series.ts';
-import { countViewersOfItems, daysOf } from './unique-viewers.ts';
+import { countPeopleOfItems, daysOf } from './unique-viewers.ts';
 
-type Listed = ItemCounters & { position: number; uniqueViewers: number };
+type Counted = { readonly counters: Counters; readonly people: People };
+type Listed = Counted & {
+  readonly content_id: string;
+  readonly title: string;
+  readonly position: number;
+  readonly previous: Counted;
+};
+type ItemMetrics = ReturnType<typeof presentItemMetrics<number>>;
 type ListedStatistics = {
   contentId: string;
   title: string;
-  metrics: ReturnType<typeof presentItemMetrics<number>>;
+  metrics: ItemMetrics;
+  previous: ItemMetrics;
 };
 type After = { position: number; contentId: string } | null;
+
+/** What items can be sorted by only after their viewers were counted. */
+const peopleSorts = {
+  uniqueViewers: ({ uniqueViewers }: People) => uniqueViewers,
+  reactingViewers: ({ reactingViewers }: People) => reactingViewers,
+  engagementRate: engagementRateOf,
+} as const;
+type PeopleSort = keyof typeof peopleSorts;
+
+function isPeopleSort(sort: ContentSort): sort is PeopleSort {
+  return Object.hasOwn(peopleSorts, sort);
+}
 
 /** The pages of the content list. */
 export function listStatistics(
@@ -47,24 +77,56 @@ export function listStatistics(
     ...presented,
     read: async (limit, cursor) => {
       const after = cursor && { position: Number(cursor[0]), contentId: String(cursor[1]) };
-      if (sort === 'uniqueViewers') {
-        return listByViewers(db, organizationId, { filter: wanted, period, order }, limit, after);
-      }
       const page = { limit, after };
-      const rows = await listItemCounters(db, organizationId, wanted, { by: sort, order }, page);
-      const ids = rows.map((row) => row.content_id);
-      const viewers = await countViewersOfItems(db, organizationId, ids, period);
-      return rows.map((row) => ({ ...row, uniqueViewers: viewers.get(row.content_id) ?? 0 }));
+      const rows = isPeopleSort(sort)
+        ? await listByPeople(db, organizationId, { filter: wanted, period, sort, order }, page)
+        : await listItemCounters(db, organizationId, wanted, { by: sort, order }, page);
+      return withPeople(db, organizationId, period, rows);
     },
   };
 }
 
+/** Adds the viewers of items, and what was counted of them in as many days before. */
+async function withPeople(
+  db: Db,
+  organizationId: OrganizationId,
+  period: Period,
+  rows: readonly SortedItem[],
+): Promise<Listed[]> {
+  const ids = rows.map((row) => row.content_id);
+  const before = periodBefore(period);
+  const filter = { span: daySpanOf(before), days: daysOf(before), tags: null };
+  const [people, peopleBefore, countersBefore] = await Promise.all([
+    countPeopleOfItems(db, organizationId, ids, period),
+    countPeopleOfItems(db, organizationId, ids, before),
+    findItemCounters(db, organizationId, filter, ids),
+  ]);
+  const earlier = new Map(countersBefore.map((row) => [row.content_id, row]));
+  return rows.map(({ content_id, title, position, ...counters }) => ({
+    content_id,
+    title,
+    position,
+    counters,
+    people: people.get(content_id) ?? nobody,
+    previous: {
+      counters: sumCounters([earlier.get(content_id) ?? noCounters]),
+      people: peopleBefore.get(content_id) ?? nobody,
+    },
+  }));
+}
+
+/** As many days right before the period. */
+function periodBefore({ startMs, endMs }: Period): Period {
+  return { startMs: startMs - (endMs - startMs), endMs: startMs, granularity: 'day' };
+}
+
 const presented = {
   position: (row: Listed) => [row.position, row.content_id] as const,
-  present: ({ content_id: contentId, title, uniqueViewers, ...counters }: Listed) => ({
+  present: ({ content_id: contentId, title, previous, ...now }: Listed) => ({
     contentId,
     title,
-    metrics: presentItemMetrics(counters, uniqueViewers),
+    metrics: presentItemMetrics(now.counters, now.people),
+    previous: presentItemMetrics(previous.counters, previous.people),
   }),
 };
 
@@ -82,24 +144,29 @@ function listFiltered(
   organizationId: OrganizationId,
   { period, filter, tags, sort, order }: FilteredOptions,
 ): PageSource<Listed, ListedStatistics> {
+  const read = async (within: Within) => {
+    const found = new GroupedPeople('content');
+    await addFiltered(db, organizationId, { within, filter }, found.parts);
+    return { sums: found.sums, people: found.byGroup() };
+  };
+  type Found = Awaited<ReturnType<typeof read>>;
+  const countedOf = ({ sums, people }: Found, id: string): Counted => ({
+    counters: sums.countsOf(id),
+    people: people.get(id) ?? nobody,
+  });
   const readAll = async () => {
-    const sums = await sumItems(
-      db,
-      organizationId,
-      { within: period, filter },
-      { viewers: 'watching' },
-    );
-    const viewers = sums.viewersByGroup();
-    const names = await findNames(db, organizationId, countedItems(sums));
+    const now = await read(period);
+    const before = await read(periodBefore(period));
+    const names = await findNames(db, organizationId, countedItems(now.sums));
     return names
       .filter((item) => tags === null || item.tags.some((tag) => tags.includes(tag)))
       .map(({ contentId, title }): Listed => {
-        const counters = sums.countsOf(contentId);
-        const uniqueViewers = viewers.get(contentId) ?? 0;
-        const metrics = presentItemMetrics(counters, uniqueViewers);
+        const { counters, people } = countedOf(now, contentId);
+        const metrics = presentItemMetrics(counters, people);
         const value = sort === 'createdAt' ? 0 : metrics[sort];
         const position = value ?? lastPosition[order];
-        return { ...counters, content_id: contentId, title, uniqueViewers, position };
+        const previous = countedOf(before, contentId);
+        return { counters, people, content_id: contentId, title, position, previous };
       });
   };
   // A page and its total come from one look at the facts.
@@ -133,18 +200,25 @@ function comparer(order: Order): (a: Placed, b: Placed) => number {
  * Viewers of several days can only be merged here, so all items are counted for each page. It takes
  * seconds for ten thousand items and a month; the other orders don't cost that.
  */
-async function listByViewers(
+async function listByPeople(
   db: Db,
   organizationId: OrganizationId,
-  { filter, period, order }: { filter: ItemFilter; period: Period; order: Order },
-  limit: number,
-  after: After,
-): Promise<Listed[]> {
+  {
+    filter,
+    period,
+    sort,
+    order,
+  }: { filter: ItemFilter; period: Period; sort: PeopleSort; order: Order },
+  { limit, after }: { limit: number; after: After },
+): Promise<SortedItem[]> {
   const ids = await listItemIds(db, organizationId, filter);
-  const viewers = await countViewersOfItems(db, organizationId, ids, period);
+  const people = await countPeopleOfItems(db, organizationId, ids, period);
   const compare = comparer(order);
-  const page = [...viewers]
-    .map(([id, position]) => ({ content_id: id, position }))
+  const page = ids
+    .map((id) => ({
+      content_id: id,
+      position: peopleSorts[sort](people.get(id) ?? nobody) ?? lastPosition[order],
+    }))
     .filter(
       (one) =>
         after === null ||
@@ -161,6 +235,6 @@ async function listByViewers(
   const byId = new Map(rows.map((row) => [row.content_id, row]));
   return page.flatMap(({ content_id: id, position }) => {
     const row = byId.get(id);
-    return row === undefined ? [] : [{ ...row, position, uniqueViewers: position }];
+    return row === undefined ? [] : [{ ...row, position }];
   });
 }

@@ -4,9 +4,11 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import { parseContentId, type OrganizationId } from '../../../platform/ids.ts';
 import {
   addDetail,
+  addSteps,
   emptyDetail,
   stepLength,
   type Breakdown,
+  type ContentDetail,
 } from '../projections/engagement/content-detail.ts';
 import { FactSums } from '../facts/sums.ts';
 import { readItemCounters, type Segment } from './counter-queries.ts';
@@ -14,10 +16,18 @@ import { findTitle, readDetails, readFeedback } from './detail-queries.ts';
 import type { ReportFilter } from './filter.ts';
 import { groupsOf } from './filtered-segments.ts';
 import { addFiltered, FilteredSeries } from './filtered-series.ts';
-import { presentCounted, ratio, seconds, sumCounters, type Counters } from './metrics.ts';
+import {
+  nobody,
+  percentWatched,
+  presentCounted,
+  seconds,
+  sumCounters,
+  type Counters,
+  type PeopleOf,
+} from './metrics.ts';
 import { bucketsOf, type Period } from './period.ts';
 import { sumByBucket } from './series.ts';
-import { countItemViewers, daysOf } from './unique-viewers.ts';
+import { countItemPeople, daysOf } from './unique-viewers.ts';
 
 /** @throws ApiError NOT_FOUND */
 export async function reportItem(
@@ -31,13 +41,13 @@ export async function reportItem(
   if (filter !== null) return reportItemFor(db, organizationId, contentId, { period, filter });
   const days = daysOf(period);
   const isByHour = period.granularity === 'hour';
-  const [title, series, viewers, details, feedback] = await Promise.all([
+  const [title, series, people, details, feedback] = await Promise.all([
     findTitle(db, organizationId, contentId),
     readItemCounters(db, organizationId, contentId, {
       grain: isByHour ? 'hour' : 'day',
       periods: isByHour ? bucketsOf(period).map(({ startMs }) => new Date(startMs)) : days,
     }),
-    countItemViewers(db, organizationId, contentId, period),
+    countItemPeople(db, organizationId, contentId, period),
     readDetails(db, organizationId, contentId, days),
     readFeedback(db, organizationId, contentId),
   ]);
@@ -48,10 +58,10 @@ export async function reportItem(
   return {
     contentId,
     title,
-    summary: presentItemMetrics(counters, viewers.total),
+    summary: presentItemMetrics(counters, people.total),
     timeseries: sumByBucket(period, series).map((part, index) => ({
       date: part.bucket.date,
-      ...presentItemMetrics(part.counters, viewers.byBucket[index] ?? null),
+      ...presentItemMetrics(part.counters, people.byBucket[index] ?? unknownPeople),
     })),
     devices: presentBreakdown(detail.devices).map(({ label, ...part }) => ({
       device: label,
@@ -62,8 +72,9 @@ export async function reportItem(
       ...part,
     })),
     engagement: {
-      averagePercentWatched: ratio(counters.watched_permille / 1_000, counters.measured_views),
+      averagePercentWatched: percentWatched(counters),
       dropoffPoints: dropoffPoints(detail.positions),
+      watchedPoints: watchedPoints(detail),
     },
     feedback,
   };
@@ -80,12 +91,12 @@ async function reportItemFor(
   const title = await findTitle(db, organizationId, contentId);
   if (title === null) throw new ApiError('NOT_FOUND');
   const feedback = await readFeedback(db, organizationId, contentId);
-  const found = new FilteredSeries(period, { viewers: 'watching', reached: true });
+  const found = new FilteredSeries(period, { viewers: 'watching', reactors: true, reached: true });
   const [devices, countries] = [breakdownSums('device'), breakdownSums('country')];
-  const sums = [found.sums, devices, countries];
+  const sums = [...found.parts, devices, countries];
   await addFiltered(db, organizationId, { within: period, filter }, sums);
   const series = found.series(period);
-  const viewers = found.viewers(period);
+  const people = found.people(period);
   const counters = sumCounters(series);
   const positions = new Map<number, number>();
   for (const steps of found.sums.reached.values()) {
@@ -94,10 +105,10 @@ async function reportItemFor(
   return {
     contentId,
     title,
-    summary: presentItemMetrics(counters, viewers.total),
+    summary: presentItemMetrics(counters, people.total),
     timeseries: sumByBucket(period, series).map((part, index) => ({
       date: part.bucket.date,
-      ...presentItemMetrics(part.counters, viewers.byBucket[index] ?? 0),
+      ...presentItemMetrics(part.counters, people.byBucket[index] ?? nobody),
     })),
     devices: presentSegments(groupsOf(devices)).map(({ label, ...part }) => ({
       device: label,
@@ -108,8 +119,9 @@ async function reportItemFor(
       ...part,
     })),
     engagement: {
-      averagePercentWatched: ratio(counters.watched_permille / 1_000, counters.measured_views),
+      averagePercentWatched: percentWatched(counters),
       dropoffPoints: dropoffPoints(positions),
+      watchedPoints: null,
     },
     feedback,
   };
@@ -130,11 +142,13 @@ function presentSegments(segments: readonly Segment<Counters>[]) {
   );
 }
 
-export function presentItemMetrics<Viewers extends number | null>(
+const unknownPeople = { uniqueViewers: null, reactingViewers: null };
+
+export function presentItemMetrics<N extends number | null>(
   counters: Counters,
-  uniqueViewers: Viewers,
+  people: PeopleOf<N>,
 ) {
-  return { ...presentCounted(counters), uniqueViewers, swipesAway: counters.swipes_away };
+  return { ...presentCounted(counters, people), swipesAway: counters.swipes_away };
 }
 
 /** The most played first; what is unknown has no label. */
@@ -149,18 +163,35 @@ function presentBreakdown(breakdown: Breakdown) {
     }));
 }
 
+/** How often each step was watched, by views: over 1 where viewers watch it again. */
+export function watchedPoints({
+  positions,
+  reruns,
+}: Pick<ContentDetail, 'positions' | 'reruns'>): { second: number; watched: number }[] {
+  const runs = new Map(positions);
+  addSteps(runs, reruns);
+  const views = [...positions.values()].reduce((sum, count) => sum + count, 0);
+  return reachingSteps(runs).map(({ second, count }) => ({ second, watched: count / views }));
+}
+
 /** The share of views that have reached each step, up to the last step that one has reached. */
 export function dropoffPoints(
   positions: ReadonlyMap<number, number>,
 ): { second: number; retained: number }[] {
-  const ends = [...positions].filter(([, views]) => views > 0);
-  const total = ends.reduce((sum, [, views]) => sum + views, 0);
-  const last = Math.max(-1, ...ends.map(([second]) => second));
+  const points = reachingSteps(positions);
+  const total = points[0]?.count ?? 0;
+  return points.map(({ second, count }) => ({ second, retained: count / total }));
+}
+
+/** How many have reached each step or a later one, by where each has ended. */
+function reachingSteps(ends: ReadonlyMap<number, number>): { second: number; count: number }[] {
+  const ended = [...ends].filter(([, count]) => count > 0);
+  const last = Math.max(-1, ...ended.map(([second]) => second));
   const points = [];
-  let left = total;
+  let left = ended.reduce((sum, [, count]) => sum + count, 0);
   for (let second = 0; second <= last; second += stepLength(second)) {
-    points.push({ second, retained: left / total });
-    left -= positions.get(second) ?? 0;
+    points.push({ second, count: left });
+    left -= ends.get(second) ?? 0;
   }
   return points;
 }

@@ -2,15 +2,16 @@ import type { HttpApp } from '../../../platform/http/app.ts';
 import { readPage } from '../../../platform/http/list-cursor.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, IdParams } from '../../../platform/http/schemas.ts';
-import { answerReport } from './answer.ts';
-import { listStatistics } from './content-list.ts';
+import { answerBroken } from './breakdown-answer.ts';
+import { contentBreakdown, readReportBreakdown } from './breakdown-kinds.ts';
+import { readContentBreakdown, readContentQuery, rowsOf } from './content-reader.ts';
 import { reportItem } from './content-report.ts';
 import { readFilter } from './filter.ts';
-import { formatDay, readLocalNow, readPeriod } from './period.ts';
+import { readLocalNow, readPeriod } from './period.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
 import { asCsv, Report, ReportList } from './metric-schemas.ts';
 import { ContentStatisticsQuery, ItemStatisticsQuery } from './query-schemas.ts';
-import { ContentStatistics, ContentStatisticsRow, ItemStatistics } from './schemas.ts';
+import { ContentBreakdown, ContentStatistics, ItemStatistics } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
@@ -20,7 +21,7 @@ export function addContentRoutes(app: HttpApp, parts: ReportParts): void {
 }
 
 function addListRoute(app: HttpApp, parts: ReportParts): void {
-  const { db, cursors } = parts;
+  const { cursors } = parts;
   app.get(
     '/v1/analytics/content',
     {
@@ -33,48 +34,30 @@ function addListRoute(app: HttpApp, parts: ReportParts): void {
           `it. Items without the rate that is sorted by come last. ${asCsv} the page.`,
         tags,
         querystring: ContentStatisticsQuery,
-        response: answers({ 200: ReportList(ContentStatistics) }),
+        response: answers({ 200: ReportList(ContentStatistics, { breakdown: ContentBreakdown }) }),
       },
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const { limit, cursor, sort = 'plays', order = 'desc', tags: wanted } = request.query;
-      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      const filter = readFilter(request.query);
-      const words = {
-        ...filter,
-        // The days, not the words of the query: a cursor of the default range ends with its day.
-        days: `${formatDay(period.startMs)}/${formatDay(period.endMs)}`,
-        tags: wanted ?? null,
-        sort,
-        order,
-      };
+      const { limit, cursor } = request.query;
       const page = {
         ...(limit !== undefined && { limit }),
         ...(cursor !== undefined && { cursor }),
       };
-      const { data, meta } = await readPage(
-        cursors,
-        { list: 'content analytics', organizationId, filter: words },
-        page,
-        listStatistics(db, organizationId, { period, filter, tags: split(wanted), sort, order }),
-      );
-      const answered = await answerReport(request, reply, parts, {
-        data,
-        row: ContentStatisticsRow,
-        rows: data.map(({ metrics, ...item }) => ({ ...item, ...metrics })),
+      const { data, meta } = await answerBroken(request, reply, parts, async (reading) => {
+        const asked = await readContentQuery(reading, organizationId, request.query);
+        const scope = { list: 'content analytics', organizationId, filter: asked.words };
+        const list = await readPage(cursors, scope, page, asked.source);
+        return {
+          data: { list },
+          ...rowsOf(list.data),
+          breakdown: await readContentBreakdown(reading, organizationId, request.query, asked),
+        };
       });
-      return { data, meta: { ...meta, ...answered.meta } };
+      const { list, ...breakdown } = data;
+      return { data: list.data, meta: { ...list.meta, ...meta, ...breakdown } };
     },
   );
-}
-
-function split(list: string | undefined): string[] | null {
-  if (list === undefined) return null;
-  return list
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '');
 }
 
 function addItemRoute(app: HttpApp, parts: ReportParts): void {
@@ -94,16 +77,22 @@ function addItemRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
       const filter = readFilter(request.query);
-      const data = await reportItem(parts.db, organizationId, request.params.id, {
-        period,
-        filter,
-      });
-      return answerReport(request, reply, parts, {
-        data,
-        row: ItemStatistics.properties.timeseries.items,
-        rows: data.timeseries,
+      return answerBroken(request, reply, parts, async (asked) => {
+        const { db } = asked;
+        const period = readPeriod(request.query, await readLocalNow(db, organizationId));
+        const data = await reportItem(db, organizationId, request.params.id, { period, filter });
+        const breakdown = await readReportBreakdown(asked, organizationId, request.query, {
+          within: period,
+          filter: { ...filter, contentId: data.contentId },
+          ...contentBreakdown,
+        });
+        return {
+          data,
+          row: ItemStatistics.properties.timeseries.items,
+          rows: data.timeseries,
+          breakdown,
+        };
       });
     },
   );

@@ -7,10 +7,12 @@ import { contentItems } from '../../content/content.ts';
 import { contentColumns } from '../projections/engagement/contribution.ts';
 import { presentItemMetrics } from './content-report.ts';
 import type { ReportFilter } from './filter.ts';
-import { countedItems, findNames, sumItems } from './filtered-segments.ts';
-import type { Counters } from './metrics.ts';
+import { countedItems, findNames } from './filtered-segments.ts';
+import { addFiltered } from './filtered-series.ts';
+import { GroupedPeople } from './grouped-people.ts';
+import { nobody, type Counters } from './metrics.ts';
 import { formatDay } from './period.ts';
-import { countViewersOfItems } from './unique-viewers.ts';
+import { countPeopleOfItems } from './unique-viewers.ts';
 
 /** A page of the items that were counted on a day, by their ids. */
 export async function readDailyMetrics(
@@ -29,7 +31,7 @@ export async function readDailyMetrics(
       and counter.content_id > ${page.after ?? '00000000-0000-0000-0000-000000000000'}::uuid
     order by counter.content_id limit ${page.limit}
   `.execute(db);
-  const viewers = await countViewersOfItems(
+  const people = await countPeopleOfItems(
     db,
     organizationId,
     rows.map((row) => row.content_id),
@@ -39,7 +41,7 @@ export async function readDailyMetrics(
     date: formatDay(page.dayMs),
     contentId,
     title,
-    metrics: presentItemMetrics(counters, viewers.get(contentId) ?? 0),
+    metrics: presentItemMetrics(counters, people.get(contentId) ?? nobody),
   }));
 }
 
@@ -50,8 +52,10 @@ export async function readFilteredDailyMetrics(
   { dayMs: startMs, filter }: { dayMs: number; filter: ReportFilter },
 ) {
   const within = { startMs, endMs: startMs + dayMs };
-  const sums = await sumItems(db, organizationId, { within, filter }, { viewers: 'watching' });
-  const viewers = sums.viewersByGroup();
+  const found = new GroupedPeople('content');
+  await addFiltered(db, organizationId, { within, filter }, found.parts);
+  const { sums } = found;
+  const people = found.byGroup();
   const items = await findNames(db, organizationId, countedItems(sums));
   return items
     .toSorted((a, b) => (a.contentId < b.contentId ? -1 : 1))
@@ -59,6 +63,6 @@ export async function readFilteredDailyMetrics(
       date: formatDay(startMs),
       contentId,
       title,
-      metrics: presentItemMetrics(sums.countsOf(contentId), viewers.get(contentId) ?? 0),
+      metrics: presentItemMetrics(sums.countsOf(contentId), people.get(contentId) ?? nobody),
     }));
 }

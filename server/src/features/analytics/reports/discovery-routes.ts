@@ -2,14 +2,12 @@ import type { HttpApp } from '../../../platform/http/app.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers } from '../../../platform/http/schemas.ts';
 import { answerReport } from './answer.ts';
-import { readFilter } from './filter.ts';
-import { reportMovers } from './movers-report.ts';
-import { comparablePeriods, readLocalNow, readPeriod } from './period.ts';
+import { answerBroken } from './breakdown-answer.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
+import { readMovers, readSources } from './report-readers.ts';
 import { asCsv, Report } from './metric-schemas.ts';
 import { MoversQuery, FilteredQuery } from './query-schemas.ts';
 import { Movers, Sources } from './schemas.ts';
-import { reportSources } from './sources-report.ts';
 
 const { config, tags } = reportRoute;
 
@@ -37,21 +35,9 @@ function addMoversRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const { metric = 'plays', direction = 'both', limit = 10 } = request.query;
-      const now = await readLocalNow(parts.db, organizationId);
-      const period = readPeriod(request.query, now);
-      const data = await reportMovers(parts.db, organizationId, {
-        periods: comparablePeriods(period, now.nowMs),
-        filter: readFilter(request.query),
-        metric,
-        direction,
-        limit,
-      });
-      return answerReport(request, reply, parts, {
-        data,
-        row: Movers.items,
-        rows: data,
-      });
+      return answerReport(request, reply, parts, async (asked) =>
+        readMovers(asked, organizationId, request.query),
+      );
     },
   );
 }
@@ -64,7 +50,7 @@ function addSourcesRoute(app: HttpApp, parts: ReportParts): void {
       schema: {
         operationId: 'getTrafficSources',
         summary: 'Get where viewers come from',
-        description: `Impressions by the \`entryPoint\` that they name. ${asCsv} the sources.`,
+        description: `Impressions by the \`entryPoint\` that they name, and what came of them. ${asCsv} the sources.`,
         tags,
         querystring: FilteredQuery,
         response: answers({ 200: Report(Sources) }),
@@ -72,14 +58,9 @@ function addSourcesRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      const filter = readFilter(request.query);
-      const data = await reportSources(parts.db, organizationId, { period, filter });
-      return answerReport(request, reply, parts, {
-        data,
-        row: Sources.properties.sources.items,
-        rows: data.sources,
-      });
+      return answerBroken(request, reply, parts, async (asked) =>
+        readSources(asked, organizationId, request.query),
+      );
     },
   );
 }

@@ -8,14 +8,17 @@ import {
   type Series,
 } from './counter-queries.ts';
 import { isAboutItems, type ReportFilter } from './filter.ts';
-import { segmentsOf, segmentSums } from './filtered-segments.ts';
+import { peopleOf, segmentPeople, segmentsOf } from './filtered-segments.ts';
 import { addFiltered, FilteredSeries } from './filtered-series.ts';
+import type { GroupedPeople } from './grouped-people.ts';
 import {
+  nobody,
   presentCounted,
   presentSessions,
   sumCounters,
   type AudienceCounters,
   type Counters,
+  type People,
 } from './metrics.ts';
 import type { Period } from './period.ts';
 import type { SegmentKind } from './query-schemas.ts';
@@ -41,7 +44,7 @@ export async function reportEngagement(db: Db, organizationId: OrganizationId, q
     segments: segments.slice(0, segment === 'tag' ? maxTags : undefined).map((one) => ({
       segment: one.segment === '' ? null : one.segment,
       ...presentSegment(sumCounters([one.counters])),
-      ...presentCounted(one.counters),
+      ...presentCounted(one.counters, one.people),
     })),
     timeseries: sumByBucket(period, series).map(({ bucket, counters }) => ({
       date: bucket.date,
@@ -50,10 +53,8 @@ export async function reportEngagement(db: Db, organizationId: OrganizationId, q
   };
 }
 
-type Parts = {
-  series: Series<AudienceCounters>;
-  segments: Segment<Counters & Partial<AudienceCounters>>[];
-};
+type Counted = Segment<Counters & Partial<AudienceCounters>>;
+type Parts = { series: Series<AudienceCounters>; segments: (Counted & { people: People })[] };
 
 async function readAll(
   db: Db,
@@ -61,13 +62,16 @@ async function readAll(
   { period, segment }: Query,
 ): Promise<Parts> {
   const span = daySpanOf(period);
+  // Rollups don't know whose the views of a segment are.
+  const viewers = segmentPeople(segment, { counts: ['views'] });
   const [series, segments] = await Promise.all([
     readSeries(db, organizationId, spanOf(period)),
     segment === 'tag'
       ? readTagSegments(db, organizationId, { span, limit: maxTags })
       : readAudienceSegments(db, organizationId, segment, span),
+    addFiltered(db, organizationId, { within: period, filter: {} }, viewers.parts),
   ]);
-  return { series, segments };
+  return { series, segments: await withPeople(db, organizationId, { segment, segments }, viewers) };
 }
 
 async function readFiltered(
@@ -76,16 +80,28 @@ async function readFiltered(
   { period, filter, segment }: Query & { filter: ReportFilter },
 ): Promise<Parts> {
   const series = new FilteredSeries(period, {});
-  const sums = segmentSums(segment);
-  await addFiltered(db, organizationId, { within: period, filter }, [series.sums, sums]);
+  const found = segmentPeople(segment);
+  const sums = [series.sums, ...found.parts];
+  await addFiltered(db, organizationId, { within: period, filter }, sums);
+  const segments = await segmentsOf(db, organizationId, segment, found.sums);
   return {
     series: series.series(period),
-    segments: await segmentsOf(db, organizationId, segment, sums),
+    segments: await withPeople(db, organizationId, { segment, segments }, found),
   };
 }
 
+async function withPeople(
+  db: Db,
+  organizationId: OrganizationId,
+  { segment, segments }: { segment: SegmentKind; segments: readonly Counted[] },
+  found: GroupedPeople,
+): Promise<Parts['segments']> {
+  const people = await peopleOf(db, organizationId, segment, found);
+  return segments.map((one) => ({ ...one, people: people.get(one.segment) ?? nobody }));
+}
+
 /** A session is about many items and tags, so it belongs to none of them. */
-const noSessions = {
+export const noSessions = {
   sessions: null,
   averageSessionLength: null,
   averageVideosPerSession: null,

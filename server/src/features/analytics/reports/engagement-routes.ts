@@ -2,12 +2,9 @@ import type { HttpApp } from '../../../platform/http/app.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers } from '../../../platform/http/schemas.ts';
 import { answerReport } from './answer.ts';
-import { reportEngagement } from './engagement-report.ts';
-import { readFilter } from './filter.ts';
-import { readLocalNow, readPeriod } from './period.ts';
-import { reportQuality } from './quality-report.ts';
+import { answerBroken } from './breakdown-answer.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
-import { reportRetention } from './retention-report.ts';
+import { readEngagement, readQualityReport, readRetention } from './report-readers.ts';
 import { asCsv, Report } from './metric-schemas.ts';
 import { EngagementQuery, FilteredQuery } from './query-schemas.ts';
 import { Engagement, Quality, Retention } from './schemas.ts';
@@ -37,15 +34,9 @@ function addEngagementRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      const { segment = 'device' } = request.query;
-      const filter = readFilter(request.query);
-      const data = await reportEngagement(parts.db, organizationId, { period, filter, segment });
-      return answerReport(request, reply, parts, {
-        data,
-        row: Engagement.properties.segments.items,
-        rows: data.segments,
-      });
+      return answerBroken(request, reply, parts, async (asked) =>
+        readEngagement(asked, organizationId, request.query),
+      );
     },
   );
 }
@@ -66,14 +57,9 @@ function addQualityRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const period = readPeriod(request.query, await readLocalNow(parts.db, organizationId));
-      const filter = readFilter(request.query);
-      const data = await reportQuality(parts.db, organizationId, { period, filter });
-      return answerReport(request, reply, parts, {
-        data,
-        row: Quality.properties.timeseries.items,
-        rows: data.timeseries,
-      });
+      return answerBroken(request, reply, parts, async (asked) =>
+        readQualityReport(asked, organizationId, request.query),
+      );
     },
   );
 }
@@ -97,19 +83,9 @@ function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const now = await readLocalNow(parts.db, organizationId);
-      const period = readPeriod(request.query, now);
-      const filter = readFilter(request.query);
-      const data = await reportRetention(parts.db, organizationId, {
-        period,
-        filter,
-        nowMs: now.nowMs,
-      });
-      return answerReport(request, reply, parts, {
-        data,
-        row: Retention.properties.cohorts.items,
-        rows: data.cohorts,
-      });
+      return answerReport(request, reply, parts, async (asked) =>
+        readRetention(asked, organizationId, request.query),
+      );
     },
   );
 }

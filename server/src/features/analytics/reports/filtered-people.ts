@@ -106,6 +106,15 @@ class CohortCounts {
   }
 }
 
+/** The first day of each viewer, counted from 1 January 1970, by member. Custom events do not count. */
+export async function readFirstDays(
+  db: Db,
+  organizationId: OrganizationId,
+): Promise<Map<number, number>> {
+  const activities = await readActivities(db, organizationId);
+  return new Map([...activities].map(([member, activity]) => [member, firstDayOf(activity)]));
+}
+
 const viewersAtOnce = 20_000;
 
 /** The stored activity of every viewer of an organization, by member. */

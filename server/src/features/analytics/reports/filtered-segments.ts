@@ -7,14 +7,37 @@ import { FactSums, type FactQuery } from '../facts/sums.ts';
 import type { Segment } from './counter-queries.ts';
 import type { ReportFilter } from './filter.ts';
 import { addFiltered, type Within } from './filtered-series.ts';
-import { sumCounters, type AudienceCounters } from './metrics.ts';
+import { GroupedPeople } from './grouped-people.ts';
+import { nobody, sumCounters, type AudienceCounters, type People } from './metrics.ts';
 import type { SegmentKind } from './query-schemas.ts';
 
 type Wanted = { readonly within: Within; readonly filter: ReportFilter };
 
 /** What segments are made from. */
-export function segmentSums(kind: SegmentKind): FactSums {
-  return new FactSums({ groupBy: kind === 'tag' ? 'content' : kind });
+export function segmentPeople(
+  kind: SegmentKind,
+  parts: Pick<FactQuery, 'counts'> = {},
+): GroupedPeople {
+  return new GroupedPeople(kind === 'tag' ? 'content' : kind, parts);
+}
+
+/** The viewers of each segment. */
+export async function peopleOf(
+  db: Db,
+  organizationId: OrganizationId,
+  kind: SegmentKind,
+  found: GroupedPeople,
+): Promise<Map<string, People>> {
+  if (kind !== 'tag') return found.byGroup();
+  const ids = [...found.sums.groups.keys()].map(String).filter((id) => id !== '');
+  const items = await findNames(db, organizationId, ids);
+  const tags = [...new Set(items.flatMap((item) => item.tags))];
+  const places = new Map(tags.map((tag, place) => [tag, place]));
+  const setsOf = new Map(
+    items.map((item) => [item.contentId, item.tags.map((tag) => places.get(tag) ?? 0)]),
+  );
+  const people = found.bySet(tags.length, (id) => setsOf.get(id) ?? []);
+  return new Map(tags.map((tag, place) => [tag, people[place] ?? nobody]));
 }
 
 /** The most played first; the unknown ones are under ''. */

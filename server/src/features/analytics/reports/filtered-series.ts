@@ -7,20 +7,30 @@ import type { Series } from './counter-queries.ts';
 import { toFactFilter, type ReportFilter } from './filter.ts';
 import type { AudienceCounters } from './metrics.ts';
 import { bucketsOf, type Period } from './period.ts';
-import type { UniqueViewers } from './unique-viewers.ts';
+import { zipPeople, type PeopleCounts, type UniqueViewers } from './people-counts.ts';
 
 export type Within = { readonly startMs: number; readonly endMs: number };
 
 /** Which values the series holds: all counts by default, and what else is asked for. */
 export type SeriesParts = Pick<FactQuery, 'counts' | 'startups' | 'reached'> & {
   readonly viewers?: 'watching';
+  /** Counts those who reacted beside those who watched. */
+  readonly reactors?: boolean;
 };
 
 export class FilteredSeries {
   readonly sums: FactSums;
+  readonly #reactors: FactSums | null;
 
-  constructor({ granularity }: Period, parts: SeriesParts) {
-    this.sums = new FactSums({ groupBy: granularity === 'hour' ? 'hour' : 'day', ...parts });
+  constructor({ granularity }: Period, { reactors = false, ...parts }: SeriesParts) {
+    const groupBy = granularity === 'hour' ? 'hour' : 'day';
+    this.sums = new FactSums({ groupBy, ...parts });
+    this.#reactors = reactors ? new FactSums({ groupBy, counts: [], viewers: 'reacting' }) : null;
+  }
+
+  /** All that facts are added to. */
+  get parts(): FactSums[] {
+    return this.#reactors === null ? [this.sums] : [this.sums, this.#reactors];
   }
 
   /** The counts of each hour or day on which there were any. */
@@ -32,26 +42,43 @@ export class FilteredSeries {
   }
 
   /** Unique viewers of a period, of each of its buckets, and of other spans, in one pass. */
-  viewers(period: Period, ...others: Within[]): UniqueViewers {
-    const buckets = bucketsOf(period);
-    const weeks = period.granularity === 'week' ? buckets : [];
-    const spans = [period, ...others, ...weeks];
-    const [total = 0, ...counts] = this.sums.viewersBySet(spans.length, (key) =>
-      spans.flatMap(({ startMs, endMs }, set) =>
-        Number(key) >= startMs && Number(key) < endMs ? [set] : [],
-      ),
-    );
-    // Hours and days are groups by themselves.
-    const byGroup = this.sums.viewersByGroup();
-    return {
-      total,
-      others: counts.slice(0, others.length),
-      byBucket:
-        weeks.length > 0
-          ? counts.slice(others.length)
-          : buckets.map(({ startMs }) => byGroup.get(startMs) ?? 0),
-    };
+  viewers(period: Period, ...others: Within[]): UniqueViewers<number> {
+    return viewersIn(this.sums, period, others);
   }
+
+  /** The same of viewers who watched and of those who reacted. */
+  people(period: Period, ...others: Within[]): PeopleCounts<number> {
+    const reactors =
+      this.#reactors === null ? noViewers : viewersIn(this.#reactors, period, others);
+    return zipPeople(this.viewers(period, ...others), reactors);
+  }
+}
+
+const noViewers: UniqueViewers<number> = { total: 0, byBucket: [], others: [] };
+
+function viewersIn(
+  sums: FactSums,
+  period: Period,
+  others: readonly Within[],
+): UniqueViewers<number> {
+  const buckets = bucketsOf(period);
+  const weeks = period.granularity === 'week' ? buckets : [];
+  const spans = [period, ...others, ...weeks];
+  const [total = 0, ...counts] = sums.viewersBySet(spans.length, (key) =>
+    spans.flatMap(({ startMs, endMs }, set) =>
+      Number(key) >= startMs && Number(key) < endMs ? [set] : [],
+    ),
+  );
+  // Hours and days are groups by themselves.
+  const byGroup = sums.viewersByGroup();
+  return {
+    total,
+    others: counts.slice(0, others.length),
+    byBucket:
+      weeks.length > 0
+        ? counts.slice(others.length)
+        : buckets.map(({ startMs }) => byGroup.get(startMs) ?? 0),
+  };
 }
 
 /** @param options.fromMs where to begin when that is before the period */
@@ -63,7 +90,7 @@ export async function readFilteredSeries(
 ): Promise<FilteredSeries> {
   const series = new FilteredSeries(period, parts);
   const within = { startMs: fromMs ?? period.startMs, endMs: period.endMs };
-  await addFiltered(db, organizationId, { within, filter }, [series.sums]);
+  await addFiltered(db, organizationId, { within, filter }, series.parts);
   return series;
 }
 

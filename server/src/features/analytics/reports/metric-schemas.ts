@@ -1,5 +1,5 @@
 /** What the schemas of reports are made from. Times are seconds, rates 0 to 1 and null without a base. */
-import { Type, type TSchema } from 'typebox';
+import { Type, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Nullable } from '../../../platform/http/schemas.ts';
 
 const meta = {
@@ -18,12 +18,13 @@ export function Report<T extends TSchema>(data: T) {
 }
 
 /** A page of a report that is a list. */
-export function ReportList<T extends TSchema>(item: T) {
+export function ReportList<T extends TSchema, More extends TProperties>(item: T, more: More) {
   return Type.Object(
     {
       data: Type.Array(item),
       meta: Type.Object({
         ...meta,
+        ...more,
         total: Type.Integer({ description: 'Items of the whole list.' }),
         nextCursor: Nullable(Type.String()),
       }),
@@ -50,7 +51,8 @@ export const counted = {
   totalWatchTime: seconds('Seconds.'),
   averageWatchTime: average('Seconds a play.'),
   completionRate: rate('Plays that were completed, by plays.'),
-  engagementRate: Nullable(
+  engagementRate: rate('Viewers who liked, shared or saved, by unique viewers.'),
+  reactionsPerImpression: Nullable(
     Type.Number({ minimum: 0, description: '(likes + shares + saves) / impressions.' }),
   ),
   likes: count(),
@@ -69,6 +71,8 @@ export const counted = {
         'Mean of watch time by duration, over the views that told one. Over 1 for loops.',
     }),
   ),
+  uniqueViewers: count('Distinct viewers that have played.'),
+  reactingViewers: count('Distinct viewers who liked, shared or saved.'),
 };
 export const date = Type.String({
   description: 'The day, the Monday of the week, or the moment at which the hour begins.',
@@ -76,3 +80,25 @@ export const date = Type.String({
 });
 
 export const label = (description: string) => Nullable(Type.String({ description }));
+
+/** The schema of a break-down, which is in an answer where one is asked for. */
+export function BreakdownOf<Metrics extends TObject>(metrics: Metrics) {
+  return Type.Optional(
+    Type.Object(
+      {
+        dimensions: Type.Array(Type.String()),
+        rows: Type.Array(
+          Type.Object({
+            values: Type.Record(Type.String(), label('Null is unknown.'), {
+              description: 'By dimension.',
+            }),
+            metrics,
+          }),
+        ),
+        other: Nullable(metrics),
+        total: metrics,
+      },
+      { description: 'The greatest groups; what is in none of them; and all together.' },
+    ),
+  );
+}

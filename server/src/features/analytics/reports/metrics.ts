@@ -1,6 +1,10 @@
 /** Counters become metrics: the formulas of docs/analytics.md. */
 
-import { audienceColumns, type contentColumns } from '../projections/engagement/contribution.ts';
+import {
+  audienceColumns,
+  watchedShareUnits,
+  type contentColumns,
+} from '../projections/engagement/contribution.ts';
 
 export type Counters = Readonly<Record<(typeof contentColumns)[number], number>>;
 /** `audience_counter` knows sessions as well. */
@@ -8,7 +12,7 @@ export type AudienceCounters = Readonly<Record<(typeof audienceColumns)[number],
 
 type Sums = Record<(typeof audienceColumns)[number], number>;
 
-const noCounters = Object.freeze(
+export const noCounters = Object.freeze(
   Object.fromEntries(audienceColumns.map((column) => [column, 0])),
 ) as AudienceCounters;
 
@@ -32,12 +36,31 @@ export function seconds(ms: number): number {
   return ms / 1_000;
 }
 
+/** How many different viewers have watched, and have liked, shared or saved; null where it is not known. */
+export type PeopleOf<N extends number | null> = {
+  readonly uniqueViewers: N;
+  readonly reactingViewers: N;
+};
+export type People = PeopleOf<number>;
+
+export const nobody: People = { uniqueViewers: 0, reactingViewers: 0 };
+
+/**
+ * The share of the viewers who have reacted. Whoever reacts in a time without watching in it counts for
+ * the numerator alone, so the rate is cut at 1.
+ */
+export function engagementRateOf(people: PeopleOf<number | null>): number | null {
+  const { uniqueViewers, reactingViewers } = people;
+  if (uniqueViewers === null || reactingViewers === null) return null;
+  return ratio(Math.min(reactingViewers, uniqueViewers), uniqueViewers);
+}
+
 /**
  * What a set of events and views adds up to. A view counts where it began and a play where it
  * happened, so a view that began right before the hour can put a completed play into an hour with
  * fewer plays: the completion rate is cut at 1.
  */
-export function presentCounted(counters: Counters) {
+export function presentCounted<N extends number | null>(counters: Counters, people: PeopleOf<N>) {
   const { impressions, plays, completions, likes, shares, saves } = counters;
   return {
     impressions,
@@ -46,11 +69,14 @@ export function presentCounted(counters: Counters) {
     totalWatchTime: seconds(counters.watch_ms),
     averageWatchTime: ratio(seconds(counters.watch_ms), plays),
     completionRate: ratio(Math.min(counters.completed_plays, plays), plays),
-    engagementRate: ratio(likes + shares + saves, impressions),
+    engagementRate: engagementRateOf(people),
+    reactionsPerImpression: ratio(likes + shares + saves, impressions),
     likes,
     shares,
     saves,
     ...presentViews(counters),
+    uniqueViewers: people.uniqueViewers,
+    reactingViewers: people.reactingViewers,
   };
 }
 
@@ -64,8 +90,13 @@ function presentViews(counters: Counters) {
     swipeAwayRate: ratio(counters.swiped_views, views),
     loopRate: ratio(counters.replayed_views, views),
     replays: counters.replays,
-    averagePercentWatched: ratio(counters.watched_permille / 1_000, counters.measured_views),
+    averagePercentWatched: percentWatched(counters),
   };
+}
+
+/** Mean of watch time by duration. */
+export function percentWatched(counters: Counters): number | null {
+  return ratio(counters.watched_share / watchedShareUnits, counters.measured_views);
 }
 
 export function presentSessions(counters: AudienceCounters) {

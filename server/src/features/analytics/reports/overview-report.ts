@@ -4,10 +4,16 @@ import { compare } from './comparison.ts';
 import { readSeries } from './counter-queries.ts';
 import { isAboutItems, type ReportFilter } from './filter.ts';
 import { readFilteredSeries } from './filtered-series.ts';
-import { presentCounted, sumCounters, type AudienceCounters } from './metrics.ts';
+import {
+  nobody,
+  presentCounted,
+  sumCounters,
+  type AudienceCounters,
+  type People,
+} from './metrics.ts';
 import { comparablePeriods, type Period } from './period.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
-import { countOrganizationViewers } from './unique-viewers.ts';
+import { countOrganizationPeople } from './unique-viewers.ts';
 
 /** The organization in a period, by bucket, and against as many days before. */
 export async function reportOverview(
@@ -17,22 +23,22 @@ export async function reportOverview(
 ) {
   if (filter !== null) return reportFiltered(db, organizationId, { period, filter, nowMs });
   const { now, before } = comparablePeriods(period, nowMs);
-  const [series, current, previous, viewers] = await Promise.all([
+  const [series, current, previous, people] = await Promise.all([
     readSeries(db, organizationId, spanOf(period)),
     readSeries(db, organizationId, daySpanOf(now)),
     readSeries(db, organizationId, daySpanOf(before)),
-    countOrganizationViewers(db, organizationId, period, now, before),
+    countOrganizationPeople(db, organizationId, period, now, before),
   ]);
-  const [viewersNow = 0, viewersBefore = 0] = viewers.others;
+  const [peopleNow = nobody, peopleBefore = nobody] = people.others;
   return {
-    summary: present(sumCounters(series), viewers.total),
+    summary: present(sumCounters(series), people.total),
     timeseries: sumByBucket(period, series).map(({ bucket, counters }, index) => ({
       date: bucket.date,
-      ...present(counters, viewers.byBucket[index] ?? 0),
+      ...present(counters, people.byBucket[index] ?? nobody),
     })),
     comparison: compare(
-      present(sumCounters(current), viewersNow),
-      present(sumCounters(previous), viewersBefore),
+      present(sumCounters(current), peopleNow),
+      present(sumCounters(previous), peopleBefore),
     ),
   };
 }
@@ -46,28 +52,27 @@ async function reportFiltered(
   const { now, before } = comparablePeriods(period, nowMs);
   const found = await readFilteredSeries(db, organizationId, period, {
     filter,
-    parts: { viewers: 'watching' },
+    parts: { viewers: 'watching', reactors: true },
     fromMs: before.startMs,
   });
-  const presentKnown = (counters: AudienceCounters, viewers: number) => ({
-    ...presentCounted(counters),
-    uniqueViewers: viewers,
+  const presentKnown = (counters: AudienceCounters, unique: People) => ({
+    ...presentCounted(counters, unique),
     sessions: isAboutItems(filter) ? null : counters.sessions,
   });
-  const viewers = found.viewers(period, now, before);
-  const [viewersNow = 0, viewersBefore = 0] = viewers.others;
-  const presentIn = (within: Period, unique: number) =>
+  const people = found.people(period, now, before);
+  const [peopleNow = nobody, peopleBefore = nobody] = people.others;
+  const presentIn = (within: Period, unique: People) =>
     presentKnown(sumCounters(found.series(within)), unique);
   return {
-    summary: presentIn(period, viewers.total),
+    summary: presentIn(period, people.total),
     timeseries: sumByBucket(period, found.series(period)).map(({ bucket, counters }, index) => ({
       date: bucket.date,
-      ...presentKnown(counters, viewers.byBucket[index] ?? 0),
+      ...presentKnown(counters, people.byBucket[index] ?? nobody),
     })),
-    comparison: compare(presentIn(now, viewersNow), presentIn(before, viewersBefore)),
+    comparison: compare(presentIn(now, peopleNow), presentIn(before, peopleBefore)),
   };
 }
 
-function present(counters: AudienceCounters, uniqueViewers: number) {
-  return { ...presentCounted(counters), uniqueViewers, sessions: counters.sessions };
+function present(counters: AudienceCounters, people: People) {
+  return { ...presentCounted(counters, people), sessions: counters.sessions };
 }

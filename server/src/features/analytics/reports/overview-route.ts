@@ -1,12 +1,10 @@
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers } from '../../../platform/http/schemas.ts';
-import { reportAudience } from './audience-report.ts';
 import { answerReport } from './answer.ts';
-import { reportOverview } from './overview-report.ts';
-import { readFilter } from './filter.ts';
-import { readLocalNow, readPeriod } from './period.ts';
+import { answerBroken } from './breakdown-answer.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
+import { readAudience, readOverview } from './report-readers.ts';
 import { asCsv, Report } from './metric-schemas.ts';
 import { DaysQuery, FilteredQuery } from './query-schemas.ts';
 import { Audience, Overview } from './schemas.ts';
@@ -36,19 +34,9 @@ function addAudienceRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const now = await readLocalNow(parts.db, organizationId);
-      const period = readPeriod(request.query, now);
-      const filter = readFilter(request.query);
-      const data = await reportAudience(parts.db, organizationId, {
-        period,
-        filter,
-        nowMs: now.nowMs,
-      });
-      return answerReport(request, reply, parts, {
-        data,
-        row: Audience.properties.timeseries.items,
-        rows: data.timeseries,
-      });
+      return answerReport(request, reply, parts, async (asked) =>
+        readAudience(asked, organizationId, request.query),
+      );
     },
   );
 }
@@ -69,19 +57,9 @@ function addOverviewRoute(app: HttpApp, parts: ReportParts): void {
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const now = await readLocalNow(parts.db, organizationId);
-      const period = readPeriod(request.query, now);
-      const filter = readFilter(request.query);
-      const data = await reportOverview(parts.db, organizationId, {
-        period,
-        filter,
-        nowMs: now.nowMs,
-      });
-      return answerReport(request, reply, parts, {
-        data,
-        row: Overview.properties.timeseries.items,
-        rows: data.timeseries,
-      });
+      return answerBroken(request, reply, parts, async (asked) =>
+        readOverview(asked, organizationId, request.query),
+      );
     },
   );
 }

@@ -58,41 +58,47 @@ export type PeriodQuery = { startDate?: string; endDate?: string; granularity?: 
 /**
  * The period that a query asks for: by default the last 30 days, today included, by day.
  *
+ * @param path where the fields are, for errors
  * @throws ApiError VALIDATION_ERROR
  */
-export function readPeriod(query: PeriodQuery, { nowMs, clock }: LocalNow): Period {
+export function readPeriod(
+  query: PeriodQuery,
+  { nowMs, clock }: LocalNow,
+  path: 'query.' | '' = 'query.',
+): Period {
   const { granularity = 'day' } = query;
-  const given = query.endDate === undefined ? null : readDay('endDate', query.endDate);
-  const firstDay = query.startDate === undefined ? null : readDay('startDate', query.startDate);
+  const given = query.endDate === undefined ? null : readDay(`${path}endDate`, query.endDate);
+  const firstDay =
+    query.startDate === undefined ? null : readDay(`${path}startDate`, query.startDate);
   const lastDay = given ?? Math.max(startOfDay(nowMs), firstDay ?? 0);
   const startMs = firstDay ?? Math.max(lastDay - (defaultDays - 1) * dayMs, earliestMs);
   const days = (lastDay - startMs) / dayMs + 1;
-  if (days < 1) throw fieldError('query.endDate', 'must not be before startDate');
+  if (days < 1) throw fieldError(`${path}endDate`, 'must not be before startDate');
   if (days > maxDays) {
-    throw fieldError('query.endDate', `must be at most ${maxDays - 1} days after startDate`);
+    throw fieldError(`${path}endDate`, `must be at most ${maxDays - 1} days after startDate`);
   }
-  if (granularity === 'hour') checkHours(startMs, days, nowMs);
+  if (granularity === 'hour') checkHours(startMs, days, nowMs, path);
   return { startMs, endMs: lastDay + dayMs, granularity, clock };
 }
 
-function checkHours(startMs: number, days: number, nowMs: number): void {
+function checkHours(startMs: number, days: number, nowMs: number, path: string): void {
   if (days > maxDaysOfHours) {
-    throw fieldError('query.granularity', `hour is for at most ${maxDaysOfHours} days`);
+    throw fieldError(`${path}granularity`, `hour is for at most ${maxDaysOfHours} days`);
   }
   // Older hours are going, and zeros in their place would be a lie.
   if (startMs <= startOfDay(nowMs) - hoursKeptDays * dayMs) {
-    throw fieldError('query.granularity', `hours are kept for ${hoursKeptDays} days`);
+    throw fieldError(`${path}granularity`, `hours are kept for ${hoursKeptDays} days`);
   }
 }
 
 const dayForm = /^\d{4}-\d\d-\d\d$/;
 
-function readDay(name: string, value: string): number {
+function readDay(path: string, value: string): number {
   const day = dayForm.test(value) ? parseTimestamp(`${value}T00:00:00Z`) : null;
-  if (day === null) throw fieldError(`query.${name}`, 'must be a day such as 2026-01-31');
+  if (day === null) throw fieldError(path, 'must be a day such as 2026-01-31');
   const ms = day.getTime();
   if (ms < earliestMs || ms > latestMs) {
-    throw fieldError(`query.${name}`, 'must be from 1970-01-01 to 9998-12-31');
+    throw fieldError(path, 'must be from 1970-01-01 to 9998-12-31');
   }
   return ms;
 }

@@ -5,7 +5,8 @@ import { readSeries } from './counter-queries.ts';
 import type { ReportFilter } from './filter.ts';
 import { readFilteredSeries } from './filtered-series.ts';
 import { presentPlayback, ratio, seconds, sumCounters } from './metrics.ts';
-import { bucketIndex, type Period } from './period.ts';
+import { bucketIndex, comparablePeriods, type Period } from './period.ts';
+import { presentErrors, presentViewLists, readViewLists, type ViewLists } from './quality-lists.ts';
 import { readLabelSeries, readQuality, type QualityCount } from './quality-queries.ts';
 import { daySpanOf, spanOf, sumByBucket } from './series.ts';
 
@@ -13,25 +14,31 @@ import { daySpanOf, spanOf, sumByBucket } from './series.ts';
 const maxLabels = 100;
 
 /**
- * How well playback works: starting, stalling, failing. What clients name (renditions, codecs, error
- * codes) is counted for the organization as a whole alone, so with a filter these lists are null.
+ * How well playback works: starting, stalling, failing. With a filter, what clients name (renditions,
+ * codecs, error codes) is that of the views which match: see quality-lists.ts.
  */
 export async function reportQuality(
   db: Db,
   organizationId: OrganizationId,
-  { period, filter }: { period: Period; filter: ReportFilter | null },
+  { period, filter, nowMs }: { period: Period; filter: ReportFilter | null; nowMs: number },
 ) {
   const { audience, counts, startups } =
     filter === null
       ? await readAll(db, organizationId, period)
       : await readFiltered(db, organizationId, period, filter);
+  const { before } = comparablePeriods(period, nowMs);
+  const views = await readViewLists(db, organizationId, { period, before, filter });
+  const lists =
+    counts === null
+      ? presentViewLists(views)
+      : presentLists(counts, await readErrors(db, organizationId, before), views);
   const startupsByBucket = Map.groupBy(startups, (row) => bucketIndex(period, row.startMs));
   return {
     summary: {
       startupTime: presentStartup(startups),
       ...presentPlayback(sumCounters(audience)),
     },
-    ...(counts === null ? noLists : presentLists(counts)),
+    ...lists,
     timeseries: sumByBucket(period, audience).map(({ bucket, counters }, index) => ({
       date: bucket.date,
       startupTime: presentStartup(startupsByBucket.get(index) ?? []),
@@ -78,7 +85,7 @@ async function readFiltered(
 
 type Startup = { bucket: number; count: number; total: number };
 
-function presentStartup(rows: readonly Startup[]) {
+export function presentStartup(rows: readonly Omit<Startup, 'startMs'>[]) {
   const histogram = new Map<number, number>();
   let count = 0;
   let totalMs = 0;
@@ -100,15 +107,27 @@ function presentStartup(rows: readonly Startup[]) {
   };
 }
 
-const noLists = { renditions: null, codecs: null, errors: null };
+async function readErrors(db: Db, organizationId: OrganizationId, period: Period) {
+  const counts = await readQuality(db, organizationId, daySpanOf(period));
+  return counts.filter(({ measure }) => measure === 'error');
+}
 
-function presentLists(counts: readonly QualityCount[]) {
+function presentLists(
+  counts: readonly QualityCount[],
+  errorsBefore: readonly QualityCount[],
+  { messages }: ViewLists,
+) {
+  const before = new Map(errorsBefore.map(({ label, count }) => [label, count]));
   const byMeasure = Map.groupBy(counts, ({ measure }) => measure);
   const labels = (measure: string) => byMeasure.get(measure) ?? [];
   return {
     renditions: presentRenditions(labels),
     codecs: highest(labels('codec')).map((row) => ({ codec: known(row.label), ...playsOf(row) })),
-    errors: highest(labels('error')).map(({ label, count }) => ({ code: known(label), count })),
+    errors: presentErrors(
+      highest(labels('error')).map(({ label, count }) => ({ code: known(label), count })),
+      before,
+      messages,
+    ),
   };
 }
 

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { Closed, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
+import { dimensions } from './dimensions.ts';
 import { directions, moverMetrics } from './movers-report.ts';
 import { granularities, maxDaysOfHours } from './period.ts';
 
@@ -37,13 +38,36 @@ export const filterQuery = {
   section: text('Only of items that are in this section now.'),
 };
 
-export const FilteredQuery = Closed({ ...periodQuery, ...filterQuery });
+/** Read by `readBreakdown`. */
+export const breakdownQuery = {
+  breakdown: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: `One or two of ${dimensions.join(', ')}: splits what the filter asks for.`,
+      examples: ['author,country'],
+    }),
+  ),
+  top: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description: 'Rows of the break-down; what is in none of them is `other`. Default: 10.',
+    }),
+  ),
+  experiment: Type.Optional(
+    Type.String({ maxLength: 64, description: 'With `breakdown=experimentVariant`: its id.' }),
+  ),
+};
+
+export const FilteredQuery = Closed({ ...periodQuery, ...filterQuery, ...breakdownQuery });
 
 /** Parameters of reports that have no buckets shorter than a day. */
 export const DaysQuery = Closed({
   startDate: periodQuery.startDate,
   endDate: periodQuery.endDate,
   ...filterQuery,
+  breakdown: breakdownQuery.breakdown,
 });
 
 /** What the content list can be sorted by: any metric, or the age of the items. */
@@ -55,10 +79,12 @@ export const contentSorts = [
   'averageWatchTime',
   'completionRate',
   'engagementRate',
+  'reactionsPerImpression',
   'likes',
   'shares',
   'saves',
   'uniqueViewers',
+  'reactingViewers',
   'swipesAway',
   'views',
   'engagedViews',
@@ -74,6 +100,7 @@ export type ContentSort = (typeof contentSorts)[number];
 export const ContentStatisticsQuery = Closed({
   ...periodQuery,
   ...filterQuery,
+  ...breakdownQuery,
   ...pageQuery,
   sort: Type.Optional(
     OneOf(
@@ -95,11 +122,13 @@ export const ItemStatisticsQuery = Closed({
   country,
   entryPoint,
   appVersion,
+  ...breakdownQuery,
 });
 
 export const MoversQuery = Closed({
   ...periodQuery,
   ...filterQuery,
+  breakdown: breakdownQuery.breakdown,
   metric: Type.Optional(OneOf(moverMetrics, 'What is compared. Default: plays.')),
   direction: Type.Optional(OneOf(directions, 'Gains, losses, or both. Default: both.')),
   limit: Type.Optional(
@@ -113,5 +142,6 @@ export type SegmentKind = (typeof segmentKinds)[number];
 export const EngagementQuery = Closed({
   ...periodQuery,
   ...filterQuery,
+  ...breakdownQuery,
   segment: Type.Optional(OneOf(segmentKinds, 'How to split `segments`. Default: device.')),
 });

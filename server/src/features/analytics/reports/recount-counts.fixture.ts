@@ -12,7 +12,14 @@ import {
   type Visit,
 } from './recount-views.fixture.ts';
 
-export type RecountedItem = { id: string; title: string; tags: string[] };
+export type RecountedItem = {
+  id: string;
+  title: string;
+  tags: string[];
+  author?: string;
+  section?: string;
+  language?: string;
+};
 
 /** What is counted: a part of the audience, of one item or of all. */
 export type Part = {
@@ -40,12 +47,23 @@ export class EventCounts {
     const part = { ...audience, contentIds: new Set([id]) };
     return {
       ...this.counted(part, from, to),
-      uniqueViewers: this.viewers(part, from, to),
       swipesAway: this.count('swipe', part, from, to),
     };
   }
 
-  counted(part: Part, from: number, to: number) {
+  /** Without a device or country viewers count where their events are, else where the view began. */
+  people(part: Part, from: number, to: number): Reacting {
+    return {
+      uniqueViewers: this.viewers(part, from, to),
+      reactingViewers: distinct(
+        ['like', 'share', 'save']
+          .flatMap((kind) => this.countable(kind, part, from, to))
+          .map(viewerOf),
+      ),
+    };
+  }
+
+  counted(part: Part, from: number, to: number, people = this.people(part, from, to)) {
     const count = (kind: string) => this.count(kind, part, from, to);
     const [impressions, plays, likes] = [count('impression'), count('playStart'), count('like')];
     const [shares, saves] = [count('share'), count('save')];
@@ -59,11 +77,13 @@ export class EventCounts {
       totalWatchTime,
       averageWatchTime: rate(totalWatchTime, plays),
       completionRate: rate(Math.min(completed, plays), plays),
-      engagementRate: rate(likes + shares + saves, impressions),
+      engagementRate: engagement(people),
+      reactionsPerImpression: rate(likes + shares + saves, impressions),
       likes,
       shares,
       saves,
       ...howViewsWent(views),
+      ...people,
     };
   }
 
@@ -120,6 +140,26 @@ export class EventCounts {
   }
 }
 
+export type Reacting = { uniqueViewers: number; reactingViewers: number };
+
+export function distinct(viewers: readonly (string | null)[]): number {
+  return new Set(viewers.filter((viewer) => viewer !== null)).size;
+}
+
+/** Of the views of a segment or a filter. */
+export function peopleOf(views: readonly View[]): Reacting {
+  const watching = views.filter((view) => view.isWatched || view.completions > 0);
+  const reacting = views.filter(({ likes, shares, saves }) => likes + shares + saves > 0);
+  return {
+    uniqueViewers: distinct(watching.map(({ viewer }) => viewer)),
+    reactingViewers: distinct(reacting.map(({ viewer }) => viewer)),
+  };
+}
+
+export function engagement({ uniqueViewers, reactingViewers }: Reacting): number | null {
+  return rate(Math.min(uniqueViewers, reactingViewers), uniqueViewers);
+}
+
 export function howViewsWent(all: readonly View[]) {
   const views = all.filter(({ isWatched }) => isWatched);
   const of = (is: (view: View) => boolean) => views.filter(is).length;
@@ -140,12 +180,13 @@ export function howViewsWent(all: readonly View[]) {
   };
 }
 
+/** To a ten-millionth of each view, so that sums are the same in any order. */
 export function percentWatched(views: readonly View[]): number | null {
   const measured = views.filter(({ durationMs }) => durationMs > 0);
-  const permille = measured.map(({ watchMs, durationMs }) =>
-    Math.round((1_000 * watchMs) / durationMs),
+  const shares = measured.map(({ watchMs, durationMs }) =>
+    Math.round((watchMs / durationMs) * 1e7),
   );
-  return rate(total(permille) / 1_000, measured.length);
+  return rate(total(shares) / 1e7, measured.length);
 }
 
 function isOf(

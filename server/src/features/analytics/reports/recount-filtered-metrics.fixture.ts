@@ -1,5 +1,5 @@
 /** What the views and sessions that match a filter add up to, for the recount with filters. */
-import { howViewsWent } from './recount-counts.fixture.ts';
+import { engagement, howViewsWent, peopleOf } from './recount-counts.fixture.ts';
 import { by, rate, total } from './recount-numbers.fixture.ts';
 import { playbackMetrics, sessionMetrics } from './recount-playback.fixture.ts';
 import { isWithin } from './recount-time.fixture.ts';
@@ -34,6 +34,7 @@ export function counted(views: readonly View[]) {
     sum((view) => view.likes),
   ];
   const [shares, saves] = [sum((view) => view.shares), sum((view) => view.saves)];
+  const people = peopleOf(views);
   const totalWatchTime = sum(({ watchMs }) => watchMs) / 1_000;
   return {
     impressions,
@@ -48,11 +49,13 @@ export function counted(views: readonly View[]) {
       ),
       plays,
     ),
-    engagementRate: rate(likes + shares + saves, impressions),
+    engagementRate: engagement(people),
+    reactionsPerImpression: rate(likes + shares + saves, impressions),
     likes,
     shares,
     saves,
     ...howViewsWent(views),
+    ...people,
   };
 }
 
@@ -70,14 +73,12 @@ export function hasCounts(views: readonly View[]): boolean {
 export function itemMetrics(views: readonly View[]) {
   return {
     ...counted(views),
-    uniqueViewers: viewersOf(views),
     swipesAway: total(views.map(({ swipes }) => swipes)),
   };
 }
 
 export function viewersOf(views: readonly View[]): number {
-  const watching = views.filter((view) => view.isWatched || view.completions > 0);
-  return new Set(watching.map(({ viewer }) => viewer)).size;
+  return peopleOf(views).uniqueViewers;
 }
 
 export const noSessions = {

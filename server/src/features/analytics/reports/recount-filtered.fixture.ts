@@ -3,9 +3,18 @@
  * where it began, with everything that its events tell.
  */
 import type { LoggedEvent } from '../../events/events.ts';
+import { recountBreakdown, type BreakdownAsked } from './recount-breakdown.fixture.ts';
 import { percentWatched, type RecountedItem } from './recount-counts.fixture.ts';
+import { hoursReport, momentsOf, viewersReport } from './recount-habits.fixture.ts';
 import { by, movement, rate, total } from './recount-numbers.fixture.ts';
-import { bucketsOf, day, dayOf, isWithin, spanOf, type Range } from './recount-time.fixture.ts';
+import {
+  bucketsOf,
+  comparedLength,
+  day,
+  dayOf,
+  spanOf,
+  type Range,
+} from './recount-time.fixture.ts';
 import {
   breakdown,
   byAudience,
@@ -23,6 +32,7 @@ import {
 } from './recount-filtered-metrics.fixture.ts';
 import {
   dropoff,
+  messagesOf,
   toViews,
   toVisits,
   viewerOf,
@@ -30,6 +40,21 @@ import {
   type View,
   type Visit,
 } from './recount-views.fixture.ts';
+
+function played(views: readonly View[], kind: 'rendition' | 'codec') {
+  return [...Map.groupBy(views, (view) => view[kind])]
+    .map(([label, own]) => {
+      const startups = own.flatMap(({ startup }) => (startup === null ? [] : [startup]));
+      return {
+        label,
+        plays: total(own.map(({ plays }) => plays)),
+        averageStartupTime: rate(total(startups), startups.length),
+        own,
+      };
+    })
+    .filter(({ plays, own }) => plays > 0 || own.some(({ stalls }) => stalls > 0))
+    .toSorted(by('plays', 'label'));
+}
 
 export class FilteredRecount {
   readonly #views: View[];
@@ -66,13 +91,11 @@ export class FilteredRecount {
       const { views, visits } = within(part, from, to);
       return {
         ...counted(views),
-        uniqueViewers: viewersOf(views),
         sessions: isAboutItems(filter) ? null : visits.length,
       };
     };
     const { from, to } = spanOf(range);
-    const today = dayOf(Date.now());
-    const length = isWithin(today, from, to) ? today - from : to - from;
+    const length = comparedLength(range);
     const start = from - (to - from);
     const [now, before] = [count(from, from + length), count(start, start + length)];
     return {
@@ -90,12 +113,17 @@ export class FilteredRecount {
   /** The most played first. */
   content(filter: Filter, range: Range) {
     const { from, to } = spanOf(range);
-    const { views } = within(this.#partOf(filter), from, to);
-    const byItem = Map.groupBy(views, ({ contentId }) => contentId);
+    const part = this.#partOf(filter);
+    const ofItems = ({ views }: Part) => Map.groupBy(views, ({ contentId }) => contentId);
+    const byItem = ofItems(within(part, from, to));
+    const before = ofItems(within(part, from - (to - from), from));
     return this.#items
       .flatMap(({ id, title }) => {
         const own = byItem.get(id) ?? [];
-        return hasCounts(own) ? [{ contentId: id, title, metrics: itemMetrics(own) }] : [];
+        const previous = itemMetrics(before.get(id) ?? []);
+        return hasCounts(own)
+          ? [{ contentId: id, title, metrics: itemMetrics(own), previous }]
+          : [];
       })
       .toSorted(
         (a, b) => b.metrics.plays - a.metrics.plays || (a.contentId < b.contentId ? 1 : -1),
@@ -119,8 +147,32 @@ export class FilteredRecount {
       engagement: {
         averagePercentWatched: percentWatched(views),
         dropoffPoints: dropoff(views.filter(({ isWatched }) => isWatched)),
+        watchedPoints: null,
       },
     };
+  }
+
+  viewers(filter: Filter, range: Range) {
+    const { from, to } = spanOf(range);
+    const { views } = within(this.#partOf(filter), from, to);
+    return viewersReport(
+      views,
+      total(views.map(({ likes }) => likes)),
+      total(views.map(({ unlikes }) => unlikes)),
+    );
+  }
+
+  hours(filter: Filter, range: Range) {
+    const { from, to } = spanOf(range);
+    const { views, visits } = within(this.#partOf(filter), from, to);
+    const happened = {
+      impressions: momentsOf(views, ({ impressions }) => impressions),
+      plays: momentsOf(views, ({ plays }) => plays),
+      likes: momentsOf(views, ({ likes }) => likes),
+      views: [...views],
+      sessions: isAboutItems(filter) ? null : visits.map(({ firstAt }) => firstAt),
+    };
+    return hoursReport(happened, from, to);
   }
 
   engagement(filter: Filter, range: Range, kind: 'device' | 'country' | 'tag') {
@@ -143,16 +195,49 @@ export class FilteredRecount {
   quality(filter: Filter, range: Range) {
     const part = this.#partOf(filter);
     const { from, to } = spanOf(range);
+    const { views } = within(part, from, to);
     return {
-      summary: playback(within(part, from, to).views),
-      renditions: null,
-      codecs: null,
-      errors: null,
+      summary: playback(views),
+      renditions: played(views, 'rendition').map(({ label, own, ...plays }) => ({
+        rendition: label,
+        ...plays,
+        progressReports: null,
+        rebuffers: total(own.map(({ stalls }) => stalls)),
+        rebufferTime: total(own.map(({ stallMs }) => stallMs)) / 1_000,
+        switchesTo: null,
+      })),
+      codecs: played(views, 'codec').map(({ label, plays, averageStartupTime }) => ({
+        codec: label,
+        plays,
+        averageStartupTime,
+      })),
+      errors: this.errors(filter, range),
       timeseries: bucketsOf(range).map((one) => ({
         date: one.date,
         ...playback(within(part, one.from, one.to).views),
       })),
     };
+  }
+
+  errors(filter: Filter, range: Range) {
+    const part = this.#partOf(filter);
+    const { from, to } = spanOf(range);
+    const length = comparedLength(range);
+    const start = from - (to - from);
+    const failed = within(part, from, to).views.filter(({ errors }) => errors > 0);
+    const before = within(part, start, start + length).views.filter(({ errors }) => errors > 0);
+    return [...Map.groupBy(failed, ({ errorCode }) => errorCode)]
+      .map(([code, own]) => {
+        const previous = before.filter(({ errorCode }) => errorCode === code).length;
+        return {
+          code,
+          count: own.length,
+          previous,
+          change: previous === 0 ? null : (own.length - previous) / previous,
+          messages: messagesOf(own),
+        };
+      })
+      .toSorted(by('count', 'code'));
   }
 
   sources(filter: Filter, range: Range) {
@@ -169,7 +254,11 @@ export class FilteredRecount {
     const all = count(within(part, from, to));
     const sum = total(all.map(({ impressions }) => impressions));
     return {
-      sources: all.map((one) => ({ ...one, share: rate(one.impressions, sum) })),
+      sources: all.map((one) => ({
+        ...one,
+        share: rate(one.impressions, sum),
+        ...this.#cameBy(one.entryPoint, filter, within(part, from, to)),
+      })),
       timeseries: bucketsOf(range).map((one) => ({
         date: one.date,
         impressions: Object.fromEntries(
@@ -223,6 +312,26 @@ export class FilteredRecount {
         }
         return { date: one.date, size: cohort.length, retention };
       }),
+    };
+  }
+
+  /** What a filter asks for, by one or two dimensions. */
+  breakdown(asked: BreakdownAsked, filter: Filter, range: Range) {
+    const { from, to } = spanOf(range);
+    const part = within(this.#partOf(filter), from, to);
+    return recountBreakdown(asked, part, { items: this.#items, isOfItems: isAboutItems(filter) });
+  }
+
+  #cameBy(entryPoint: string | null, filter: Filter, part: Part) {
+    const views = part.views.filter((view) => view.entryPoint === entryPoint);
+    const visits = part.visits.filter((visit) => visit.entryPoint === entryPoint);
+    const { plays, totalWatchTime, averageWatchTime, hookRate, views: played } = counted(views);
+    return {
+      ...{ views: played, plays, totalWatchTime, averageWatchTime, hookRate },
+      uniqueViewers: viewersOf(views),
+      followOnPlays: isAboutItems(filter)
+        ? null
+        : total(visits.map((visit) => Math.max(0, visit.plays - 1))),
     };
   }
 

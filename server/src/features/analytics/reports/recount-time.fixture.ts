@@ -14,6 +14,13 @@ export function spanOf({ startDate, endDate }: Range): { from: number; to: numbe
   return { from: Date.parse(startDate), to: Date.parse(endDate) + day };
 }
 
+/** How much of a range is compared with the time before: a day that is not over is left out. */
+export function comparedLength(range: Range): number {
+  const { from, to } = spanOf(range);
+  const today = dayOf(Date.now());
+  return isWithin(today, from, to) ? today - from : to - from;
+}
+
 export function bucketsOf(range: Range): Bucket[] {
   const { from, to } = spanOf(range);
   const buckets: Bucket[] = [];

@@ -1,6 +1,6 @@
 /** Views and visits, made from all of their events at once, for the recount. */
 import type { LoggedEvent } from '../../events/events.ts';
-import { total } from './recount-numbers.fixture.ts';
+import { by, total } from './recount-numbers.fixture.ts';
 
 export type View = {
   contentId: string;
@@ -22,11 +22,24 @@ export type View = {
   likes: number;
   shares: number;
   saves: number;
+  unlikes: number;
   /** Of its first playStart, in milliseconds. */
   startup: number | null;
   viewer: string | null;
+  rendition: string | null;
+  codec: string | null;
+  errorCode: string | null;
+  errorMessage: string | null;
+  feedId: string | null;
+  sharePlatform: string | null;
+  position: string | null;
 } & Told;
-export type Visit = { firstAt: number; lastAt: number; viewer: string | null } & Told;
+export type Visit = {
+  firstAt: number;
+  lastAt: number;
+  viewer: string | null;
+  plays: number;
+} & Told;
 
 /** What the first event told that told anything. */
 export type Told = {
@@ -36,7 +49,7 @@ export type Told = {
   appVersion: string | null;
 };
 
-/** What each viewer has done with each item in one session. */
+/** What each viewer has done with each item in one session; a login begins a new view. */
 export function toViews(events: readonly LoggedEvent[]): View[] {
   const byView = Map.groupBy(events, (event) =>
     JSON.stringify([
@@ -51,14 +64,22 @@ export function toViews(events: readonly LoggedEvent[]): View[] {
 
 export function toVisits(events: readonly LoggedEvent[]): Visit[] {
   const byVisit = Map.groupBy(events, (event) =>
-    JSON.stringify([viewerOf(event), event.sessionId ?? null]),
+    JSON.stringify([event.deviceId ?? viewerOf(event), event.sessionId ?? null]),
   );
   return [...byVisit.values()].flatMap(cutByPauses).map((own) => ({
     firstAt: Math.min(...own.map(({ at }) => at)),
     lastAt: Math.max(...own.map(({ at }) => at)),
-    viewer: viewerOf(own[0] as LoggedEvent),
+    viewer: visitorOf(own),
+    plays: own.filter(({ event }) => event === 'playStart').length,
     ...toldBy(own),
   }));
+}
+
+/** The first user who is named, or else the viewer. */
+function visitorOf(events: readonly LoggedEvent[]): string | null {
+  const sorted = events.toSorted((a, b) => a.at - b.at);
+  const named = sorted.find(({ userId }) => userId !== undefined) ?? sorted[0];
+  return viewerOf(named as LoggedEvent);
 }
 
 const timeoutMs = 30 * 60_000;
@@ -111,11 +132,19 @@ function toView(events: readonly LoggedEvent[]): View {
     likes: of('like').length,
     shares: of('share').length,
     saves: of('save').length,
+    unlikes: of('unlike').length,
     startup:
       (of('playStart').toSorted((a, b) => a.at - b.at)[0]?.data['startupTime'] as
         | number
         | undefined) ?? null,
     viewer: viewerOf(events[0] as LoggedEvent),
+    rendition: firstOf(events, 'playStart', 'rendition'),
+    codec: firstOf(events, 'playStart', 'codec'),
+    errorCode: firstOf(events, 'error', 'errorCode'),
+    errorMessage: firstOf(events, 'error', 'errorMessage'),
+    feedId: firstOf(events, 'impression', 'feedId'),
+    sharePlatform: firstOf(events, 'share', 'platform'),
+    position: firstOf(events, 'impression', 'position'),
     ...toldBy(events),
   };
 }
@@ -148,6 +177,21 @@ function toldBy(events: readonly LoggedEvent[]): Told {
   };
 }
 
+function firstOf(events: readonly LoggedEvent[], kind: string, field: string): string | null {
+  const told = events
+    .filter(({ event, data }) => event === kind && data[field] !== undefined)
+    .toSorted((a, b) => a.at - b.at);
+  return told[0] === undefined ? null : String(told[0].data[field]);
+}
+
+/** The messages of views that have failed, the most frequent five. */
+export function messagesOf(failed: readonly View[]) {
+  return [...Map.groupBy(failed, ({ errorMessage }) => errorMessage)]
+    .map(([message, same]) => ({ message, views: same.length }))
+    .toSorted(by('views', 'message'))
+    .slice(0, 5);
+}
+
 export function durationOf({ data }: LoggedEvent): number {
   return data['duration'] as number;
 }
@@ -161,6 +205,28 @@ export function dropoff(views: readonly View[]): { second: number; retained: num
       second,
       retained: steps.filter((step) => step >= second).length / steps.length,
     }));
+}
+
+/** How often each second was watched, by views: a clip that loops counts again and again. */
+export function watchedCurve(views: readonly View[]): { second: number; watched: number }[] {
+  const runs = views.flatMap((view) => {
+    const ends = [view.reachedMs];
+    const length = view.durationMs;
+    if (view.replays === 0 || length === 0) return ends;
+    for (let run = 1; run < view.replays; run += 1) ends.push(length);
+    const rest = view.watchMs - view.replays * length;
+    const last = view.completions > view.replays ? length : Math.min(length, Math.max(0, rest));
+    return [...ends, last];
+  });
+  const steps = runs.map((end) => stepOf(Math.floor(end / 1_000)));
+  const last = Math.max(-1, ...steps);
+  const points = [];
+  for (let second = 0; second <= last; second += 1) {
+    if (stepOf(second) !== second) continue;
+    const watched = steps.filter((step) => step >= second).length / views.length;
+    points.push({ second, watched });
+  }
+  return points;
 }
 
 function stepOf(second: number): number {

@@ -4,13 +4,37 @@
  * from all events, which is slow and simple.
  */
 import type { LoggedEvent } from '../../events/events.ts';
-import { EventCounts, percentWatched, type RecountedItem } from './recount-counts.fixture.ts';
+import {
+  EventCounts,
+  peopleOf,
+  percentWatched,
+  type Part,
+  type RecountedItem,
+} from './recount-counts.fixture.ts';
+import { hoursReport, viewersReport } from './recount-habits.fixture.ts';
 import { by, movement, rate, total } from './recount-numbers.fixture.ts';
-import { bucketsOf, day, dayOf, isWithin, spanOf, type Range } from './recount-time.fixture.ts';
-import { dropoff, durationOf, viewerOf } from './recount-views.fixture.ts';
+import {
+  bucketsOf,
+  comparedLength,
+  day,
+  dayOf,
+  isWithin,
+  spanOf,
+  type Range,
+} from './recount-time.fixture.ts';
+import {
+  dropoff,
+  durationOf,
+  messagesOf,
+  viewerOf,
+  watchedCurve,
+} from './recount-views.fixture.ts';
 
 export type { Range } from './recount-time.fixture.ts';
 export type { RecountedItem } from './recount-counts.fixture.ts';
+
+/** By hour, viewers of single items are not known. */
+const unknownPeople = { uniqueViewers: null, reactingViewers: null, engagementRate: null };
 
 export class Recount {
   readonly #counts: EventCounts;
@@ -24,9 +48,7 @@ export class Recount {
   overview(range: Range) {
     const { from, to } = spanOf(range);
     const summary = this.#overview(from, to);
-    // A day that is not over is compared with nothing.
-    const today = dayOf(Date.now());
-    const length = isWithin(today, from, to) ? today - from : to - from;
+    const length = comparedLength(range);
     const start = from - (to - from);
     const compared = this.#overview(from, from + length);
     const before = this.#overview(start, start + length);
@@ -53,6 +75,7 @@ export class Recount {
         contentId: id,
         title,
         metrics: this.#counts.itemMetrics(id, from, to),
+        previous: this.#counts.itemMetrics(id, from - (to - from), from),
       }))
       .filter(({ contentId }) => this.#counts.hasRow(contentId, from, to))
       .toSorted(
@@ -70,13 +93,14 @@ export class Recount {
       timeseries: bucketsOf(range).map((one) => ({
         date: one.date,
         ...this.#counts.itemMetrics(id, one.from, one.to),
-        ...(range.granularity === 'hour' && { uniqueViewers: null }),
+        ...(range.granularity === 'hour' && unknownPeople),
       })),
       devices: this.#breakdown(id, 'device', from, to),
       countries: this.#breakdown(id, 'country', from, to),
       engagement: {
         averagePercentWatched: percentWatched(views),
         dropoffPoints: dropoff(views.filter(({ isWatched }) => isWatched)),
+        watchedPoints: watchedCurve(views.filter(({ isWatched }) => isWatched)),
       },
     };
   }
@@ -91,6 +115,27 @@ export class Recount {
         ...this.#counts.sessions({}, one.from, one.to),
       })),
     };
+  }
+
+  viewers(range: Range) {
+    const { from, to } = spanOf(range);
+    const views = this.#counts.viewsOf({}, from, to);
+    const count = (kind: string) => this.#counts.count(kind, {}, from, to);
+    return viewersReport(views, count('like'), count('unlike'));
+  }
+
+  hours(range: Range) {
+    const { from, to } = spanOf(range);
+    const moments = (kind: string) =>
+      this.#counts.countable(kind, {}, from, to).map(({ at }) => at);
+    const happened = {
+      impressions: moments('impression'),
+      plays: moments('playStart'),
+      likes: moments('like'),
+      views: this.#counts.viewsOf({}, from, to),
+      sessions: this.#counts.visitsOf({}, from, to).map(({ firstAt }) => firstAt),
+    };
+    return hoursReport(happened, from, to);
   }
 
   quality(range: Range) {
@@ -122,9 +167,7 @@ export class Recount {
       codecs: [...of('playStart', 'codec')]
         .map(([codec, events]) => ({ codec, ...startups(events) }))
         .toSorted(by('plays', 'codec')),
-      errors: [...of('error', 'errorCode')]
-        .map(([code, events]) => ({ code, count: events.length }))
-        .toSorted(by('count', 'code')),
+      errors: this.#errors(range),
       timeseries: bucketsOf(range).map((one) => ({
         date: one.date,
         ...this.#counts.playback(one.from, one.to),
@@ -160,12 +203,41 @@ export class Recount {
     };
   }
 
+  /** Errors are counted by event, their messages by view. */
+  #errors(range: Range) {
+    const { from, to } = spanOf(range);
+    const happened = (start: number, end: number) =>
+      Map.groupBy(
+        this.#counts.countable('error', {}, start, end),
+        ({ data }) => (data['errorCode'] as string | undefined) ?? null,
+      );
+    const start = from - (to - from);
+    const before = happened(start, start + comparedLength(range));
+    const failed = this.#counts.viewsOf({}, from, to).filter(({ errors }) => errors > 0);
+    return [...happened(from, to)]
+      .map(([code, { length }]) => {
+        const previous = before.get(code)?.length ?? 0;
+        const same = failed.filter(({ errorCode }) => errorCode === code);
+        return {
+          code,
+          count: length,
+          previous,
+          change: rate(length - previous, previous),
+          messages: messagesOf(same),
+        };
+      })
+      .toSorted(by('count', 'code'));
+  }
+
   #overview(from: number, to: number) {
     return {
       ...this.#counts.counted({}, from, to),
-      uniqueViewers: this.#counts.viewers({}, from, to),
       sessions: this.#counts.visitsOf({}, from, to).length,
     };
+  }
+
+  #segment(part: Part, from: number, to: number) {
+    return this.#counts.counted(part, from, to, peopleOf(this.#counts.viewsOf(part, from, to)));
   }
 
   #byAudience(kind: 'device' | 'country', from: number, to: number) {
@@ -180,7 +252,7 @@ export class Recount {
       .map((label) => ({
         segment: label,
         ...this.#counts.sessions({ [kind]: label }, from, to),
-        ...this.#counts.counted({ [kind]: label }, from, to),
+        ...this.#segment({ [kind]: label }, from, to),
       }))
       .toSorted(by('plays', 'segment'));
   }
@@ -196,7 +268,7 @@ export class Recount {
           averageSessionLength: null,
           averageVideosPerSession: null,
           averageWatchTimePerSession: null,
-          ...this.#counts.counted({ contentIds: new Set(own.map(({ id }) => id)) }, from, to),
+          ...this.#segment({ contentIds: new Set(own.map(({ id }) => id)) }, from, to),
         };
       })
       .toSorted(by('plays', 'segment'));

@@ -156,6 +156,7 @@ describe('nothing', () => {
       averageWatchTime: null,
       completionRate: null,
       engagementRate: null,
+      reactionsPerImpression: null,
       likes: 0,
       shares: 0,
       saves: 0,
@@ -167,6 +168,7 @@ describe('nothing', () => {
       replays: 0,
       averagePercentWatched: null,
       uniqueViewers: 0,
+      reactingViewers: 0,
       sessions: 0,
     });
     const { body } = await empty.ask('content', week);
@@ -179,7 +181,11 @@ describe('nothing', () => {
     assert.equal(item.timeseries.length, 30);
     assert.equal(item.summary['plays'], 0);
     assert.deepEqual([item['devices'], item['countries']], [[], []]);
-    assert.deepEqual(item['engagement'], { averagePercentWatched: null, dropoffPoints: [] });
+    assert.deepEqual(item['engagement'], {
+      averagePercentWatched: null,
+      dropoffPoints: [],
+      watchedPoints: [],
+    });
   });
 });
 

@@ -1,12 +1,16 @@
 import type { Db } from '../../../platform/database/database.ts';
+import type { HeavyReads } from '../../../platform/database/read-replica.ts';
 import type { EngagementLog } from '../../events/events.ts';
 import type { ListCursors } from '../../../platform/http/list-cursor.ts';
+import type { VariantsOf } from './dimensions.ts';
 
 /** What the routes of reports are made from. */
 export type ReportParts = {
   db: Db;
+  heavyReads: HeavyReads;
   cursors: ListCursors;
   eventLog: Pick<EngagementLog, 'start' | 'backlog'>;
+  variantsOf: VariantsOf;
 };
 
 /** What they have in common: reports are for servers, never for apps. */

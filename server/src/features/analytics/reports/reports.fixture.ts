@@ -97,13 +97,22 @@ async function insertItems(
   organizationId: string,
   items: readonly RecountedItem[],
 ): Promise<void> {
-  for (const { id, title, tags } of items) {
+  for (const { id, title, tags, author, section, language } of items) {
     await query(
       service,
       `insert into content (organization_id, content_id, content_type, title, tags, playback_id,
-         upload_status, publish_status, progress)
-       values ($1, $2, 'video', $3, $4, $5, 'ready', 'published', 1)`,
-      [organizationId, id, title, tags, `${organizationId}-${id}`],
+         upload_status, publish_status, progress, author, section, custom_metadata)
+       values ($1, $2, 'video', $3, $4, $5, 'ready', 'published', 1, $6, $7, $8)`,
+      [
+        organizationId,
+        id,
+        title,
+        tags,
+        `${organizationId}-${id}`,
+        author ?? null,
+        section ?? null,
+        language === undefined ? {} : { language },
+      ],
     );
   }
 }
@@ -126,7 +135,8 @@ export async function waitForProjections(service: TestService): Promise<void> {
     const [row] = await query(
       service,
       `select (select coalesce(sum(event_count), 0) from event_block)::int as logged,
-         (select min(events) from projection)::int as projected`,
+         (select min(events) from
+           (select sum(events) as events from projection group by name) done)::int as projected`,
     );
     return row?.['logged'] === row?.['projected'] ? true : null;
   });

@@ -1,13 +1,19 @@
 /** The shapes of analytics answers. */
-import { Type, type TSchema } from 'typebox';
+import { Type } from 'typebox';
 import { Nullable, OneOf } from '../../../platform/http/schemas.ts';
-import { average, count, counted, date, label, rate, seconds } from './metric-schemas.ts';
-
-const uniqueViewers = count('Distinct viewers that have played.');
+import {
+  average,
+  BreakdownOf,
+  count,
+  counted,
+  date,
+  label,
+  rate,
+  seconds,
+} from './metric-schemas.ts';
 
 const overviewMetrics = {
   ...counted,
-  uniqueViewers,
   sessions: Nullable(count('Null with a filter by items.')),
 };
 
@@ -27,6 +33,7 @@ export const Overview = Type.Object({
         'with its counterpart.',
     },
   ),
+  breakdown: BreakdownOf(Type.Object(overviewMetrics)),
 });
 
 export const Audience = Type.Object({
@@ -52,15 +59,33 @@ const contentMetrics = {
   uniqueViewers: Nullable(
     count('Distinct viewers that have played. Null by hour without a filter.'),
   ),
+  reactingViewers: Nullable(
+    count('Distinct viewers who liked, shared or saved. Null by hour without a filter.'),
+  ),
   swipesAway: count('Swipes from this item to the next.'),
 };
 
+/** What lists are made of: whole ranges, for which viewers are always known. */
+const listedMetrics = { ...counted, swipesAway: contentMetrics.swipesAway };
+
 const named = { contentId: Type.String({ format: 'uuid' }), title: Type.String() };
 
-export const ContentStatistics = Type.Object({ ...named, metrics: Type.Object(contentMetrics) });
+export const ContentStatistics = Type.Object({
+  ...named,
+  metrics: Type.Object(listedMetrics),
+  previous: Type.Object(listedMetrics, {
+    description: 'The same in as many days right before the range.',
+  }),
+});
+
+export const ContentBreakdown = BreakdownOf(Type.Object(listedMetrics));
 
 /** The same as a row of CSV. */
-export const ContentStatisticsRow = Type.Object({ ...named, ...contentMetrics });
+export const ContentStatisticsRow = Type.Object({
+  ...named,
+  ...listedMetrics,
+  previous: Type.Object(listedMetrics),
+});
 
 const breakdown = { plays: count(), totalWatchTime: seconds('Seconds.') };
 export const ItemStatistics = Type.Object({
@@ -72,6 +97,7 @@ export const ItemStatistics = Type.Object({
       ...contentMetrics,
     }),
   ),
+  breakdown: ContentBreakdown,
   devices: Type.Array(Type.Object({ device: label('Null is unknown.'), ...breakdown })),
   countries: Type.Array(Type.Object({ country: label('Null is unknown.'), ...breakdown })),
   engagement: Type.Object({
@@ -87,6 +113,19 @@ export const ItemStatistics = Type.Object({
           description: 'Share of the views that have reached this second.',
         }),
       }),
+    ),
+    watchedPoints: Nullable(
+      Type.Array(
+        Type.Object({
+          second: count('As of `dropoffPoints`.'),
+          watched: Type.Number({
+            minimum: 0,
+            description:
+              'How often this second was watched, by views: over 1 for what is watched again.',
+          }),
+        }),
+        { description: 'Null with a filter.' },
+      ),
     ),
   }),
   feedback: Type.Object(
@@ -113,14 +152,28 @@ export const Movers = Type.Array(
   }),
 );
 
+const sourceMetrics = {
+  views: counted.views,
+  plays: count('Of views that came by it.'),
+  totalWatchTime: seconds('Seconds.'),
+  averageWatchTime: counted.averageWatchTime,
+  hookRate: counted.hookRate,
+  uniqueViewers: counted.uniqueViewers,
+  followOnPlays: Nullable(
+    count('Plays behind the first, in sessions that began by it. Null where views alone are told.'),
+  ),
+};
+
 export const Sources = Type.Object({
   sources: Type.Array(
     Type.Object({
       entryPoint: label('`data.entryPoint` of impressions; null is unknown.'),
       impressions: count(),
       share: rate('Of all impressions.'),
+      ...sourceMetrics,
     }),
   ),
+  breakdown: BreakdownOf(Type.Object({ impressions: count(), ...sourceMetrics })),
   timeseries: Type.Array(
     Type.Object({
       date,
@@ -148,6 +201,7 @@ export const Engagement = Type.Object({
     }),
   ),
   timeseries: Type.Array(Type.Object({ date, ...sessionMetrics })),
+  breakdown: BreakdownOf(Type.Object({ ...sessionMetrics, ...counted })),
 });
 
 const milliseconds = (description: string) =>
@@ -181,26 +235,43 @@ const renditionPlays = {
   averageStartupTime: milliseconds('Of these plays.'),
 };
 
-/** A list that is known for the organization as a whole alone. */
-function ofOrganization<Item extends TSchema>(item: Item) {
-  return Nullable(Type.Array(item, { description: 'Null with a filter.' }));
-}
+const QualityPart = Type.Object({
+  views: counted.views,
+  attemptedViews: count('Views with a play or an error.'),
+  erroredViews: count('Views with an error.'),
+  ...playback,
+});
 
 export const Quality = Type.Object({
   summary: Type.Object(playback),
-  renditions: ofOrganization(
+  renditions: Type.Array(
     Type.Object({
       rendition: label('As players name it; null is unknown.'),
       ...renditionPlays,
-      progressReports: count('watchProgress events.'),
+      progressReports: Nullable(count('watchProgress events; null with a filter.')),
       rebuffers: count(),
       rebufferTime: seconds('Seconds.'),
-      switchesTo: count('qualityChange events to it.'),
+      switchesTo: Nullable(count('qualityChange events to it; null with a filter.')),
     }),
   ),
-  codecs: ofOrganization(Type.Object({ codec: label('Null is unknown.'), ...renditionPlays })),
-  errors: ofOrganization(Type.Object({ code: label('`data.errorCode`.'), count: count() })),
+  codecs: Type.Array(Type.Object({ codec: label('Null is unknown.'), ...renditionPlays })),
+  errors: Type.Array(
+    Type.Object({
+      code: label('`data.errorCode`.'),
+      count: count('Errors; with a filter, views whose first error it was.'),
+      previous: count('The same in as many days before.'),
+      change: Nullable(Type.Number({ description: 'Relative: 0.25 is a quarter more.' })),
+      messages: Type.Array(
+        Type.Object({
+          message: label('What is equal in such messages.'),
+          views: count('Views whose first error had such a message.'),
+        }),
+        { description: 'The most frequent five.' },
+      ),
+    }),
+  ),
   timeseries: Type.Array(Type.Object({ date, ...playback })),
+  breakdown: BreakdownOf(QualityPart),
 });
 
 export const Retention = Type.Object({
@@ -211,6 +282,90 @@ export const Retention = Type.Object({
       retention: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), {
         description: 'The share that was active n days later; [0] is 1. Empty without viewers.',
       }),
+    }),
+  ),
+});
+
+export const Viewers = Type.Object({
+  uniqueViewers: count('Distinct viewers that have played, by the day on which a view began.'),
+  reactingViewers: count('Distinct viewers who liked, shared or saved.'),
+  likers: count('Distinct viewers who liked.'),
+  likes: count(),
+  unlikes: count('Likes that were taken back in the range, whenever they were given.'),
+  netLikes: Type.Integer({ description: 'likes − unlikes' }),
+  frequency: Type.Array(
+    Type.Object({
+      daysFrom: count('At least so many days of the range with a view.'),
+      daysTo: Nullable(count('At most so many; null is any number.')),
+      viewers: count('Distinct viewers.'),
+      share: rate('Of the unique viewers.'),
+    }),
+  ),
+});
+
+export const Hours = Type.Array(
+  Type.Object({
+    weekday: Type.Integer({ minimum: 1, maximum: 7, description: '1 is Monday.' }),
+    hour: Type.Integer({ minimum: 0, maximum: 23, description: "By the organization's clock." }),
+    days: count('How many such weekdays of the range have begun.'),
+    impressions: count(),
+    plays: count(),
+    views: count(),
+    totalWatchTime: seconds('Seconds.'),
+    likes: count(),
+    sessions: Nullable(count('That began in this hour. Null with a filter by items.')),
+  }),
+  { description: '168 hours, Monday from 0:00 first.' },
+);
+
+const band = Nullable(
+  Type.Object({
+    items: count('Similar items that it rests on.'),
+    p25: Type.Number({ description: 'A quarter of them have less.' }),
+    median: Type.Number(),
+    p75: Type.Number({ description: 'A quarter of them have more.' }),
+  }),
+);
+const rank = Nullable(
+  Type.Object({ rank: Type.Integer({ minimum: 1 }), of: Type.Integer({ minimum: 1 }) }),
+);
+
+/** A metric of a benchmark as a row of CSV. */
+export const BenchmarkRow = Type.Object({
+  metric: Type.String(),
+  value: Nullable(Type.Number()),
+  items: Nullable(count()),
+  p25: Nullable(Type.Number()),
+  median: Nullable(Type.Number()),
+  p75: Nullable(Type.Number()),
+  rankOfLast: Nullable(count()),
+  rankOfAuthor: Nullable(count()),
+});
+
+export const Benchmark = Type.Object({
+  ...named,
+  days: Type.Integer({ minimum: 1, description: 'The first days of each item, at most 28.' }),
+  lengthClass: Nullable(
+    Type.Object(
+      { from: seconds('Seconds, without.'), to: Nullable(seconds('Seconds, included.')) },
+      { description: 'Null for items without a duration.' },
+    ),
+  ),
+  similarItems: count('Of the same type and length class, as old at least; the last 100.'),
+  metrics: Type.Array(
+    Type.Object({
+      metric: Type.String(),
+      value: Nullable(Type.Number({ minimum: 0 })),
+      typical: band,
+      rankOfLast: rank,
+      rankOfAuthor: rank,
+    }),
+  ),
+  watchedPoints: Type.Array(
+    Type.Object({
+      second: count('As of `dropoffPoints`.'),
+      watched: Type.Number({ minimum: 0, description: 'How often it was watched, by views.' }),
+      typical: band,
     }),
   ),
 });

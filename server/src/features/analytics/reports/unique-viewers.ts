@@ -10,18 +10,24 @@ import {
   type ViewerSet,
 } from '../statistics/viewer-set.ts';
 import { hasPeople } from '../projections/links/people-queries.ts';
-import { sumItems } from './filtered-segments.ts';
+import { setTables, type SetTable } from '../projections/engagement/counter-queries.ts';
+import { GroupedPeople } from './grouped-people.ts';
+import type { People } from './metrics.ts';
+import { zipByKey, zipPeople, type PeopleCounts, type UniqueViewers } from './people-counts.ts';
 import type { ReportFilter } from './filter.ts';
-import { readFilteredSeries, type FilteredSeries, type Within } from './filtered-series.ts';
+import {
+  addFiltered,
+  readFilteredSeries,
+  type FilteredSeries,
+  type Within,
+} from './filtered-series.ts';
 import { bucketIndex, bucketsOf, type Period } from './period.ts';
 import { readItemSets, readOrganizationSets, type StoredSet } from './viewer-set-queries.ts';
-
-/** Unique viewers of a whole period, of each of its buckets (null if unknown), and of other spans. */
-export type UniqueViewers = { total: number; byBucket: (number | null)[]; others: number[] };
 
 /** A set is up to 12 KiB, so that many of them are at most 24 MiB at a time. */
 const maxSetsAtOnce = 2_000;
 
+/** Those who watched anything. */
 export async function countOrganizationViewers(
   db: Db,
   organizationId: OrganizationId,
@@ -29,14 +35,41 @@ export async function countOrganizationViewers(
   ...others: Within[]
 ): Promise<UniqueViewers> {
   if (await hasPeople(db, organizationId)) {
-    const fromMs = Math.min(...[period, ...others].map(({ startMs }) => startMs));
-    return (await readPeopleSeries(db, organizationId, period, { fromMs })).viewers(
+    return (await readPeopleSeries(db, organizationId, period, { others })).viewers(
       period,
       ...others,
     );
   }
+  return mergeOrganizationSets(db, organizationId, 'viewer_set', period, others);
+}
+
+export async function countOrganizationPeople(
+  db: Db,
+  organizationId: OrganizationId,
+  period: Period,
+  ...others: Within[]
+): Promise<PeopleCounts<number>> {
+  if (await hasPeople(db, organizationId)) {
+    const parts = { reactors: true, others };
+    return (await readPeopleSeries(db, organizationId, period, parts)).people(period, ...others);
+  }
+  const [watching, reacting] = await Promise.all(
+    setTables.map((table) => mergeOrganizationSets(db, organizationId, table, period, others)),
+  );
+  return zipPeople(watching ?? noViewers, reacting ?? noViewers);
+}
+
+const noViewers: UniqueViewers<number> = { total: 0, byBucket: [], others: [] };
+
+async function mergeOrganizationSets(
+  db: Db,
+  organizationId: OrganizationId,
+  table: SetTable,
+  period: Period,
+  others: readonly Within[],
+): Promise<UniqueViewers<number>> {
   const read = ({ startMs, endMs }: Within, grain: 'hour' | 'day') =>
-    readOrganizationSets(db, organizationId, { grain, startMs, endMs });
+    readOrganizationSets(db, organizationId, table, { grain, startMs, endMs });
   const grain = period.granularity === 'hour' ? 'hour' : 'day';
   const [own, ...sets] = await Promise.all([
     read(period, grain),
@@ -50,30 +83,48 @@ function readPeopleSeries(
   db: Db,
   organizationId: OrganizationId,
   period: Period,
-  { filter = {}, fromMs = period.startMs }: { filter?: ReportFilter; fromMs?: number } = {},
+  {
+    filter = {},
+    reactors = false,
+    others = [],
+  }: { filter?: ReportFilter; reactors?: boolean; others?: readonly Within[] },
 ): Promise<FilteredSeries> {
-  const parts = { counts: [], viewers: 'watching' } as const;
+  const parts = { counts: [], viewers: 'watching', reactors } as const;
+  const fromMs = Math.min(...[period, ...others].map(({ startMs }) => startMs));
   return readFilteredSeries(db, organizationId, period, { filter, parts, fromMs });
 }
 
-/** Unique viewers of a single item are kept by day, so hours have none. */
-export async function countItemViewers(
+/** The viewers of a single item are kept by day, so hours have none. */
+export async function countItemPeople(
   db: Db,
   organizationId: OrganizationId,
   contentId: string,
   period: Period,
-): Promise<UniqueViewers> {
+): Promise<PeopleCounts> {
   if (await hasPeople(db, organizationId)) {
-    const filter = { contentId };
-    return (await readPeopleSeries(db, organizationId, period, { filter })).viewers(period);
+    const parts = { filter: { contentId }, reactors: true };
+    return (await readPeopleSeries(db, organizationId, period, parts)).people(period);
   }
-  const stored = await readItemSets(db, organizationId, [contentId], daysOf(period));
+  const [watching, reacting] = await Promise.all(
+    setTables.map((table) => mergeItemSets(db, organizationId, table, contentId, period)),
+  );
+  return zipPeople<number | null>(watching ?? noViewers, reacting ?? noViewers);
+}
+
+async function mergeItemSets(
+  db: Db,
+  organizationId: OrganizationId,
+  table: SetTable,
+  contentId: string,
+  period: Period,
+): Promise<UniqueViewers> {
+  const stored = await readItemSets(db, organizationId, table, [contentId], daysOf(period));
   if (period.granularity !== 'hour') return mergeByBucket(period, stored);
   const { total } = mergeByBucket({ ...period, granularity: 'day' }, stored);
   return { total, byBucket: bucketsOf(period).map(() => null), others: [] };
 }
 
-function mergeByBucket(period: Period, stored: readonly StoredSet[]): UniqueViewers {
+function mergeByBucket(period: Period, stored: readonly StoredSet[]): UniqueViewers<number> {
   const sets = bucketsOf(period).map(() => createViewerSet());
   for (const { period: moment, sketch } of stored) {
     const set = sets[bucketIndex(period, moment.getTime())];
@@ -90,21 +141,37 @@ function countTogether(stored: readonly StoredSet[]): number {
   return countViewers(all);
 }
 
-/** Each item's unique viewers in a period. Memory is bounded whatever the number of days. */
-export async function countViewersOfItems(
+/** The viewers of each item in a period. Memory is bounded whatever the number of days. */
+export async function countPeopleOfItems(
   db: Db,
   organizationId: OrganizationId,
   contentIds: readonly string[],
   period: Period,
+): Promise<Map<string, People>> {
+  if (contentIds.length === 0) return new Map();
+  if (await hasPeople(db, organizationId)) {
+    // Sets of viewers don't know that devices belong to users, so facts are counted, which takes longer.
+    return readPeopleOfItems(db, organizationId, period);
+  }
+  const watching = await mergeSetsOfItems(db, organizationId, 'viewer_set', contentIds, period);
+  const reacting = await mergeSetsOfItems(db, organizationId, 'reactor_set', contentIds, period);
+  return zipByKey(watching, reacting);
+}
+
+async function mergeSetsOfItems(
+  db: Db,
+  organizationId: OrganizationId,
+  table: SetTable,
+  contentIds: readonly string[],
+  period: Period,
 ): Promise<Map<string, number>> {
-  if (await hasPeople(db, organizationId))
-    return countPeopleOfItems(db, organizationId, contentIds, period);
   const counts = new Map<string, number>();
   for (const ids of inPieces(contentIds, maxSetsAtOnce)) {
     const sets = new Map<string, ViewerSet>(ids.map((id) => [id, createViewerSet()]));
     const daysAtOnce = Math.max(1, Math.floor(maxSetsAtOnce / ids.length));
     for (const days of inPieces(daysOf(period), daysAtOnce)) {
-      for (const { content_id: id, sketch } of await readItemSets(db, organizationId, ids, days)) {
+      const rows = await readItemSets(db, organizationId, table, ids, days);
+      for (const { content_id: id, sketch } of rows) {
         const set = sets.get(id);
         if (set !== undefined) mergeViewerSets(set, decodeViewerSet(sketch));
       }
@@ -114,21 +181,14 @@ export async function countViewersOfItems(
   return counts;
 }
 
-/** Sets of viewers don't know that devices belong to users, so facts are counted then, which takes longer. */
-async function countPeopleOfItems(
+async function readPeopleOfItems(
   db: Db,
   organizationId: OrganizationId,
-  contentIds: readonly string[],
-  period: Period,
-): Promise<Map<string, number>> {
-  const sums = await sumItems(
-    db,
-    organizationId,
-    { within: period, filter: {} },
-    { counts: [], viewers: 'watching' },
-  );
-  const viewers = sums.viewersByGroup();
-  return new Map(contentIds.map((id) => [id, viewers.get(id) ?? 0]));
+  within: Within,
+): Promise<Map<string, People>> {
+  const people = new GroupedPeople('content', { counts: [] });
+  await addFiltered(db, organizationId, { within, filter: {} }, people.parts);
+  return people.byGroup();
 }
 
 export function daysOf({ startMs, endMs }: Period): Date[] {

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
+import type { SetTable } from '../projections/engagement/counter-queries.ts';
 import { inSpan, type Span } from './counter-queries.ts';
 
-/** Stands for the organization as a whole in `viewer_set`. */
+/** Stands for the organization as a whole in sets of viewers. */
 export const wholeOrganization = '00000000-0000-0000-0000-000000000000';
 
 export type StoredSet = { content_id: string; period: Date; sketch: Buffer };
@@ -12,10 +13,11 @@ export type StoredSet = { content_id: string; period: Date; sketch: Buffer };
 export async function readOrganizationSets(
   db: Db,
   organizationId: OrganizationId,
+  table: SetTable,
   span: Span,
 ): Promise<StoredSet[]> {
   const { rows } = await sql<StoredSet>`
-    select content_id, period, sketch from viewer_set
+    select content_id, period, sketch from ${sql.table(table)}
     where organization_id = ${organizationId} and ${inSpan(span)}
       and content_id = ${wholeOrganization}
   `.execute(db);
@@ -26,11 +28,12 @@ export async function readOrganizationSets(
 export async function readItemSets(
   db: Db,
   organizationId: OrganizationId,
+  table: SetTable,
   contentIds: readonly string[],
   days: readonly Date[],
 ): Promise<StoredSet[]> {
   const { rows } = await sql<StoredSet>`
-    select content_id, period, sketch from viewer_set
+    select content_id, period, sketch from ${sql.table(table)}
     where organization_id = ${organizationId} and grain = 'day'
       and period = any(${days}::timestamptz[]) and content_id = any(${contentIds}::uuid[])
   `.execute(db);

@@ -14,11 +14,27 @@ import type { ViewerSecrets } from '../../organizations/organizations.ts';
 /** Eight bytes as a string of eight characters with codes up to 255: a key for a `Map`. */
 export type Hash = string;
 
+/**
+ * Divides events among the partitions of projections whose rows are of one viewer each, or sums over
+ * viewers.
+ */
+export function partitionKeyOf(event: LoggedEvent): string {
+  return viewerOf(event) ?? '';
+}
+
 /** Whom an event belongs to, as text that says which kind of id it is; null for nobody. */
 export function viewerOf({ userId, deviceId, sessionId }: ViewerIds): string | null {
   if (userId !== undefined) return `u:${userId}`;
   if (deviceId !== undefined) return `d:${deviceId}`;
   return sessionId === undefined ? null : `s:${sessionId}`;
+}
+
+/**
+ * Whose session an event belongs to, in the form of `viewerOf`. A visit happens on one device, whoever
+ * logs in meanwhile.
+ */
+export function sessionOwnerOf(ids: ViewerIds): string | null {
+  return ids.deviceId === undefined ? viewerOf(ids) : `d:${ids.deviceId}`;
 }
 
 export type ViewerIds = Pick<LoggedEvent, 'userId' | 'deviceId' | 'sessionId'>;

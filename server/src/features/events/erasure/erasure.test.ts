@@ -56,7 +56,7 @@ const erase = (userId: string) => eraseFromLog({ db, eventLog }, of(userId), sig
 
 describe('erasing a viewer from the log', () => {
   test('removes each event of the user id, and no other', async () => {
-    const remembering = openEventLog(db, new RecentBlocks());
+    const remembering = openEventLog(db, { recent: new RecentBlocks() });
     const start = await eventLog.end();
     for (let block = 0; block < 250; block += 1) {
       const users = ['ada', 'Ada', 'ada2', null, '"ada"', 'ä\u{1F3AC}', String(block % 3)];

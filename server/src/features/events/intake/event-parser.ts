@@ -7,7 +7,7 @@ import type { SignatureCheck, ViewerSignatures } from '../../keys/keys.ts';
 import { newUuid7 } from '../../../platform/uuid7.ts';
 import { badText, checkData, isRecord, type EventData } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
-import { dataRules, rulesOf } from './event-rules.ts';
+import { dataRules, isPossiblePosition, rulesOf } from './event-rules.ts';
 import { isWrongCountry, readCountry } from './event-source.ts';
 import { maxAgeMs, maxAheadMs, parseMoment, timestampExpected } from './event-time.ts';
 import {
@@ -44,6 +44,8 @@ export type EventSource = {
    * that is not known yet: the event must be parsed again.
    */
   readonly findContent: (id: string) => string | null | undefined;
+  /** Whether an item that was found is a live stream. */
+  readonly isLive: (contentId: string) => boolean;
   /** The custom kinds that the organization has declared. */
   readonly customKinds: ReadonlySet<string>;
 };
@@ -65,6 +67,11 @@ const wrongCountry = new EventProblem(
   'VALIDATION_ERROR',
   'country',
   'must be a code of ISO 3166-1 alpha-2, such as "DE"',
+);
+const positionBeyondEnd = new EventProblem(
+  'VALIDATION_ERROR',
+  'data.currentTime',
+  'must not be beyond data.duration by more than 5 % and 2 seconds',
 );
 const maxIdCharacters = 128;
 const maxViewerCharacters = 256;
@@ -94,12 +101,20 @@ export function parseEvent(
   const namesNoItem = isCustomKind(kind) && raw['contentId'] === undefined;
   const contentId = namesNoItem ? noItem : findContent(raw['contentId'], 'contentId', source);
   if (typeof contentId !== 'string') return contentId;
+  if (kind === 'watchProgress' && isBeyondEnd(data) && !source.isLive(contentId)) {
+    return positionBeyondEnd;
+  }
   if (kind === 'swipe') {
     const from = findContent(data['fromContentId'], 'data.fromContentId', source);
     if (typeof from !== 'string') return from;
     data['fromContentId'] = from;
   }
   return toLogged(raw, kind, contentId, at, data, source);
+}
+
+/** The types of the fields were checked. */
+function isBeyondEnd({ currentTime, duration }: EventData): boolean {
+  return !isPossiblePosition(currentTime as number, duration as number);
 }
 
 function toLogged(
@@ -165,8 +180,9 @@ function useEarlierNames(raw: EventData, data: EventData): void {
   if (data['fromContentId'] === undefined && raw['fromContentId'] !== undefined) {
     data['fromContentId'] = raw['fromContentId'];
   }
-  if (data['watchTimeOnFrom'] === undefined && data['watchTime'] !== undefined) {
-    data['watchTimeOnFrom'] = data['watchTime'];
+  if (data['watchTimeOnFrom'] === undefined) {
+    const watched = data['watchTime'] ?? raw['watchTimeOnFrom'] ?? raw['watchTime'];
+    if (watched !== undefined) data['watchTimeOnFrom'] = watched;
   }
 }
 

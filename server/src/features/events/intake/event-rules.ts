@@ -40,6 +40,14 @@ const amount: FieldType = {
   expected: 'a number from 0 to 1,000,000,000',
   accepts: (value) => typeof value === 'number' && value >= 0 && value <= most,
 };
+/** Far longer than any visit, so that it is a mistake of units or made up. */
+export const maxWatchSeconds = 7 * 24 * 3_600;
+
+const watched: FieldType = {
+  label: 'number',
+  expected: 'a number of seconds from 0 to 604,800, which is a week',
+  accepts: (value) => typeof value === 'number' && value >= 0 && value <= maxWatchSeconds,
+};
 const percent: FieldType = {
   label: 'number',
   expected: 'a number from 0 to 100',
@@ -90,16 +98,16 @@ export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
     required('duration', amount, 'Length in seconds'),
     optional('percentComplete', percent, 'Share that was watched, from 0 to 100'),
     optional('rendition', text, 'Current quality'),
-    optional('watchTime', amount, 'Seconds watched in this view so far'),
+    optional('watchTime', watched, 'Seconds watched in this view so far'),
   ],
   completion: [
-    required('watchTime', amount, 'Seconds watched in this view'),
+    required('watchTime', watched, 'Seconds watched in this view'),
     required('looped', flag, 'Whether it started again'),
     optional('loopCount', whole, 'How often it started again'),
   ],
   swipe: [
     required('fromContentId', text, 'The item that was left'),
-    required('watchTimeOnFrom', amount, 'Seconds watched of it'),
+    required('watchTimeOnFrom', watched, 'Seconds watched of it'),
     optional('direction', text, 'Such as up or down'),
   ],
   like: [],
@@ -129,6 +137,14 @@ export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
     required('errorMessage', anyText, 'What it says'),
   ],
 };
+
+/**
+ * Whether a position lies in the item. Players round, and go a little past the end. A duration of 0 is
+ * unknown, and that of a live stream says nothing.
+ */
+export function isPossiblePosition(currentTime: number, duration: number): boolean {
+  return duration === 0 || currentTime <= duration * 1.05 + 2;
+}
 
 /** Custom kinds have no fields that the service knows. */
 export function rulesOf(kind: EventKind | CustomKind): readonly FieldRule[] {

@@ -20,7 +20,7 @@ export type Delivery = {
   readonly events: readonly unknown[];
   readonly source: Omit<
     EventSource,
-    'findContent' | 'nowMs' | 'clockOffsetMs' | 'crowdOf' | 'signatures' | 'customKinds'
+    'findContent' | 'isLive' | 'nowMs' | 'clockOffsetMs' | 'crowdOf' | 'signatures' | 'customKinds'
   > & {
     /** The address of the viewer's device, where it is known. */
     readonly address: string | null;
@@ -102,6 +102,7 @@ async function parseAll(
       nowMs,
       clockOffsetMs,
       findContent,
+      isLive: (contentId) => known.isLive(organizationId, contentId),
       crowdOf,
       signatures,
       customKinds,

@@ -12,7 +12,11 @@ const knownForMs = 3_000;
 const unknownForMs = 500;
 const maxRemembered = 200_000;
 
-type Remembered = { readonly exists: boolean; readonly untilMs: number };
+type Remembered = {
+  readonly exists: boolean;
+  readonly isLive: boolean;
+  readonly untilMs: number;
+};
 type Lookup = { ids: Set<ContentId>; found: Promise<void> };
 
 export class KnownContent {
@@ -53,6 +57,11 @@ export class KnownContent {
     };
   }
 
+  /** Whether an item that was found is a live stream, whose length nobody knows. */
+  isLive(organizationId: string, contentId: string): boolean {
+    return this.#remembered.get(organizationId)?.get(contentId)?.isLive === true;
+  }
+
   /** Looks ids up, all that are asked for at the same time in one statement. */
   load(organizationId: string, ids: Iterable<ContentId>): Promise<void> {
     let lookup = this.#lookups.get(organizationId);
@@ -77,7 +86,8 @@ export class KnownContent {
     for (const id of ids) {
       const exists = existing.has(id);
       if (!known.has(id)) this.#size += 1;
-      known.set(id, { exists, untilMs: nowMs + (exists ? knownForMs : unknownForMs) });
+      const isLive = existing.get(id) === 'live_stream';
+      known.set(id, { exists, isLive, untilMs: nowMs + (exists ? knownForMs : unknownForMs) });
     }
   }
 

@@ -89,7 +89,7 @@ test('the lag is bounded whatever the load and however long a pass takes', () =>
 });
 
 describe('a process that takes events in', () => {
-  /** A worker elsewhere that holds the projection, and has not counted anything. */
+  /** A worker elsewhere that holds the first partition, and has not counted anything. */
   async function startWithSlowFollower(): Promise<{ service: TestService; id: string }> {
     const service = await startService({ REELFEED_ROLES: 'api' });
     const { id } = await createItem(service);
@@ -100,7 +100,7 @@ describe('a process that takes events in', () => {
     await query(
       service,
       `insert into lease (name, holder_id, held_until)
-       values ('projection engagement', gen_random_uuid(), now() + interval '1 hour')`,
+       values ('projections 0', gen_random_uuid(), now() + interval '1 hour')`,
     );
     return { service, id };
   }

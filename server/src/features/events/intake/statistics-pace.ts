@@ -90,15 +90,28 @@ export class StatisticsPace implements AsyncDisposable {
   async #check(): Promise<void> {
     const caughtUpTo = new Map<string, number>();
     let share = 0;
-    for (const { name, position, isRun, isFailing } of await readProjections(this.#db)) {
-      const isWorking = isRun && !isFailing;
-      const ageMs = isWorking ? await this.#eventLog.lagMs(position ?? this.#eventLog.start) : 0;
-      const lowest = followCatchUp(this.#caughtUpTo.get(name), { ageMs, isWorking });
+    for (const [name, lag] of await this.#measure()) {
+      const lowest = followCatchUp(this.#caughtUpTo.get(name), lag);
       caughtUpTo.set(name, lowest);
-      share = Math.max(share, shareToRefuse({ ageMs, isWorking }, lowest));
+      share = Math.max(share, shareToRefuse(lag, lowest));
     }
     this.#caughtUpTo = caughtUpTo;
     this.#share = share;
     if (share === 0) this.#owed = 0;
+  }
+
+  /** By projection; of its partitions, those that work and are farthest behind count. */
+  async #measure(): Promise<Map<string, Lag>> {
+    const lags = new Map<string, Lag>();
+    for (const { name, position, isRun, isFailing } of await readProjections(this.#db)) {
+      const isWorking = isRun && !isFailing;
+      const ageMs = isWorking ? await this.#eventLog.lagMs(position ?? this.#eventLog.start) : 0;
+      const known = lags.get(name) ?? { ageMs: 0, isWorking: false };
+      lags.set(name, {
+        ageMs: Math.max(known.ageMs, ageMs),
+        isWorking: known.isWorking || isWorking,
+      });
+    }
+    return lags;
   }
 }

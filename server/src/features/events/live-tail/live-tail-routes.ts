@@ -37,7 +37,7 @@ const tailOfEvents = {
       description:
         'Server-sent events, each with JSON as its `data`:\n' +
         '- `event`: `status`, `receivedAt`, `eventId`, `event`, `contentId`, `userId`; if accepted, ' +
-        '`timestamp`, `deviceId`, `sessionId`, `country`, `device` and `data`; if rejected, ' +
+        '`timestamp`, `deviceId`, `sessionId`, `country`, `device`, `appVersion`, `bot` and `data`; if rejected, ' +
         '`code` and `message`. What an event did not tell is null.\n' +
         '- `skipped`: the `count` of events that were left out.\n' +
         '- `end`: the `reason` why the stream ends, a code of the key such as `KEY_REVOKED`, or ' +

@@ -44,6 +44,9 @@ type Acceptance = {
   readonly sessionId: string | null;
   readonly country: string | null;
   readonly device: string | null;
+  readonly appVersion: string | null;
+  /** Sent by a known bot, and left out of statistics unless a setting says otherwise. */
+  readonly bot: boolean;
   readonly data: unknown;
 };
 
@@ -198,6 +201,8 @@ function describe({ receivedAt }: StoredBlock<LoggedEvent>, event: LoggedEvent):
     sessionId: event.sessionId ?? null,
     country: event.country ?? null,
     device: event.device ?? null,
+    appVersion: event.appVersion ?? null,
+    bot: event.bot === true,
     data: event.data,
   };
 }

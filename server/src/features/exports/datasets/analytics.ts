@@ -18,7 +18,7 @@ const columns: readonly Column[] = [
   { name: 'totalWatchTime', type: 'number', about: 'Seconds.' },
   { name: 'averageWatchTime', type: 'number', about: 'Seconds of a play.' },
   { name: 'completionRate', type: 'number', about: 'Completions by plays.' },
-  { name: 'engagementRate', type: 'number', about: 'As in reports.' },
+  { name: 'engagementRate', type: 'number', about: 'Viewers who reacted, by unique viewers.' },
   { name: 'likes', type: 'integer', about: 'Likes of that day.' },
   { name: 'shares', type: 'integer', about: 'Shares.' },
   { name: 'saves', type: 'integer', about: 'Saves of that day.' },
@@ -30,6 +30,16 @@ const columns: readonly Column[] = [
   { name: 'loopRate', type: 'number', about: 'Share of views that played again.' },
   { name: 'replays', type: 'integer', about: 'Times that it played again.' },
   { name: 'averagePercentWatched', type: 'number', about: '1 is the whole item.' },
+  {
+    name: 'reactingViewers',
+    type: 'integer',
+    about: 'Viewers who liked, shared or saved; those of several days do not add up.',
+  },
+  {
+    name: 'reactionsPerImpression',
+    type: 'number',
+    about: 'Likes, shares and saves by impressions.',
+  },
 ];
 
 const itemsAtOnce = 1_000;

@@ -1,6 +1,6 @@
 /** A bucket of an organization: requests to it go through the guard of everything that goes out. */
 import { Readable } from 'node:stream';
-import { S3 } from '@aws-sdk/client-s3';
+import type { S3, S3ClientConfig } from '@aws-sdk/client-s3';
 import { BlockedAddressError, EgressError } from '../../../platform/egress/egress-errors.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 
@@ -31,7 +31,7 @@ const maxAttempts = 3;
 
 export function openDestinationBucket(egress: Egress, address: BucketAddress): DestinationBucket {
   const { bucket, region, endpoint, pathStyle, accessKeyId, secretAccessKey } = address;
-  const client = new S3({
+  const options: S3ClientConfig = {
     region: region ?? defaultRegion,
     forcePathStyle: pathStyle,
     maxAttempts,
@@ -40,11 +40,13 @@ export function openDestinationBucket(egress: Egress, address: BucketAddress): D
     credentials: { accessKeyId, secretAccessKey },
     requestHandler: guardedHandler(egress),
     ...(endpoint !== null && { endpoint }),
-  });
+  };
+  let client: S3 | null = null;
   return {
     async put(key, bytes, contentType, signal) {
       const object = { Bucket: bucket, Key: key, Body: bytes, ContentType: contentType };
       try {
+        client ??= new (await import('@aws-sdk/client-s3')).S3(options);
         await client.putObject(object, { abortSignal: signal });
       } catch (error) {
         signal.throwIfAborted();

@@ -95,7 +95,7 @@ const Destination = Type.Object(
 );
 
 const tags = ['Exports'];
-const config = { access: 'secret' as const };
+const config = { access: 'secret', role: 'admin' } as const;
 
 type Parts = DestinationParts & { readonly mutations: Mutations };
 

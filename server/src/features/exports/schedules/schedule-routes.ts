@@ -46,7 +46,7 @@ const Schedule = Type.Object(
 );
 
 const tags = ['Exports'];
-const config = { access: 'secret' as const };
+const config = { access: 'secret', role: 'analyst' } as const;
 
 export function addScheduleRoutes(
   app: HttpApp,

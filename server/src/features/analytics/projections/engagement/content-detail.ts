@@ -6,18 +6,22 @@ export type Breakdown = Map<string, { plays: number; watchMs: number }>;
 export type ContentDetail = {
   /** Views by how far they got; keys are seconds as `positionStep` gives them. */
   readonly positions: Map<number, number>;
+  /** Where further runs of the same views ended: a clip that loops is watched several times. */
+  readonly reruns: Map<number, number>;
   readonly devices: Breakdown;
   readonly countries: Breakdown;
 };
 
 type Written = {
   positions: [second: number, views: number][];
+  /** Missing where nothing was watched again. */
+  reruns?: [second: number, runs: number][];
   devices: Record<string, [plays: number, watchMs: number]>;
   countries: Record<string, [plays: number, watchMs: number]>;
 };
 
 export function emptyDetail(): ContentDetail {
-  return { positions: new Map(), devices: new Map(), countries: new Map() };
+  return { positions: new Map(), reruns: new Map(), devices: new Map(), countries: new Map() };
 }
 
 /**
@@ -37,11 +41,14 @@ export function stepLength(second: number): number {
 
 /** Adds the numbers of `from`, which may be negative, to `into`. */
 export function addDetail(into: ContentDetail, from: ContentDetail): void {
-  for (const [second, views] of from.positions) {
-    into.positions.set(second, (into.positions.get(second) ?? 0) + views);
-  }
+  addSteps(into.positions, from.positions);
+  addSteps(into.reruns, from.reruns);
   addBreakdown(into.devices, from.devices);
   addBreakdown(into.countries, from.countries);
+}
+
+export function addSteps(into: Map<number, number>, from: ReadonlyMap<number, number>): void {
+  for (const [second, count] of from) into.set(second, (into.get(second) ?? 0) + count);
 }
 
 function addBreakdown(into: Breakdown, from: Breakdown): void {
@@ -63,17 +70,25 @@ export function addToBreakdown(
 }
 
 /** The same text for the same numbers; null where nothing is left. */
-export function writeDetail({ positions, devices, countries }: ContentDetail): string | null {
+export function writeDetail(detail: ContentDetail): string | null {
+  const { positions, devices, countries } = detail;
+  const reruns = writeSteps(detail.reruns);
   const written: Written = {
-    positions: [...positions].filter(([, views]) => views !== 0).toSorted(([a], [b]) => a - b),
+    positions: writeSteps(positions),
+    ...(reruns.length > 0 && { reruns }),
     devices: writeBreakdown(devices),
     countries: writeBreakdown(countries),
   };
   const isEmpty =
     written.positions.length === 0 &&
+    reruns.length === 0 &&
     Object.keys(written.devices).length === 0 &&
     Object.keys(written.countries).length === 0;
   return isEmpty ? null : JSON.stringify(written);
+}
+
+function writeSteps(steps: ReadonlyMap<number, number>): [number, number][] {
+  return [...steps].filter(([, count]) => count !== 0).toSorted(([a], [b]) => a - b);
 }
 
 function writeBreakdown(breakdown: Breakdown): Written['devices'] {
@@ -86,9 +101,10 @@ function writeBreakdown(breakdown: Breakdown): Written['devices'] {
 
 /** @param detail a value of the column `content_day.detail` */
 export function readDetail(detail: unknown): ContentDetail {
-  const { positions, devices, countries } = detail as Written;
+  const { positions, reruns = [], devices, countries } = detail as Written;
   return {
     positions: new Map(positions),
+    reruns: new Map(reruns),
     devices: readBreakdown(devices),
     countries: readBreakdown(countries),
   };

@@ -12,6 +12,7 @@ const plainColumns = [
   'shares',
   'saves',
   'swipes_away',
+  'unlikes',
 ] as const;
 
 /** Columns that are made from views, each in the period in which the view began. */
@@ -27,7 +28,7 @@ const viewColumns = [
   'exits_before_start',
   'failures_before_start',
   'measured_views',
-  'watched_permille',
+  'watched_share',
   'hooked_views',
   'engaged_views',
   'swiped_views',
@@ -79,6 +80,7 @@ export function plainColumnOf(kind: LoggedEvent['event']): (typeof plainColumns)
     case 'swipe':
       return 'swipes_away';
     case 'unlike':
+      return 'unlikes';
     case 'unsave':
     case 'notInterested':
     case 'report':
@@ -100,7 +102,7 @@ export const engagedMs = 10_000;
 /** Whoever leaves before the start within this time has only swiped past. */
 export const shortExitMs = 1_000;
 /** A view that loops for hours on a clip of seconds would outweigh all others. */
-const maxWatchedPermille = 100_000;
+const maxWatchedShare = 100;
 
 function countView(view: ViewState): ViewCounts {
   const isWatched = hasStarted(view);
@@ -122,7 +124,7 @@ function countView(view: ViewState): ViewCounts {
     exits_before_start: count(leftBeforeStart && dwellMsOf(view) >= shortExitMs),
     failures_before_start: count(hasError && !isWatched),
     measured_views: count(isMeasured),
-    watched_permille: isMeasured ? watchedPermille(watchMs, view.durationMs) : 0,
+    watched_share: isMeasured ? watchedShare(watchMs, view.durationMs) : 0,
     hooked_views: count(isWatched && watchMs >= hookMs),
     engaged_views: count(isWatched && (watchMs >= engagedMs || view.completions > 0)),
     swiped_views: count(isWatched && view.swipes > 0 && watchMs < hookMs),
@@ -165,6 +167,23 @@ export function reachedMs({ completions, positionMs, durationMs }: ViewState): n
   return completions > 0 ? Math.max(positionMs, durationMs) : positionMs;
 }
 
+/**
+ * Where the runs behind the first ended: all but the last ran to the end, and what is left of the watch
+ * time is the last. Empty for views that did not begin again, or told no duration.
+ */
+export function rerunsOf(view: ViewState): number[] {
+  const { completions, durationMs } = view;
+  const replays = replaysOf(view);
+  if (replays === 0 || durationMs === 0) return [];
+  const leftMs = Math.min(Math.max(watchMsOf(view) - replays * durationMs, 0), durationMs);
+  const lastMs = completions > replays ? durationMs : leftMs;
+  const fullRuns = Math.min(replays, maxReruns) - 1;
+  return [...Array.from({ length: fullRuns }, () => durationMs), lastMs];
+}
+
+/** A view that loops for hours would outweigh all others. */
+const maxReruns = 100;
+
 /** Adds what a view counts for, `times` 1 or −1, to rows of counts. */
 export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1 | -1): void {
   const counts = countView(view);
@@ -184,11 +203,19 @@ export function addViewEvents(counts: Counts, view: ViewState): void {
   addTo(counts, 'shares', view.shares);
   addTo(counts, 'saves', view.saves);
   addTo(counts, 'swipes_away', view.swipes);
+  addTo(counts, 'unlikes', view.unlikes);
 }
 
-/** Watch time by duration, in thousandths: a whole number, so that sums are exact. Over 1,000 for loops. */
-function watchedPermille(watchMs: number, durationMs: number): number {
-  return Math.min(Math.round((1_000 * watchMs) / durationMs), maxWatchedPermille);
+/**
+ * `watched_share` counts in units of one ten-millionth: whole numbers, so that sums are exact in any
+ * order, fine enough that rounding is not seen, and small enough for four bytes.
+ */
+export const watchedShareUnits = 10_000_000;
+
+/** Watch time by duration. More than the whole for loops. */
+function watchedShare(watchMs: number, durationMs: number): number {
+  const share = Math.min(watchMs / durationMs, maxWatchedShare);
+  return Math.round(share * watchedShareUnits);
 }
 
 export function addSessionCounts(counts: Counts, session: SessionState, times: 1 | -1): void {

@@ -3,10 +3,10 @@ import { dayMs, hourMs } from '../../../../platform/time.ts';
 import { localMoment } from '../../../../platform/zone-clock.ts';
 import type { ViewerSecrets } from '../../../organizations/organizations.ts';
 import { hashText, hashViewer, memberOf, type Hash } from '../../statistics/viewer-key.ts';
-import { addToBreakdown, positionStep, type ContentDetail } from './content-detail.ts';
-import { addSessionCounts, addViewCounts, reachedMs } from './contribution.ts';
+import { addToBreakdown, positionStep } from './content-detail.ts';
+import { addSessionCounts, addViewCounts, reachedMs, rerunsOf } from './contribution.ts';
 import {
-  addWatcher,
+  addMember,
   audienceCounts,
   audienceKey,
   contentCounts,
@@ -18,7 +18,7 @@ import {
 } from './engagement-pass.ts';
 import type { Changed } from './follower.ts';
 import { joinSegments } from './segments.ts';
-import { mergeSessions, type SessionState } from './session-state.ts';
+import { mergeSessions, viewerOfSession, type SessionState } from './session-state.ts';
 import { hasStarted, mergeViews, watchMsOf, type ViewState } from './view-state.ts';
 
 /** What a pass has touched, and the keys of its states. */
@@ -46,7 +46,25 @@ export function changesOf<State>(
   }));
 }
 
-/** Whose it is. */
+/** The same of sessions, each with whose it was before and whose it is: a login moves it to the user. */
+export function sessionChangesOf(
+  touched: Touched<TouchedSession>,
+  before: readonly SessionState[][],
+  after: readonly SessionState[][],
+): Changed<SessionState>[] {
+  return changesOf(touched, before, after).flatMap((change) => {
+    const viewerIn = (session: SessionState) => viewerOfSession(session, change.viewer);
+    const viewers = new Set([...change.before, ...change.after].map(viewerIn));
+    return [...viewers].map((viewer) => ({
+      ...change,
+      viewer,
+      before: change.before.filter((session) => viewerIn(session) === viewer),
+      after: change.after.filter((session) => viewerIn(session) === viewer),
+    }));
+  });
+}
+
+/** Whose it is; of a session, the hash of its owner. */
 type TouchedBy = {
   readonly organizationId: string;
   readonly hash: Hash;
@@ -71,18 +89,20 @@ export function keyTouched(
   sessions: Touched<TouchedSession>,
 ): void {
   for (const [organizationId, organization] of pass) {
+    for (const [owner, named] of organization.sessions) {
+      const hash = hashViewer(secrets, organizationId, owner);
+      for (const [name, session] of named) {
+        // The hash input starts with the keyed hash, so that session ids can't be guessed.
+        const key = hash + hashText(`${hash}${name}`);
+        sessions.add(key, { organizationId, hash, organization, contentId: '', pass: session });
+      }
+    }
     for (const [viewer, sessionsOfViewer] of organization.viewers) {
       const hash = hashViewer(secrets, organizationId, viewer);
       const member = memberOf(hash);
-      for (const [name, session] of sessionsOfViewer) {
+      for (const [name, watched] of sessionsOfViewer) {
         const touchedBy = { organizationId, hash, organization };
-        // The hash input starts with the keyed hash, so that session ids can't be guessed.
-        sessions.add(hash + hashText(`${hash}${name}`), {
-          ...touchedBy,
-          contentId: '',
-          pass: session,
-        });
-        for (const view of session.views.values()) {
+        for (const view of watched.views.values()) {
           const key = hash + hashText(`${hash}${view.contentId}\0${name}\0${view.viewId}`);
           views.add(key, { ...touchedBy, contentId: view.contentId, pass: view, member });
         }
@@ -97,13 +117,17 @@ export function countViews(
   before: readonly ViewState[],
   idleMs: number,
 ): ViewState[] {
-  const { contentId, watchHours } = pass;
+  const { contentId, watchHours, reactionHours } = pass;
   for (const hour of watchHours) {
     // The sets have known these hours since earlier events.
     const isKnown = before.some(
       (view) => hour === view.firstWatchHour || hour === view.lastWatchHour,
     );
-    if (!isKnown) addWatcher(organization, contentId, hour * hourMs, member);
+    if (!isKnown) addMember(organization.watchers, contentId, hour * hourMs, member);
+  }
+  // Reactions are too rare to remember their hours.
+  for (const hour of reactionHours) {
+    addMember(organization.reactors, contentId, hour * hourMs, member);
   }
   const after = joinSegments(before, pass.states, idleMs, mergeViews);
   for (const view of before) {
@@ -139,12 +163,14 @@ function addView(
   const detail = detailOf(organization, contentId, day);
   addToBreakdown(detail.devices, device.value, 0, watchMs * times);
   addToBreakdown(detail.countries, country.value, 0, watchMs * times);
-  if (isWatched) addPosition(detail, reachedMs(view), times);
+  if (!isWatched) return;
+  addPosition(detail.positions, reachedMs(view), times);
+  for (const endMs of rerunsOf(view)) addPosition(detail.reruns, endMs, times);
 }
 
-function addPosition({ positions }: ContentDetail, positionMs: number, times: 1 | -1): void {
+function addPosition(steps: Map<number, number>, positionMs: number, times: 1 | -1): void {
   const second = positionStep(positionMs);
-  positions.set(second, (positions.get(second) ?? 0) + times);
+  steps.set(second, (steps.get(second) ?? 0) + times);
 }
 
 /** The same for sessions. */

@@ -154,6 +154,10 @@ export async function writeDetails(
   `.execute(tx);
 }
 
+/** Sets of those who watched, and of those who liked, shared or saved. */
+export type SetTable = 'viewer_set' | 'reactor_set';
+export const setTables = ['viewer_set', 'reactor_set'] as const satisfies readonly SetTable[];
+
 export type SetKey = ContentKey & { grain: Exclude<Grain, 'total'>; periodMs: number };
 
 function setKeys(keys: readonly SetKey[]): RawBuilder<unknown> {
@@ -166,6 +170,7 @@ function setKeys(keys: readonly SetKey[]): RawBuilder<unknown> {
 
 export async function selectViewerSets(
   tx: Tx,
+  table: SetTable,
   keys: readonly SetKey[],
 ): Promise<(SetKey & { sketch: Buffer })[]> {
   const { rows } = await sql<{
@@ -177,7 +182,7 @@ export async function selectViewerSets(
   }>`
     select found.organization_id, found.grain, found.period, found.content_id, found.sketch
     from unnest(${setKeys(keys)}) as wanted (organization_id, grain, period, content_id)
-    join viewer_set found on found.organization_id = wanted.organization_id
+    join ${sql.table(table)} found on found.organization_id = wanted.organization_id
       and found.grain = wanted.grain and found.period = wanted.period
       and found.content_id = wanted.content_id
   `.execute(tx);
@@ -192,11 +197,12 @@ export async function selectViewerSets(
 
 export async function writeViewerSets(
   tx: Tx,
+  table: SetTable,
   rows: readonly (SetKey & { sketch: Buffer })[],
 ): Promise<void> {
   if (rows.length === 0) return;
   await sql`
-    insert into viewer_set (organization_id, grain, period, content_id, sketch)
+    insert into ${sql.table(table)} (organization_id, grain, period, content_id, sketch)
     select * from unnest(${setKeys(rows)}, ${bytesArray(rows.map(({ sketch }) => sketch))}::bytea[])
     on conflict (organization_id, grain, period, content_id)
       do update set sketch = excluded.sketch

@@ -39,7 +39,9 @@ import {
   type ContentCounts,
   type ContentKey,
   type DetailKey,
+  setTables,
   type SetKey,
+  type SetTable,
 } from './counter-queries.ts';
 import {
   getOrMake,
@@ -66,7 +68,7 @@ export class CounterStore {
     await addContentCounts(tx, contentRows(pass, exists));
     await addAudienceCounts(tx, audienceRows(pass));
     await this.#writeDetails(tx, pass, exists);
-    await this.#writeSets(tx, pass, exists);
+    for (const table of setTables) await this.#writeSets(tx, table, pass, exists);
     return exists;
   }
 
@@ -103,15 +105,16 @@ export class CounterStore {
     await writeDetails(tx, written);
   }
 
-  async #writeSets(tx: Tx, pass: EngagementPass, exists: Exists): Promise<void> {
-    const joining = [...watchersOf(pass, exists)];
+  async #writeSets(tx: Tx, table: SetTable, pass: EngagementPass, exists: Exists): Promise<void> {
+    const joining = [...membersOf(pass, table, exists)];
     const unknown = joining.filter(({ name }) => this.#sets.get(name) === undefined);
     if (unknown.length > 0) {
       const rows = await selectViewerSets(
         tx,
+        table,
         unknown.map(({ key }) => key),
       );
-      for (const row of rows) this.#sets.set(setName(row), decodeViewerSet(row.sketch));
+      for (const row of rows) this.#sets.set(setName(table, row), decodeViewerSet(row.sketch));
     }
     const written: (SetKey & { sketch: Buffer })[] = [];
     for (const { name, key, members } of joining) {
@@ -124,7 +127,7 @@ export class CounterStore {
       this.#sets.grew(Math.max(0, weighSet(set) - weight));
       written.push({ ...key, sketch: encodeViewerSet(set) });
     }
-    await writeViewerSets(tx, written);
+    await writeViewerSets(tx, table, written);
   }
 }
 
@@ -132,8 +135,8 @@ function detailName({ organizationId, contentId, dayMs: day }: DetailKey): strin
   return `${organizationId} ${contentId} ${day}`;
 }
 
-function setName({ organizationId, contentId, grain, periodMs }: SetKey): string {
-  return `${organizationId} ${contentId} ${grain} ${periodMs}`;
+function setName(table: SetTable, { organizationId, contentId, grain, periodMs }: SetKey): string {
+  return `${table} ${organizationId} ${contentId} ${grain} ${periodMs}`;
 }
 
 export type Exists = (organizationId: string, contentId: string) => boolean;
@@ -147,10 +150,12 @@ async function findExisting(tx: Tx, pass: EngagementPass): Promise<Exists> {
   const touch = (organizationId: string, contentId: string) => {
     touched.set(`${organizationId} ${contentId}`, { organizationId, contentId });
   };
-  for (const [organizationId, { contents, details, watchersOfItems }] of pass) {
+  for (const [organizationId, { contents, details, watchers, reactors }] of pass) {
     for (const contentId of contents.keys()) touch(organizationId, contentId);
     for (const contentId of details.keys()) touch(organizationId, contentId);
-    for (const contentId of watchersOfItems.keys()) touch(organizationId, contentId);
+    for (const { ofItems } of [watchers, reactors]) {
+      for (const contentId of ofItems.keys()) touch(organizationId, contentId);
+    }
   }
   const found = await selectExisting(tx, [...touched.values()]);
   const existing = new Set(
@@ -159,28 +164,30 @@ async function findExisting(tx: Tx, pass: EngagementPass): Promise<Exists> {
   return (organizationId, contentId) => existing.has(`${organizationId} ${contentId}`);
 }
 
-type Watchers = { name: string; key: SetKey; members: Iterable<number> };
+type Joining = { name: string; key: SetKey; members: Iterable<number> };
 
 /** The sets that a pass adds to, with whom. */
-function* watchersOf(pass: EngagementPass, exists: Exists): Generator<Watchers> {
-  for (const [organizationId, { watchersOfItems, watchersByHour }] of pass) {
-    for (const [contentId, days] of watchersOfItems) {
+function* membersOf(pass: EngagementPass, table: SetTable, exists: Exists): Generator<Joining> {
+  for (const [organizationId, organization] of pass) {
+    const { ofItems, byHour } =
+      table === 'viewer_set' ? organization.watchers : organization.reactors;
+    for (const [contentId, days] of ofItems) {
       if (!exists(organizationId, contentId)) continue;
       for (const [day, members] of days) {
         const key = { organizationId, contentId, grain: 'day', periodMs: day } as const;
-        yield { name: setName(key), key, members };
+        yield { name: setName(table, key), key, members };
       }
     }
     const ofDays = new Map<number, number[]>();
     const whole = { organizationId, contentId: wholeOrganization };
-    for (const [hour, members] of watchersByHour) {
+    for (const [hour, members] of byHour) {
       const key = { ...whole, grain: 'hour', periodMs: hour } as const;
-      yield { name: setName(key), key, members };
+      yield { name: setName(table, key), key, members };
       getOrMake(ofDays, hour - (hour % dayMs), () => new Array<number>()).push(...members);
     }
     for (const [day, members] of ofDays) {
       const key = { ...whole, grain: 'day', periodMs: day } as const;
-      yield { name: setName(key), key, members };
+      yield { name: setName(table, key), key, members };
     }
   }
 }

@@ -3,7 +3,7 @@
  * point and version of the app.
  */
 import type { EventDevice, LoggedEvent } from '../../../events/events.ts';
-import { entryPointOf, hashLabel } from './label.ts';
+import { entryPointOf, hashLabel, hashMessage } from './label.ts';
 
 /** The value of the first event that had one; of two at one moment, the smaller. '' is none. */
 export type Earliest = { readonly value: string; readonly at: number };
@@ -29,6 +29,84 @@ export function addLabels(
   if (appVersion !== undefined) {
     into.appVersion = earlierOf(into.appVersion, hashLabel('appVersion', appVersion), at);
   }
+}
+
+/** What views take beside that, each from the kind of event that tells it. */
+export type ViewLabels = {
+  feedId: Earliest;
+  /** As decimal digits of a fixed width, so that it is stored and compared as a hash is. */
+  position: Earliest;
+  sharePlatform: Earliest;
+  rendition: Earliest;
+  codec: Earliest;
+  errorCode: Earliest;
+  /** What is equal in messages of one kind: see `messageGroup`. */
+  errorMessage: Earliest;
+};
+
+export const viewLabels = [
+  'feedId',
+  'position',
+  'sharePlatform',
+  'rendition',
+  'codec',
+  'errorCode',
+  'errorMessage',
+] as const satisfies readonly (keyof ViewLabels)[];
+
+export const noViewLabels: ViewLabels = {
+  feedId: noValue,
+  position: noValue,
+  sharePlatform: noValue,
+  rendition: noValue,
+  codec: noValue,
+  errorCode: noValue,
+  errorMessage: noValue,
+};
+
+const fieldsOfKinds: Readonly<
+  Partial<Record<LoggedEvent['event'], readonly (readonly [Labelled, string])[]>>
+> = {
+  impression: [['feedId', 'feedId']],
+  playStart: [
+    ['rendition', 'rendition'],
+    ['codec', 'codec'],
+  ],
+  share: [['sharePlatform', 'platform']],
+  error: [['errorCode', 'errorCode']],
+};
+type Labelled = Exclude<keyof ViewLabels, 'position' | 'errorMessage'>;
+
+export const greatestPosition = 999;
+
+export function addViewLabels(into: ViewLabels, { event, data, at }: LoggedEvent): void {
+  for (const [field, name] of fieldsOfKinds[event] ?? []) {
+    const value = data[name];
+    if (typeof value === 'string') {
+      into[field] = earlierOf(into[field], hashLabel(field, value), at);
+    }
+  }
+  const { position, errorMessage } = data;
+  if (event === 'impression' && typeof position === 'number' && position >= 0) {
+    const digits = String(Math.min(Math.floor(position), greatestPosition)).padStart(8, '0');
+    into.position = earlierOf(into.position, digits, at);
+  }
+  if (event === 'error' && typeof errorMessage === 'string') {
+    into.errorMessage = earlierOf(into.errorMessage, hashMessage(errorMessage), at);
+  }
+}
+
+export function mergeViewLabels(a: ViewLabels, b: ViewLabels): ViewLabels {
+  const earlier = (name: keyof ViewLabels) => earlierOf(a[name], b[name].value, b[name].at);
+  return {
+    feedId: earlier('feedId'),
+    position: earlier('position'),
+    sharePlatform: earlier('sharePlatform'),
+    rendition: earlier('rendition'),
+    codec: earlier('codec'),
+    errorCode: earlier('errorCode'),
+    errorMessage: earlier('errorMessage'),
+  };
 }
 
 const devices = ['', 'ios', 'android', 'web'] as const satisfies readonly (EventDevice | '')[];

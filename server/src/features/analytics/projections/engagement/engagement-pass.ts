@@ -5,7 +5,7 @@
 import { dayMs, hourMs } from '../../../../platform/time.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
 import type { ZoneClock } from '../../../../platform/zone-clock.ts';
-import { viewerOf } from '../../statistics/viewer-key.ts';
+import { sessionOwnerOf, viewerOf, type Hash } from '../../statistics/viewer-key.ts';
 import { addToBreakdown, emptyDetail, type ContentDetail } from './content-detail.ts';
 import {
   addTo,
@@ -24,24 +24,41 @@ export type ViewPass = {
   readonly viewId: string;
   /** Ascending, cut by pauses. */
   states: ViewState[];
-  /** The hours of the clock in which it was watched, each once. */
+  /** The hours of the clock in which it was watched, and in which the viewer reacted; each once. */
   readonly watchHours: number[];
+  readonly reactionHours: number[];
 };
 
-export type SessionPass = { states: SessionState[]; readonly views: Map<string, ViewPass> };
+/** What one viewer watched in one session. */
+export type WatchedPass = { readonly views: Map<string, ViewPass> };
+
+export type SessionPass = {
+  states: SessionState[];
+  /** The user of the event before, and its hash. */
+  user: { readonly id: string; readonly hash: Hash } | null;
+};
 
 /** Keys are moments in milliseconds, items, and devices with countries as `audienceKey` joins them. */
 export type OrganizationPass = {
   /** By what clock hours and days are cut; all keys that are moments are those of the clock. */
   readonly clock: ZoneClock;
-  readonly viewers: Map<string, Map<string, SessionPass>>;
+  /** By viewer and the name of the session. */
+  readonly viewers: Map<string, Map<string, WatchedPass>>;
+  /** By owner and name. */
+  readonly sessions: Map<string, Map<string, SessionPass>>;
   readonly contents: Map<string, Map<number, Counts>>;
   readonly audience: Map<number, Map<string, Counts>>;
   /** By item and day. */
   readonly details: Map<string, Map<number, ContentDetail>>;
-  /** Viewers who watched: each item by day, and anything by hour. */
-  readonly watchersOfItems: Map<string, Map<number, Set<number>>>;
-  readonly watchersByHour: Map<number, Set<number>>;
+  readonly watchers: Members;
+  /** Viewers who liked, shared or saved. */
+  readonly reactors: Members;
+};
+
+/** Viewers who did something: with each item by day, and with any by hour. */
+export type Members = {
+  readonly ofItems: Map<string, Map<number, Set<number>>>;
+  readonly byHour: Map<number, Set<number>>;
 };
 
 export type EngagementPass = Map<string, OrganizationPass>;
@@ -52,6 +69,8 @@ export type CollectOptions = {
   /** See state-store.ts. */
   readonly generation: number;
   readonly clock: ZoneClock;
+  /** The hash of a user of an organization. */
+  readonly hashUser: (organizationId: string, userId: string) => Hash;
 };
 
 export function collectBlock(
@@ -64,27 +83,29 @@ export function collectBlock(
     organization = {
       clock: options.clock,
       viewers: new Map(),
+      sessions: new Map(),
       contents: new Map(),
       audience: new Map(),
       details: new Map(),
-      watchersOfItems: new Map(),
-      watchersByHour: new Map(),
+      watchers: { ofItems: new Map(), byHour: new Map() },
+      reactors: { ofItems: new Map(), byHour: new Map() },
     };
     pass.set(organizationId, organization);
   }
   // A block holds the batches of clients, so the next event is most often of the same session.
   let before: LoggedEvent | null = null;
-  let session: SessionPass | null = null;
+  let current: Current | null = null;
   for (const event of events) {
     const contentId = viewedContentOf(event);
     countPlainly(organization, event, contentId);
     if (before === null || !isSameSession(before, event)) {
-      session = sessionOf(organization, event);
+      current = currentOf(organization, event);
     }
     before = event;
-    if (session === null) continue;
-    addToSessionStates(session, event, options);
-    if (contentId !== null) addToViewOf(session, contentId, event, options);
+    if (current === null) continue;
+    const user = userHashOf(current.session, organizationId, event, options);
+    addToSessionStates(current.session, event, user, options);
+    if (contentId !== null) addToViewOf(current.watched, contentId, event, options);
   }
 }
 
@@ -113,19 +134,40 @@ export function isSameSession(a: LoggedEvent, b: LoggedEvent): boolean {
   return a.sessionId === b.sessionId && a.userId === b.userId && a.deviceId === b.deviceId;
 }
 
-function sessionOf(organization: OrganizationPass, event: LoggedEvent): SessionPass | null {
-  const viewer = viewerOf(event);
-  if (viewer === null) return null;
+type Current = { readonly session: SessionPass; readonly watched: WatchedPass };
+
+function currentOf(organization: OrganizationPass, event: LoggedEvent): Current | null {
+  const [viewer, owner] = [viewerOf(event), sessionOwnerOf(event)];
+  if (viewer === null || owner === null) return null;
   const { sessionId } = event;
   // Without an id, pauses alone tell sessions apart.
   const name = sessionId === undefined ? '' : `s:${sessionId}`;
-  const sessions = getOrMake(organization.viewers, viewer, makeMap<string, SessionPass>);
-  return getOrMake(sessions, name, makeSession);
+  const watched = getOrMake(organization.viewers, viewer, makeMap<string, WatchedPass>);
+  const sessions = getOrMake(organization.sessions, owner, makeMap<string, SessionPass>);
+  return {
+    watched: getOrMake(watched, name, makeWatched),
+    session: getOrMake(sessions, name, makeSession),
+  };
+}
+
+/** Hashes each user of a session once in a row. */
+function userHashOf(
+  session: SessionPass,
+  organizationId: string,
+  { userId }: LoggedEvent,
+  { hashUser }: CollectOptions,
+): Hash {
+  if (userId === undefined) return '';
+  if (session.user?.id !== userId) {
+    session.user = { id: userId, hash: hashUser(organizationId, userId) };
+  }
+  return session.user.hash;
 }
 
 function addToSessionStates(
   session: SessionPass,
   event: LoggedEvent,
+  user: Hash,
   { idleMs, generation }: CollectOptions,
 ): void {
   const [first] = session.states;
@@ -135,11 +177,11 @@ function addToSessionStates(
     session.states.length === 1 &&
     isWithinReach(first, event.at, idleMs)
   ) {
-    addToSession(first, event);
+    addToSession(first, event, user);
     return;
   }
   const fresh = emptySession(generation);
-  addToSession(fresh, event);
+  addToSession(fresh, event, user);
   session.states = joinSegments(session.states, [fresh], idleMs, mergeSessions);
 }
 
@@ -160,7 +202,7 @@ function addToViewStates(
 }
 
 function addToViewOf(
-  session: SessionPass,
+  watched: WatchedPass,
   contentId: string,
   event: LoggedEvent,
   options: CollectOptions,
@@ -168,17 +210,28 @@ function addToViewOf(
   const { viewId } = event.data;
   const isNamed = typeof viewId === 'string' || typeof viewId === 'number';
   const name = isNamed ? `${contentId} ${viewId}` : contentId;
-  let view = session.views.get(name);
+  let view = watched.views.get(name);
   if (view === undefined) {
-    view = { contentId, viewId: isNamed ? `${viewId}` : '', states: [], watchHours: [] };
-    session.views.set(name, view);
+    view = {
+      contentId,
+      viewId: isNamed ? `${viewId}` : '',
+      states: [],
+      watchHours: [],
+      reactionHours: [],
+    };
+    watched.views.set(name, view);
   }
   addToViewStates(view, event, options);
   const { event: kind, at } = event;
   if (kind === 'playStart' || kind === 'watchProgress' || kind === 'completion') {
-    const hour = hourOf(options.clock.localOf(at));
-    if (!view.watchHours.includes(hour)) view.watchHours.push(hour);
+    addHour(view.watchHours, hourOf(options.clock.localOf(at)));
+  } else if (kind === 'like' || kind === 'share' || kind === 'save') {
+    addHour(view.reactionHours, hourOf(options.clock.localOf(at)));
   }
+}
+
+function addHour(hours: number[], hour: number): void {
+  if (!hours.includes(hour)) hours.push(hour);
 }
 
 function hourOf(local: number): number {
@@ -219,17 +272,16 @@ export function detailOf(
   return getOrMake(days, day, emptyDetail);
 }
 
-/** A viewer watched an item in the hour that begins at `hour`. */
-export function addWatcher(
-  organization: OrganizationPass,
+/** A viewer did something with an item in the hour that begins at `hour`. */
+export function addMember(
+  { ofItems, byHour }: Members,
   contentId: string,
   hour: number,
   member: number,
 ): void {
-  const { watchersOfItems, watchersByHour } = organization;
-  const days = getOrMake(watchersOfItems, contentId, makeMap<number, Set<number>>);
+  const days = getOrMake(ofItems, contentId, makeMap<number, Set<number>>);
   getOrMake(days, hour - (hour % dayMs), makeSet).add(member);
-  getOrMake(watchersByHour, hour, makeSet).add(member);
+  getOrMake(byHour, hour, makeSet).add(member);
 }
 
 export function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
@@ -246,7 +298,11 @@ function makeMap<Key, Value>(): Map<Key, Value> {
 }
 
 function makeSession(): SessionPass {
-  return { states: [], views: new Map() };
+  return { states: [], user: null };
+}
+
+function makeWatched(): WatchedPass {
+  return { views: new Map() };
 }
 
 function makeSet(): Set<number> {

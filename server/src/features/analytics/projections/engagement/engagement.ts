@@ -3,7 +3,10 @@
  * viewers.
  */
 import type { Tx } from '../../../../platform/database/database.ts';
-import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
+import type {
+  ProjectionPass,
+  ProjectionWriter,
+} from '../../../../platform/projections/projection.ts';
 import type { ZoneClock } from '../../../../platform/zone-clock.ts';
 import {
   noItem,
@@ -12,6 +15,7 @@ import {
   type LoggedEvent,
 } from '../../../events/events.ts';
 import { ViewerSecrets } from '../../../organizations/organizations.ts';
+import { hashViewer } from '../../statistics/viewer-key.ts';
 import { erasedKeys } from '../../statistics/viewer-keys.ts';
 import { ClockedBlocks } from '../clocked-blocks.ts';
 import { deleteItemRows, expireHours } from '../table-queries.ts';
@@ -20,15 +24,18 @@ import {
   countSessions,
   countViews,
   keyTouched,
+  sessionChangesOf,
   Touched,
   type TouchedSession,
   type TouchedView,
 } from './count-changes.ts';
 import { CounterStore, type Exists } from './counter-store.ts';
 import { collectBlock, getOrMake, type EngagementPass } from './engagement-pass.ts';
-import type { Changed, EngagementFollower } from './follower.ts';
+import type { Changed, EngagementFollower, FollowedPass } from './follower.ts';
 import { removeFromSets } from './forget-watcher.ts';
 import { keepOldEngagement } from './old-engagement.ts';
+import { devicesOf, forgetSessionsOf } from './session-devices.ts';
+import { deleteOldSessionDevices, upsertSessionDevices } from './session-device-queries.ts';
 import {
   emptySession,
   readSession,
@@ -43,7 +50,7 @@ import {
   truncateStates,
   writeGeneration,
 } from './state-queries.ts';
-import { generationOf, StateStore } from './state-store.ts';
+import { generationOf, sessionTables, StateStore, tableOf, viewTables } from './state-store.ts';
 import { readView, viewBytes, writeView } from './view-codec.ts';
 import { emptyView, type ViewState } from './view-state.ts';
 
@@ -53,7 +60,7 @@ export type EngagementOptions = {
 };
 
 const name = 'engagement';
-const itemTables = ['content_counter', 'viewer_set', 'content_day'] as const;
+const itemTables = ['content_counter', 'viewer_set', 'reactor_set', 'content_day'] as const;
 
 /** @param followers make other tables from the same views and sessions */
 export function createEngagement(
@@ -67,7 +74,9 @@ export function createEngagement(
       'audience_counter',
       'content_day',
       'viewer_set',
+      'reactor_set',
       ...stateTables,
+      'session_device',
       ...followers.flatMap(({ tables }) => tables),
     ],
     createWriter: () => new EngagementWriter(options.sessionTimeoutMs, followers),
@@ -78,6 +87,7 @@ export function createEngagement(
       let removed = 0;
       for (const key of await erasedKeys(tx, viewer)) {
         for (const table of stateTables) removed += await deleteStatesOf(tx, table, key);
+        removed += await forgetSessionsOf(tx, key);
         removed += await removeFromSets(tx, viewer.organizationId, key);
       }
       for (const follower of followers) removed += await follower.eraseViewer(tx, viewer);
@@ -92,6 +102,7 @@ export function createEngagement(
       expireHours('content_counter'),
       expireHours('audience_counter'),
       expireHours('viewer_set'),
+      expireHours('reactor_set'),
       ...followers.flatMap(({ expire }) => expire),
     ],
     rebuild: {
@@ -110,7 +121,7 @@ export function createEngagement(
 class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   readonly #idleMs: number;
   readonly #views = new StateStore<ViewState>({
-    tables: ['view_state_a', 'view_state_b'],
+    tables: viewTables,
     sizeBytes: viewBytes,
     remembered: 60_000,
     empty: emptyView,
@@ -118,7 +129,7 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
     write: writeView,
   });
   readonly #sessions = new StateStore<SessionState>({
-    tables: ['session_state_a', 'session_state_b'],
+    tables: sessionTables,
     sizeBytes: sessionBytes,
     remembered: 40_000,
     empty: emptySession,
@@ -128,7 +139,10 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   readonly #counters = new CounterStore();
   readonly #followers: readonly EngagementFollower[];
   readonly #secrets = new ViewerSecrets();
-  readonly #blocks = new ClockedBlocks((block, clock) => this.#collect(block, clock));
+  readonly #blocks = new ClockedBlocks(
+    (block, clock) => this.#collect(block, clock),
+    this.#secrets,
+  );
   /** By generation: a pass may span several, above all in a rebuild. */
   #passes = new Map<number, EngagementPass>();
 
@@ -144,19 +158,28 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   #collect(block: EventBlock, clock: ZoneClock): void {
     const generation = generationOf(block.receivedAt);
     const pass = getOrMake(this.#passes, generation, newPass);
-    collectBlock(pass, block, { idleMs: this.#idleMs, generation, clock });
+    const hashUser = (organizationId: string, userId: string) =>
+      hashViewer(this.#secrets, organizationId, `u:${userId}`);
+    collectBlock(pass, block, { idleMs: this.#idleMs, generation, clock, hashUser });
   }
 
-  async write(tx: Tx): Promise<void> {
+  async write(tx: Tx, { partitions, receivedAt }: ProjectionPass): Promise<void> {
     await this.#blocks.settle(tx);
     const passes = [...this.#passes].toSorted(([a], [b]) => a - b);
     this.#passes = new Map();
     for (const [generation, pass] of passes) {
-      await this.#writePass(tx, pass, await this.#enterGeneration(tx, generation));
+      const entered = await this.#enterGeneration(tx, partitions, generation);
+      await this.#writePass(tx, pass, { partitions, generation: entered });
     }
+    // Also without events of these partitions, so that the others do not wait for them.
+    if (receivedAt > 0) await this.#enterGeneration(tx, partitions, generationOf(receivedAt));
   }
 
-  async #writePass(tx: Tx, pass: EngagementPass, generation: number): Promise<void> {
+  async #writePass(
+    tx: Tx,
+    pass: EngagementPass,
+    { partitions, generation }: FollowedPass,
+  ): Promise<void> {
     const idleMs = this.#idleMs;
     const views = new Touched<TouchedView>();
     const sessions = new Touched<TouchedSession>();
@@ -173,9 +196,16 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
     const exists = await this.#counters.write(tx, pass);
     const changes = {
       views: changesOf(views, viewsBefore, newViews).map((view) => ofKnownItem(view, exists)),
-      sessions: changesOf(sessions, sessionsBefore, newSessions),
+      sessions: sessionChangesOf(sessions, sessionsBefore, newSessions),
     };
-    for (const follower of this.#followers) await follower.write(tx, changes, generation);
+    await upsertSessionDevices(
+      tx,
+      devicesOf(sessions, sessionsBefore, newSessions, generation),
+      generation,
+    );
+    for (const follower of this.#followers) {
+      await follower.write(tx, changes, { partitions, generation });
+    }
     await this.#views.save(tx, views.keys, newViews, generation);
     await this.#sessions.save(tx, sessions.keys, newSessions, generation);
   }
@@ -189,17 +219,24 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   }
 
   /**
-   * Empties the tables that a new generation takes over. The log's time decides, not the clock's.
+   * Enters a generation, and empties the tables of the one after it when all partitions have entered. The
+   * log's time decides, not the clock's.
    *
    * @returns the generation to write: a block may come a moment late for its own
    */
-  async #enterGeneration(tx: Tx, generation: number): Promise<number> {
-    const known = await readGeneration(tx, name);
+  async #enterGeneration(
+    tx: Tx,
+    partitions: readonly number[],
+    generation: number,
+  ): Promise<number> {
+    const known = await readGeneration(tx, name, partitions);
     if (generation <= known) return known;
-    const odd = generation % 2 === 1;
-    const taken = stateTables.filter((table) => table.endsWith(odd ? '_b' : '_a'));
-    await truncateStates(tx, generation === known + 1 ? taken : stateTables);
-    await writeGeneration(tx, name, generation);
+    const least = await writeGeneration(tx, name, { partitions, generation });
+    if (least === generation) {
+      const next = generation + 1;
+      await truncateStates(tx, [tableOf(viewTables, next), tableOf(sessionTables, next)]);
+      await deleteOldSessionDevices(tx, generation - 1);
+    }
     this.#views.forget();
     this.#sessions.forget();
     return generation;

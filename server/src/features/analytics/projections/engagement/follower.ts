@@ -25,13 +25,19 @@ export type EngagementChanges = {
   readonly sessions: readonly Changed<SessionState>[];
 };
 
+/** For which partitions a pass is written, and the generation of its states. */
+export type FollowedPass = {
+  readonly partitions: readonly number[];
+  readonly generation: number;
+};
+
 export type EngagementFollower = {
   readonly tables: readonly string[];
   /**
-   * Writes what follows from the changes. The tables of states are still as they were before the pass,
-   * of the generation that is given.
+   * Writes what follows from the changes. The tables of states are still as they were before the pass. It
+   * may touch rows of organizations in the pass's partitions alone: others are written at the same time.
    */
-  readonly write: (tx: Tx, changes: EngagementChanges, generation: number) => Promise<void>;
+  readonly write: (tx: Tx, changes: EngagementChanges, pass: FollowedPass) => Promise<void>;
   readonly eraseViewer: (tx: Tx, viewer: Viewer) => Promise<number>;
   readonly expire: readonly Expiry[];
   /** Prepares the copies of a rebuild, before the log is read. */

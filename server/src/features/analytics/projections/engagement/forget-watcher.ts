@@ -1,6 +1,7 @@
 /** Taking an erased viewer out of the sets of viewers. */
 import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/database.ts';
+import { setTables, type SetTable } from './counter-queries.ts';
 import { memberOf } from '../../statistics/viewer-key.ts';
 import {
   createViewerSet,
@@ -22,13 +23,24 @@ export async function removeFromSets(
   organizationId: string,
   viewerKey: Buffer,
 ): Promise<number> {
+  let removed = 0;
+  for (const table of setTables) removed += await removeFrom(tx, table, organizationId, viewerKey);
+  return removed;
+}
+
+async function removeFrom(
+  tx: Tx,
+  table: SetTable,
+  organizationId: string,
+  viewerKey: Buffer,
+): Promise<number> {
   const member = memberOf(viewerKey.toString('latin1'));
   const alone = createViewerSet();
   addViewer(alone, member);
   const memberBytes = encodeViewerSet(alone).subarray(1);
   // The bytes may also stand across two other members: decoding tells.
   const { rows } = await sql<SetRow>`
-    select grain, period, content_id, sketch from viewer_set
+    select grain, period, content_id, sketch from ${sql.table(table)}
     where organization_id = ${organizationId} and get_byte(sketch, 0) = ${exactForm}::int
       and position(${memberBytes}::bytea in sketch) > 0`.execute(tx);
   let removed = 0;
@@ -38,9 +50,10 @@ export async function removeFromSets(
     removed += 1;
     const row = sql`organization_id = ${organizationId} and grain = ${grain}
       and period = ${period} and content_id = ${contentId}::uuid`;
-    if (set.members.size === 0) await sql`delete from viewer_set where ${row}`.execute(tx);
+    if (set.members.size === 0) await sql`delete from ${sql.table(table)} where ${row}`.execute(tx);
     else {
-      await sql`update viewer_set set sketch = ${encodeViewerSet(set)} where ${row}`.execute(tx);
+      await sql`
+        update ${sql.table(table)} set sketch = ${encodeViewerSet(set)} where ${row}`.execute(tx);
     }
   }
   return removed;

@@ -5,7 +5,7 @@ import { contentColumns } from './contribution.ts';
 
 /** Takes over the days before the log's first into the copies of a rebuild, and sums up totals. */
 export async function keepOldEngagement(tx: Tx, schema: string, firstDayMs: number): Promise<void> {
-  const tables = ['content_counter', 'audience_counter', 'viewer_set'] as const;
+  const tables = ['content_counter', 'audience_counter', 'viewer_set', 'reactor_set'] as const;
   await keepOldPeriods(tx, { schema, tables, firstDayMs });
   const isOld = isBeforeLog(sql`kept.day::timestamp at time zone 'UTC'`, firstDayMs);
   await keepOldRows(tx, { schema, table: 'content_day', isOld });

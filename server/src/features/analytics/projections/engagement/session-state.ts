@@ -1,9 +1,11 @@
 /**
- * What is known of one session: one viewer's events with one sessionId (or with none), until they have
- * sent nothing for a while (`segments.ts`). As with views, it is a function of the set of its events:
+ * What is known of one session: the events of one device with one sessionId (or with none), until it has
+ * sent nothing for a while (`segments.ts`), whoever logs in meanwhile. Events without a device are those
+ * of their viewer. The session is that of the first user whom one of its events names. As with views, it is a function of the set of its events:
  * see view-state.ts.
  */
 import type { LoggedEvent } from '../../../events/events.ts';
+import type { Hash } from '../../statistics/viewer-key.ts';
 import type { Segment } from './segments.ts';
 import {
   addLabels,
@@ -25,6 +27,9 @@ export type SessionState = Segment & {
   /** As those of views. */
   entryPoint: Earliest;
   appVersion: Earliest;
+  plays: number;
+  /** The hash of the first user. */
+  user: Earliest;
   /** By how many quarters of an hour its clock was ahead of UTC when it was counted. */
   quartersAhead: number;
 };
@@ -40,17 +45,27 @@ export function emptySession(generation = 0): SessionState {
     country: none,
     entryPoint: none,
     appVersion: none,
+    plays: 0,
+    user: none,
     quartersAhead: 0,
   };
 }
 
-export function addToSession(session: SessionState, event: LoggedEvent): void {
+/** @param user the hash of the event's user; '' without one */
+export function addToSession(session: SessionState, event: LoggedEvent, user: Hash): void {
   const { at, device, country } = event;
   if (at < session.firstAt) session.firstAt = at;
   if (at > session.lastAt) session.lastAt = at;
   if (device !== undefined) session.device = earlierOf(session.device, device, at);
   if (country !== undefined) session.country = earlierOf(session.country, country, at);
+  session.user = earlierOf(session.user, user, at);
   addLabels(session, event, at);
+  if (event.event === 'playStart') session.plays += 1;
+}
+
+/** Whose session it is. @param owner the hash of the device, or of the viewer without one */
+export function viewerOfSession({ user }: SessionState, owner: Hash): Hash {
+  return user.value === '' ? owner : user.value;
 }
 
 export function mergeSessions(a: SessionState, b: SessionState): SessionState {
@@ -62,13 +77,17 @@ export function mergeSessions(a: SessionState, b: SessionState): SessionState {
     country: earlierOf(a.country, b.country.value, b.country.at),
     entryPoint: earlierOf(a.entryPoint, b.entryPoint.value, b.entryPoint.at),
     appVersion: earlierOf(a.appVersion, b.appVersion.value, b.appVersion.at),
+    plays: a.plays + b.plays,
+    user: earlierOf(a.user, b.user.value, b.user.at),
     quartersAhead: 0,
   };
 }
 
 const earliestAt = 20;
 const labelsAt = earliestAt + earliestBytes;
-export const sessionBytes = labelsAt + 2 * labelBytes;
+const playsAt = labelsAt + 2 * labelBytes;
+const userAt = playsAt + 4;
+export const sessionBytes = userAt + labelBytes;
 
 export function writeSession(session: SessionState, bytes: Buffer, at: number): void {
   bytes.writeDoubleLE(session.firstAt, at);
@@ -79,6 +98,8 @@ export function writeSession(session: SessionState, bytes: Buffer, at: number): 
   bytes.writeInt8(session.quartersAhead, at + labelsAt - 1);
   writeLabel(session.entryPoint, bytes, at + labelsAt);
   writeLabel(session.appVersion, bytes, at + labelsAt + labelBytes);
+  bytes.writeUInt32LE(session.plays, at + playsAt);
+  writeLabel(session.user, bytes, at + userAt);
 }
 
 export function readSession(bytes: Buffer, at: number): SessionState {
@@ -90,5 +111,7 @@ export function readSession(bytes: Buffer, at: number): SessionState {
     quartersAhead: bytes.readInt8(at + labelsAt - 1),
     entryPoint: readLabel(bytes, at + labelsAt),
     appVersion: readLabel(bytes, at + labelsAt + labelBytes),
+    plays: bytes.readUInt32LE(at + playsAt),
+    user: readLabel(bytes, at + userAt),
   };
 }

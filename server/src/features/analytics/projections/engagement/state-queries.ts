@@ -6,14 +6,18 @@ import { byteaArray, sizedBytesArray } from '../../../../platform/database/binar
 export type StateTableName =
   | 'view_state_a'
   | 'view_state_b'
+  | 'view_state_c'
   | 'session_state_a'
-  | 'session_state_b';
+  | 'session_state_b'
+  | 'session_state_c';
 
 export const stateTables = [
   'view_state_a',
   'view_state_b',
+  'view_state_c',
   'session_state_a',
   'session_state_b',
+  'session_state_c',
 ] as const satisfies readonly StateTableName[];
 
 const keyBytes = 16;
@@ -79,20 +83,37 @@ export async function truncateStates(tx: Tx, tables: readonly StateTableName[]):
   await sql`truncate ${sql.join(tables.map((table) => sql.table(table)))}`.execute(tx);
 }
 
-/** The generation that the states of a projection have reached. */
-export async function readGeneration(tx: Tx, projection: string): Promise<number> {
+/** The generation that the states of these partitions of a projection have reached. */
+export async function readGeneration(
+  tx: Tx,
+  projection: string,
+  partitions: readonly number[],
+): Promise<number> {
   const { generation } = await tx
     .selectFrom('projection')
-    .select('generation')
+    .select(({ fn }) => fn.max('generation').as('generation'))
     .where('name', '=', projection)
+    .where('partition', 'in', partitions)
     .executeTakeFirstOrThrow();
   return generation;
 }
 
+/** @returns the generation that the last partition of the projection has reached */
 export async function writeGeneration(
   tx: Tx,
   projection: string,
-  generation: number,
-): Promise<void> {
-  await tx.updateTable('projection').set({ generation }).where('name', '=', projection).execute();
+  { partitions, generation }: { partitions: readonly number[]; generation: number },
+): Promise<number> {
+  await tx
+    .updateTable('projection')
+    .set({ generation })
+    .where('name', '=', projection)
+    .where('partition', 'in', partitions)
+    .execute();
+  const { least } = await tx
+    .selectFrom('projection')
+    .select(({ fn }) => fn.min('generation').as('least'))
+    .where('name', '=', projection)
+    .executeTakeFirstOrThrow();
+  return least;
 }

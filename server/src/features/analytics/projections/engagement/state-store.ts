@@ -1,11 +1,13 @@
 /**
- * Where the states of views and sessions are kept between passes: two tables that take turns, and a
+ * Where the states of views and sessions are kept between passes: three tables that take turns, and a
  * memory of those that were used last. A row holds all states of one key that may still change, which
  * is nearly always one.
  *
  * A generation is three days of the log, by the time at which blocks were received. A row that changes
- * moves to the table of the current generation, by its parity, and is also found in the one before;
- * older ones are truncated when a new generation begins. A state that was not touched in the current
+ * moves to the table of the current generation. Of the rows of a key in several tables, the one that was
+ * written in the latest generation counts. Partitions enter a generation one after another, so the table
+ * of the generation after the next is truncated when the last of them has entered the current one.
+ * A state that was not touched in the current
  * generation nor in the one before no longer exists, wherever its row may be: that is decided by the
  * log alone, so it is the same for every cut into passes. Events are refused when they are older than
  * a day, so nothing that an event could still belong to is forgotten.
@@ -20,6 +22,9 @@ import { selectStates, upsertStates, type StateTableName } from './state-queries
 
 export const generationMs = 3 * dayMs;
 
+export const viewTables = ['view_state_a', 'view_state_b', 'view_state_c'] as const;
+export const sessionTables = ['session_state_a', 'session_state_b', 'session_state_c'] as const;
+
 export function generationOf(receivedAtMs: number): number {
   return Math.floor(receivedAtMs / generationMs);
 }
@@ -28,8 +33,8 @@ export function generationOf(receivedAtMs: number): number {
 type Kept = { firstAt: number; generation: number };
 
 export type StateKind<State extends Kept> = RecordCodec<State> & {
-  /** The table of even generations and that of odd ones. */
-  readonly tables: readonly [StateTableName, StateTableName];
+  /** The tables that generations take in turn. */
+  readonly tables: readonly [StateTableName, StateTableName, StateTableName];
   readonly remembered: number;
   readonly empty: () => State;
 };
@@ -47,23 +52,29 @@ export class StateStore<State extends Kept> {
   async load(tx: Tx, keys: readonly string[], generation: number): Promise<State[][]> {
     const { tables } = this.#kind;
     const states: State[][] = [];
+    const found = new Map<string, number>();
     const missing = new Map<string, number>();
     for (const [index, key] of keys.entries()) {
       const state = this.#memory.get(key);
       if (state === null || isSeveral(state)) missing.set(key, index);
       states.push(state === null || isSeveral(state) ? [] : [state]);
     }
-    // The current generation first: it has the newer row where both have one.
-    for (const table of [tables[generation % 2], tables[(generation + 1) % 2]]) {
-      if (missing.size === 0 || table === undefined) break;
+    // The current generation first: what it has written is newer than any other row.
+    for (const age of [0, 1, 2]) {
+      if (missing.size === 0) break;
+      const table = tableOf(tables, generation - age);
       for (const { key, state } of await selectStates(tx, table, [...missing.keys()].toSorted())) {
         const name = key.toString('latin1');
         const index = missing.get(name);
-        if (index !== undefined) states[index] = this.#read(state);
-        missing.delete(name);
+        const read = this.#read(state);
+        const writtenIn = latestOf(read);
+        if (index === undefined || writtenIn <= (found.get(name) ?? -1)) continue;
+        states[index] = read;
+        found.set(name, writtenIn);
+        if (writtenIn >= generation) missing.delete(name);
       }
     }
-    return states.map((found) => found.filter((state) => state.generation >= generation - 1));
+    return states.map((kept) => kept.filter((state) => state.generation >= generation - 1));
   }
 
   #read(row: Buffer): State[] {
@@ -80,7 +91,7 @@ export class StateStore<State extends Kept> {
     generation: number,
   ): Promise<void> {
     const { tables, sizeBytes, write } = this.#kind;
-    const table = tables[generation % 2] ?? tables[0];
+    const table = tableOf(tables, generation);
     await upsertStates(tx, table, {
       keys,
       sizesBytes: states.map((own) => own.length * sizeBytes),
@@ -100,6 +111,19 @@ export class StateStore<State extends Kept> {
   forget(): void {
     this.#memory.clear();
   }
+}
+
+/** The table to which the states of a generation are written. */
+export function tableOf(
+  tables: readonly [StateTableName, StateTableName, StateTableName],
+  generation: number,
+): StateTableName {
+  return tables[((generation % 3) + 3) % 3] ?? tables[0];
+}
+
+/** The generation in which a row was written: the pass has changed one of its states. */
+export function latestOf(states: readonly Kept[]): number {
+  return states.reduce((latest, state) => Math.max(latest, state.generation), -1);
 }
 
 // A record of the memory holds one state. Of keys with several, it only says that they have to be read.

@@ -1,8 +1,17 @@
 /** How the state of a view is stored: numbers little-endian, at fixed places. */
-import { readEarliest, readLabel, writeEarliest, writeLabel } from './earliest.ts';
+import {
+  labelBytes,
+  readEarliest,
+  readLabel,
+  viewLabels,
+  writeEarliest,
+  writeLabel,
+  type ViewLabels,
+} from './earliest.ts';
 import type { ViewState } from './view-state.ts';
 
-export const viewBytes = 164;
+const labelsAt = 168;
+export const viewBytes = labelsAt + viewLabels.length * labelBytes;
 
 export function writeView(view: ViewState, bytes: Buffer, at: number): void {
   bytes.writeDoubleLE(view.firstAt, at);
@@ -34,6 +43,10 @@ export function writeView(view: ViewState, bytes: Buffer, at: number): void {
   bytes.writeUInt32LE(view.likes, at + 152);
   bytes.writeUInt32LE(view.shares, at + 156);
   bytes.writeUInt32LE(view.saves, at + 160);
+  bytes.writeUInt32LE(view.unlikes, at + 164);
+  for (const [index, name] of viewLabels.entries()) {
+    writeLabel(view[name], bytes, at + labelsAt + index * labelBytes);
+  }
 }
 
 export function readView(bytes: Buffer, at: number): ViewState {
@@ -66,5 +79,20 @@ export function readView(bytes: Buffer, at: number): ViewState {
     likes: bytes.readUInt32LE(at + 152),
     shares: bytes.readUInt32LE(at + 156),
     saves: bytes.readUInt32LE(at + 160),
+    unlikes: bytes.readUInt32LE(at + 164),
+    ...readViewLabels(bytes, at + labelsAt),
   };
+}
+
+function readViewLabels(bytes: Buffer, at: number): ViewLabels {
+  const [feedId, position, sharePlatform, rendition, codec, errorCode, errorMessage] = [
+    readLabel(bytes, at),
+    readLabel(bytes, at + labelBytes),
+    readLabel(bytes, at + 2 * labelBytes),
+    readLabel(bytes, at + 3 * labelBytes),
+    readLabel(bytes, at + 4 * labelBytes),
+    readLabel(bytes, at + 5 * labelBytes),
+    readLabel(bytes, at + 6 * labelBytes),
+  ];
+  return { feedId, position, sharePlatform, rendition, codec, errorCode, errorMessage };
 }

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { LoggedEvent } from '../../../events/events.ts';
 import { hourMs } from '../../../../platform/time.ts';
 import { createRandom, makeTraffic, shuffled } from '../../reports/traffic.fixture.ts';
+import { hashText } from '../../statistics/viewer-key.ts';
 import { addViewCounts, columnIndex, emptyContentCounts } from './contribution.ts';
 import {
   addToSession,
@@ -41,9 +42,14 @@ function viewOf(events: readonly LoggedEvent[]) {
   return view;
 }
 
+/** As a hash has it: eight characters. */
+function userOf({ userId }: LoggedEvent): string {
+  return userId === undefined ? '' : hashText(userId);
+}
+
 function sessionOf(events: readonly LoggedEvent[]) {
   const session = emptySession();
-  for (const event of events) addToSession(session, event);
+  for (const event of events) addToSession(session, event, userOf(event));
   return session;
 }
 

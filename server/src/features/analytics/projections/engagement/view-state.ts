@@ -18,46 +18,57 @@
  */
 import { hourMs } from '../../../../platform/time.ts';
 import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
-import { addLabels, earlierOf, noValue as none, type Earliest } from './earliest.ts';
+import {
+  addLabels,
+  addViewLabels,
+  earlierOf,
+  mergeViewLabels,
+  noViewLabels,
+  noValue as none,
+  type Earliest,
+  type ViewLabels,
+} from './earliest.ts';
 import type { Segment } from './segments.ts';
 
-export type ViewState = Segment & {
-  /** The latest generation in which it was touched: see state-store.ts. */
-  generation: number;
-  impressions: number;
-  plays: number;
-  progressReports: number;
-  completions: number;
-  errors: number;
-  stalls: number;
-  stallMs: number;
-  swipes: number;
-  likes: number;
-  shares: number;
-  saves: number;
-  /** The greatest watch time that an event tells; −1: none tells one. */
-  toldWatchMs: number;
-  positionMs: number;
-  durationMs: number;
-  /** The greatest number of loops that a completion tells, and completions that are marked as loops. */
-  loopCount: number;
-  loopedCompletions: number;
-  /** The greatest time for which an impression says that the item was visible. */
-  visibleMs: number;
-  /** Hours of the organization's clock, counted from the Unix epoch, with a playStart, a watchProgress or a completion; 0: none yet. */
-  firstWatchHour: number;
-  lastWatchHour: number;
-  device: Earliest;
-  country: Earliest;
-  /** Hashes of the label (`label.ts`) that an event tells. */
-  entryPoint: Earliest;
-  appVersion: Earliest;
-  /** The start-up time of the first playStart, in milliseconds; −1: none yet. */
-  startupMs: number;
-  startupAt: number;
-  /** By how many quarters of an hour its clock was ahead of UTC when it was counted. */
-  quartersAhead: number;
-};
+export type ViewState = Segment &
+  ViewLabels & {
+    /** The latest generation in which it was touched: see state-store.ts. */
+    generation: number;
+    impressions: number;
+    plays: number;
+    progressReports: number;
+    completions: number;
+    errors: number;
+    stalls: number;
+    stallMs: number;
+    swipes: number;
+    likes: number;
+    shares: number;
+    saves: number;
+    unlikes: number;
+    /** The greatest watch time that an event tells; −1: none tells one. */
+    toldWatchMs: number;
+    positionMs: number;
+    durationMs: number;
+    /** The greatest number of loops that a completion tells, and completions that are marked as loops. */
+    loopCount: number;
+    loopedCompletions: number;
+    /** The greatest time for which an impression says that the item was visible. */
+    visibleMs: number;
+    /** Hours of the organization's clock, counted from the Unix epoch, with a playStart, a watchProgress or a completion; 0: none yet. */
+    firstWatchHour: number;
+    lastWatchHour: number;
+    device: Earliest;
+    country: Earliest;
+    /** Hashes of the label (`label.ts`) that an event tells. */
+    entryPoint: Earliest;
+    appVersion: Earliest;
+    /** The start-up time of the first playStart, in milliseconds; −1: none yet. */
+    startupMs: number;
+    startupAt: number;
+    /** By how many quarters of an hour its clock was ahead of UTC when it was counted. */
+    quartersAhead: number;
+  };
 
 const longestMs = 24 * hourMs;
 export function emptyView(generation = 0): ViewState {
@@ -76,6 +87,7 @@ export function emptyView(generation = 0): ViewState {
     likes: 0,
     shares: 0,
     saves: 0,
+    unlikes: 0,
     toldWatchMs: -1,
     positionMs: 0,
     durationMs: 0,
@@ -88,6 +100,7 @@ export function emptyView(generation = 0): ViewState {
     country: none,
     entryPoint: none,
     appVersion: none,
+    ...noViewLabels,
     startupMs: -1,
     startupAt: 0,
     quartersAhead: 0,
@@ -106,6 +119,7 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
   if (device !== undefined) view.device = earlierOf(view.device, device, at);
   if (country !== undefined) view.country = earlierOf(view.country, country, at);
   addLabels(view, event, at);
+  addViewLabels(view, event);
   switch (event.event) {
     case 'impression':
       view.impressions += 1;
@@ -151,6 +165,8 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
       view.saves += 1;
       break;
     case 'unlike':
+      view.unlikes += 1;
+      break;
     case 'unsave':
     case 'notInterested':
     case 'report':
@@ -192,6 +208,7 @@ export function mergeViews(a: ViewState, b: ViewState): ViewState {
     likes: a.likes + b.likes,
     shares: a.shares + b.shares,
     saves: a.saves + b.saves,
+    unlikes: a.unlikes + b.unlikes,
     toldWatchMs: Math.max(a.toldWatchMs, b.toldWatchMs),
     positionMs: Math.max(a.positionMs, b.positionMs),
     durationMs: Math.max(a.durationMs, b.durationMs),
@@ -204,6 +221,7 @@ export function mergeViews(a: ViewState, b: ViewState): ViewState {
     country: earlierOf(a.country, b.country.value, b.country.at),
     entryPoint: earlierOf(a.entryPoint, b.entryPoint.value, b.entryPoint.at),
     appVersion: earlierOf(a.appVersion, b.appVersion.value, b.appVersion.at),
+    ...mergeViewLabels(a, b),
     startupMs: startup.startupMs,
     startupAt: startup.startupAt,
     quartersAhead: 0,

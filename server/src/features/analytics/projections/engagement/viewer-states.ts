@@ -4,8 +4,10 @@ import type { Tx } from '../../../../platform/database/database.ts';
 import type { RecordCodec } from '../../statistics/recent-records.ts';
 import type { Hash } from '../../statistics/viewer-key.ts';
 import { viewerKeys } from '../../statistics/viewer-keys.ts';
-import { readSession, sessionBytes, type SessionState } from './session-state.ts';
+import { selectSessionDevices } from './session-device-queries.ts';
+import { readSession, sessionBytes, viewerOfSession, type SessionState } from './session-state.ts';
 import type { StateTableName } from './state-queries.ts';
+import { latestOf, sessionTables, tableOf, viewTables } from './state-store.ts';
 import { readView, viewBytes } from './view-codec.ts';
 import { type ViewState } from './view-state.ts';
 
@@ -18,29 +20,42 @@ export async function loadStatesOf(
   generation: number,
 ): Promise<{ views: ViewerState<ViewState>[]; sessions: ViewerState<SessionState>[] }> {
   return {
-    views: await load(tx, viewers, ['view_state_a', 'view_state_b'], generation, {
+    views: await load(tx, viewers, viewTables, generation, {
       sizeBytes: viewBytes,
       read: readView,
     }),
-    sessions: await load(tx, viewers, ['session_state_a', 'session_state_b'], generation, {
-      sizeBytes: sessionBytes,
-      read: readSession,
-    }),
+    sessions: await loadSessionsOf(tx, viewers, generation),
   };
 }
 
-async function load<State extends { generation: number }>(
+/** Sessions lie with their devices, and belong to the user whom they name. */
+async function loadSessionsOf(
   tx: Tx,
   viewers: readonly Hash[],
-  [even, odd]: readonly [StateTableName, StateTableName],
+  generation: number,
+): Promise<ViewerState<SessionState>[]> {
+  const owners = new Set([...viewers, ...(await selectSessionDevices(tx, viewers))]);
+  const found = await load(tx, [...owners], sessionTables, generation, {
+    sizeBytes: sessionBytes,
+    read: readSession,
+  });
+  const wanted = new Set(viewers);
+  return found
+    .map(({ viewer: owner, state }) => ({ viewer: viewerOfSession(state, owner), state }))
+    .filter(({ viewer }) => wanted.has(viewer));
+}
+
+async function load<State extends { firstAt: number; generation: number }>(
+  tx: Tx,
+  viewers: readonly Hash[],
+  tables: readonly [StateTableName, StateTableName, StateTableName],
   generation: number,
   codec: Pick<RecordCodec<State>, 'sizeBytes' | 'read'>,
 ): Promise<ViewerState<State>[]> {
-  const [current, before] = generation % 2 === 0 ? [even, odd] : [odd, even];
   const { sizeBytes, read } = codec;
   const found = new Map<string, ViewerState<State>[]>();
-  // What is also in the current table was overtaken in the one before.
-  for (const table of [before, current]) {
+  for (const age of [0, 1, 2]) {
+    const table = tableOf(tables, generation - age);
     const { rows } = await sql<{ viewer_key: Buffer; key: Buffer; state: Buffer }>`
       select wanted.viewer_key, found.key, found.state
       from unnest(${viewerKeys(viewers)}::bytea[]) as wanted (viewer_key)
@@ -55,7 +70,10 @@ async function load<State extends { generation: number }>(
       for (let at = 0; at + sizeBytes <= state.length; at += sizeBytes) {
         states.push({ viewer, state: read(state, at) });
       }
-      found.set(key.toString('latin1'), states);
+      // Of the rows of a key, the one that was written last holds all.
+      const name = key.toString('latin1');
+      const known = (found.get(name) ?? []).map((each) => each.state);
+      if (latestOf(states.map((each) => each.state)) > latestOf(known)) found.set(name, states);
     }
   }
   // Others no longer exist: see state-store.ts.

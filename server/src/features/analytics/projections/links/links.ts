@@ -10,7 +10,7 @@ import type { EventBlock, EventProjection, LoggedEvent } from '../../../events/e
 import { ViewerSecrets } from '../../../organizations/organizations.ts';
 import { getOrMake, isSameSession } from '../engagement/engagement-pass.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
-import { hashViewer, type Hash } from '../../statistics/viewer-key.ts';
+import { hashViewer, partitionKeyOf, type Hash } from '../../statistics/viewer-key.ts';
 import { PeopleNote } from './people-note.ts';
 import { deleteLinks, keepOldLinks, upsertLinks, type ViewerLink } from './link-queries.ts';
 
@@ -18,6 +18,7 @@ export const links: EventProjection = {
   name: 'links',
   tables: ['viewer_link'],
   createWriter: () => new LinkWriter(),
+  partitionKey: partitionKeyOf,
   maxDuty: 1,
   eraseViewer: deleteLinks,
   purgeItems: 'no items',

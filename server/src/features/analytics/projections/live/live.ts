@@ -10,7 +10,7 @@ import { ViewerSecrets } from '../../../organizations/organizations.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
 import type { EventProjection } from '../../../events/events.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
-import { hashViewer, viewerOf } from '../../statistics/viewer-key.ts';
+import { hashViewer, partitionKeyOf, viewerOf } from '../../statistics/viewer-key.ts';
 import { deleteItemRows, deleteViewerRows } from '../table-queries.ts';
 import {
   clearLiveViewers,
@@ -24,6 +24,7 @@ export const live: EventProjection = {
   name: 'live',
   tables: ['live_viewer'],
   createWriter: () => new LiveWriter(),
+  partitionKey: partitionKeyOf,
   maxDuty: 1,
   eraseViewer: (tx, viewer) => deleteViewerRows(tx, 'live_viewer', viewer),
   purgeItems: (tx, items) => deleteItemRows(tx, 'live_viewer', items),

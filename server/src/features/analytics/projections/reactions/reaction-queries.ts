@@ -66,6 +66,8 @@ export async function writeReactions(tx: Tx, given: readonly ViewerReaction[]): 
     select organization_id, content_id, coalesce(sum(amount) filter (where reaction = 'like'), 0),
       coalesce(sum(amount) filter (where reaction = 'save'), 0)
     from change group by organization_id, content_id
+    -- Other partitions add to the same counters: in one order, so that none waits in a circle.
+    order by organization_id, content_id
     on conflict (organization_id, content_id) do update
       set likes = counter.likes + excluded.likes, saves = counter.saves + excluded.saves
   `.execute(tx);
@@ -75,6 +77,21 @@ export async function writeReactions(tx: Tx, given: readonly ViewerReaction[]): 
         select * from unnest(${organizationIds}::text[], ${contentIds}::uuid[]))
       and likes = 0 and saves = 0
   `.execute(tx);
+}
+
+/** Which of some items a viewer likes now, and which the viewer has saved. */
+export async function selectMarks(
+  db: Db,
+  organizationId: string,
+  viewerKey: Buffer,
+  contentIds: readonly string[],
+): Promise<{ contentId: string; mark: 'like' | 'save' }[]> {
+  const { rows } = await sql<{ contentId: string; mark: 'like' | 'save' }>`
+    select content_id as "contentId", reaction as mark from viewer_reaction
+    where organization_id = ${organizationId} and viewer_key = ${viewerKey} and is_set
+      and content_id = any(${uuidArray(contentIds)}::uuid[]) and reaction in ('like', 'save')
+  `.execute(db);
+  return rows;
 }
 
 type NamedEvent = { readonly eventId: string; readonly viewerKey: Buffer };

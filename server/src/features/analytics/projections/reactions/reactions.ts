@@ -15,7 +15,7 @@ import {
   type LoggedEvent,
 } from '../../../events/events.ts';
 import { ViewerSecrets } from '../../../organizations/organizations.ts';
-import { hashViewer, viewerOf } from '../../statistics/viewer-key.ts';
+import { hashViewer, partitionKeyOf, viewerOf } from '../../statistics/viewer-key.ts';
 import { deleteItemRows, deleteViewerRows } from '../table-queries.ts';
 import {
   keepEarlierReactions,
@@ -28,6 +28,7 @@ export const reactions: EventProjection = {
   name: 'reactions',
   tables: ['viewer_reaction', 'reaction_counter'],
   createWriter: () => new ReactionsWriter(),
+  partitionKey: partitionKeyOf,
   maxDuty: 1,
   async eraseViewer(tx, viewer) {
     await renameEvent(tx, viewer);

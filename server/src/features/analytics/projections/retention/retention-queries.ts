@@ -70,8 +70,11 @@ export async function upsertActivities(tx: Tx, viewers: readonly ViewerActivity[
 }
 
 /** Adds to the cohorts, and removes what comes to zero: a viewer has moved to an earlier one. */
-export async function addRetention(tx: Tx, counts: readonly CohortCount[]): Promise<void> {
-  if (counts.length === 0) return;
+export async function addRetention(tx: Tx, given: readonly CohortCount[]): Promise<void> {
+  if (given.length === 0) return;
+  // Other partitions add to the same cohorts: in one order, so that none waits in a circle.
+  const keyOf = (count: CohortCount) => `${count.organizationId} ${count.cohortDay} ${count.day}`;
+  const counts = given.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const keys = sql`
     ${textArray(counts.map(({ organizationId }) => organizationId))}::text[],
     ${dateArray(counts.map(({ cohortDay }) => cohortDay * dayMs))}::date[],

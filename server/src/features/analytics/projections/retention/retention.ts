@@ -9,7 +9,7 @@ import type { ProjectionWriter } from '../../../../platform/projections/projecti
 import type { EventProjection } from '../../../events/events.ts';
 import { ClockedBlocks } from '../clocked-blocks.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
-import { hashViewer, viewerOf, type Hash } from '../../statistics/viewer-key.ts';
+import { hashViewer, partitionKeyOf, viewerOf, type Hash } from '../../statistics/viewer-key.ts';
 import { PeopleNote } from '../links/people-note.ts';
 import { deleteViewerRows } from '../table-queries.ts';
 import { forEachCount, mergeActivity, type Activity } from './activity.ts';
@@ -26,6 +26,7 @@ export const retention: EventProjection = {
   name: 'retention',
   tables: ['retention_counter', 'viewer_activity'],
   createWriter: () => new RetentionWriter(),
+  partitionKey: partitionKeyOf,
   maxDuty: 1,
   eraseViewer: (tx, viewer) => deleteViewerRows(tx, 'viewer_activity', viewer),
   purgeItems: 'no items',

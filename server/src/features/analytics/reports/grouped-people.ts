@@ -1,0 +1,43 @@
+/** Counts of groups of facts with the viewers of each group: those who watched and those who reacted. */
+import { FactSums, type FactGrouping, type FactQuery, type GroupKey } from '../facts/sums.ts';
+import type { People } from './metrics.ts';
+import { zipByKey } from './people-counts.ts';
+
+export class GroupedPeople {
+  readonly sums: FactSums;
+  readonly #reactors: FactSums;
+
+  constructor(groupBy: FactGrouping, parts: Pick<FactQuery, 'counts' | 'split' | 'startups'> = {}) {
+    this.sums = new FactSums({ groupBy, viewers: 'watching', ...parts });
+    const { split } = parts;
+    this.#reactors = new FactSums({
+      groupBy,
+      viewers: 'reacting',
+      counts: [],
+      ...(split !== undefined && { split }),
+    });
+  }
+
+  /** All that facts are added to. */
+  get parts(): FactSums[] {
+    return [this.sums, this.#reactors];
+  }
+
+  byGroup(): Map<string, People> {
+    return zipByKey(byName(this.sums.viewersByGroup()), byName(this.#reactors.viewersByGroup()));
+  }
+
+  /** Viewers of sets of groups, such as the items of a tag: each once in a set. */
+  bySet(sets: number, setsOf: (key: string) => readonly number[]): People[] {
+    const count = (sums: FactSums) => sums.viewersBySet(sets, (key) => setsOf(String(key)));
+    const [watching, reacting] = [count(this.sums), count(this.#reactors)];
+    return watching.map((uniqueViewers, set) => ({
+      uniqueViewers,
+      reactingViewers: reacting[set] ?? 0,
+    }));
+  }
+}
+
+function byName(counts: ReadonlyMap<GroupKey, number>): Map<string, number> {
+  return new Map([...counts].map(([key, count]) => [String(key), count]));
+}

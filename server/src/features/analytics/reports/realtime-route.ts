@@ -1,0 +1,94 @@
+import { Type } from 'typebox';
+import { coalesce } from '../../../platform/coalesce.ts';
+import type { HttpApp } from '../../../platform/http/app.ts';
+import { principalOf } from '../../../platform/http/principal.ts';
+import { answers, Closed, Nullable, Timestamp } from '../../../platform/http/schemas.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+import { RecentMap } from '../statistics/recent-map.ts';
+import { answerWithMeta, readAsOf } from './answer.ts';
+import { asCsv, count, Report } from './metric-schemas.ts';
+import { recentMinutes, reportRealtime } from './realtime-report.ts';
+import { reportRoute, type ReportParts } from './report-parts.ts';
+
+const counts = {
+  impressions: count(),
+  plays: count(),
+  completions: count(),
+  likes: count(),
+  shares: count(),
+  saves: count(),
+  rebuffers: count(),
+  errors: count(),
+  viewers: count('Different viewers who have played anything.'),
+};
+const item = { contentId: Type.String(), title: Type.String() };
+const Minute = Type.Object({ minute: Timestamp, ...counts });
+
+export const Realtime = Type.Object({
+  now: Timestamp,
+  total: Type.Object(counts, { description: 'Of these 60 minutes.' }),
+  viewersLastFiveMinutes: count(),
+  minutes: Type.Array(Minute, { description: 'The oldest first; the last one is running.' }),
+  top: Type.Array(Type.Object({ ...item, impressions: count(), plays: count(), likes: count() }), {
+    description: 'The ten items with the most plays.',
+  }),
+  rising: Type.Array(
+    Type.Object({
+      ...item,
+      plays: count(`Of the last ${recentMinutes} minutes.`),
+      playsPerMinute: Type.Number({ minimum: 0 }),
+      playsPerMinuteBefore: Type.Number({ minimum: 0, description: 'Of the 50 minutes before.' }),
+      change: Nullable(Type.Number({ description: 'Relative; null where there were none.' })),
+    }),
+    { description: 'Items that are played more than chance explains; the surest first.' },
+  ),
+});
+
+/** Polls within this time share an answer. */
+const maxAgeMs = 1_000;
+const rememberedOrganizations = 1_000;
+
+export function addRealtimeRoute(app: HttpApp, parts: ReportParts): void {
+  const readers = new RecentMap<() => Promise<Answer>>(rememberedOrganizations);
+  const read = (organizationId: OrganizationId) => {
+    let reader = readers.get(organizationId);
+    if (reader === undefined) {
+      reader = coalesce(() => readAnswer(parts, organizationId), maxAgeMs);
+      readers.set(organizationId, reader);
+    }
+    return reader();
+  };
+  app.get(
+    '/v1/analytics/realtime',
+    {
+      config: reportRoute.config,
+      schema: {
+        operationId: 'getRealtimeAnalytics',
+        summary: 'Get the last 60 minutes',
+        description:
+          'By the minute, with the items that are played most and those that are rising. Made to be polled ' +
+          `every few seconds; \`meta.asOf\` tells how fresh it is. ${asCsv} the minutes.`,
+        tags: reportRoute.tags,
+        querystring: Closed({}),
+        response: answers({ 200: Report(Realtime) }),
+      },
+    },
+    async (request, reply) => {
+      const { data, asOf } = await read(principalOf(request).organizationId);
+      return answerWithMeta(request, reply, { asOf }, { data, row: Minute, rows: data.minutes });
+    },
+  );
+}
+
+type Answer = {
+  readonly data: Awaited<ReturnType<typeof reportRealtime>>;
+  readonly asOf: string;
+};
+
+async function readAnswer(parts: ReportParts, organizationId: OrganizationId): Promise<Answer> {
+  return parts.heavyReads.read(async (db) => {
+    // Read before the numbers, so that it promises no more than they hold.
+    const asOf = await readAsOf({ ...parts, db }, 'realtime');
+    return { data: await reportRealtime(db, organizationId, Date.now()), asOf };
+  });
+}

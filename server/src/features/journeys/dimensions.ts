@@ -1,0 +1,172 @@
+/** What questions can be broken down by and filtered by: what each event tells, its item now, its viewer. */
+import { Type, type Static } from 'typebox';
+import { fieldError } from '../../platform/http/errors.ts';
+import { OneOf } from '../../platform/http/schemas.ts';
+import { filterQuery, variantReader } from '../analytics/analytics.ts';
+import { isCountry } from '../events/events.ts';
+import type { Asking } from './answers.ts';
+import { countryName, devices, itemKey, type Chunk, type ItemKey } from './chunk.ts';
+import type { Names } from './names.ts';
+import { selectItemLabels } from './queries.ts';
+import type { Question } from './scan.ts';
+
+const ofEvents = ['device', 'country', 'appVersion'] as const;
+const ofItems = ['author', 'section', 'contentType', 'language'] as const;
+export const dimensions = [...ofEvents, ...ofItems, 'experimentVariant'] as const;
+type DimensionName = (typeof dimensions)[number];
+
+/** Values are what an answer shows; '' is unknown. */
+export type Dimension =
+  | { readonly by: (typeof ofEvents)[number] }
+  | { readonly by: 'item'; readonly valueOf: (item: ItemKey) => string }
+  | { readonly by: 'viewer'; readonly valueOf: (member: number) => string };
+
+type Wanted = { readonly dimension: Dimension; readonly value: string };
+export type Selection = {
+  readonly breakdown: Dimension | null;
+  /** Events count that have all of these. */
+  readonly wanted: readonly Wanted[];
+};
+
+const { device, country, appVersion } = filterQuery;
+export const selectionFields = {
+  device,
+  country,
+  appVersion,
+  experiment: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'The id of the experiment that `variant` or `experimentVariant` is about.',
+    }),
+  ),
+  variant: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'Only viewers who were exposed to this variant of `experiment`.',
+    }),
+  ),
+};
+export const breakdownField = (what: string) => ({
+  breakdown: Type.Optional(OneOf(dimensions, what)),
+});
+
+type SelectionBody = {
+  readonly [name in keyof typeof selectionFields]?: Static<(typeof selectionFields)[name]>;
+};
+
+/** @throws ApiError VALIDATION_ERROR */
+export async function readSelection(
+  asking: Asking,
+  body: SelectionBody,
+  breakdown: DimensionName | null = null,
+): Promise<Selection> {
+  const { variant, experiment } = body;
+  if ((variant !== undefined || breakdown === 'experimentVariant') !== (experiment !== undefined)) {
+    throw fieldError('experiment', 'goes with `variant` or a break-down by `experimentVariant`');
+  }
+  const wanted: Wanted[] = [];
+  for (const name of ofEvents) {
+    const value = name === 'country' ? readCountry(body.country) : body[name];
+    if (value !== undefined) wanted.push({ dimension: { by: name }, value });
+  }
+  const variants = experiment === undefined ? null : await findVariants(asking, experiment);
+  if (variants !== null && variant !== undefined) {
+    if (!variants.ids.includes(variant)) {
+      throw fieldError('variant', `must be one of ${variants.ids.join(', ')}`);
+    }
+    wanted.push({ dimension: variants.dimension, value: variant });
+  }
+  if (breakdown === null) return { breakdown, wanted };
+  if (breakdown === 'experimentVariant') {
+    return { breakdown: variants?.dimension ?? null, wanted };
+  }
+  return { breakdown: await findDimension(asking, breakdown), wanted };
+}
+
+function readCountry(given: string | undefined): string | undefined {
+  const found = given?.toUpperCase();
+  if (found !== undefined && !isCountry(found)) {
+    throw fieldError('country', 'must be a country of ISO 3166-1, such as DE');
+  }
+  return found;
+}
+
+async function findVariants({ db, organizationId, variantsOf }: Asking, experiment: string) {
+  const variants = await variantsOf(db, organizationId, experiment);
+  if (variants === null) throw fieldError('experiment', 'is no experiment');
+  const valueOf = await variantReader(db, organizationId, variants);
+  return { ids: variants.ids, dimension: { by: 'viewer', valueOf } as const };
+}
+
+async function findDimension(
+  { db, organizationId }: Asking,
+  name: Exclude<DimensionName, 'experimentVariant'>,
+): Promise<Dimension> {
+  if (name === 'device' || name === 'country' || name === 'appVersion') return { by: name };
+  const labels = await selectItemLabels(db, organizationId, name, null);
+  const values = new Map([...labels].map(([id, [value = '']]) => [itemKey(id), value]));
+  return { by: 'item', valueOf: (item) => values.get(item) ?? '' };
+}
+
+/** The question about the events that are wanted: the others are not there at all. */
+export function askOnly(question: Question, wanted: Selection['wanted']): Question {
+  if (wanted.length === 0) return question;
+  return {
+    ...question,
+    coder: (chunk, properties, dayStartMs) => {
+      const codeOf = question.coder(chunk, properties, dayStartMs);
+      const checks = wanted.map(({ dimension, value }) =>
+        byValue(chunk, dimension, (found) => found === value),
+      );
+      return (row) => (checks.every((check) => check(row)) ? codeOf(row) : -1);
+    },
+  };
+}
+
+/** Numbers the values that rows of a chunk have; 0 without a break-down. */
+export function groupReader(
+  chunk: Chunk,
+  breakdown: Dimension | null,
+  names: Names,
+): (row: number) => number {
+  if (breakdown === null) return () => 0;
+  return byValue(chunk, breakdown, (value) => names.numberOf(value));
+}
+
+/** Reads what follows from the value of a row. Each entry of a column is looked up once. */
+function byValue<Result>(
+  chunk: Chunk,
+  dimension: Dimension,
+  resultOf: (value: string) => Result,
+): (row: number) => Result {
+  const known = new Map<number, Result>();
+  const { column, valueOf } = columnOf(chunk, dimension);
+  return (row) => {
+    const entry = column[row] ?? 0;
+    const before = known.get(entry);
+    if (before !== undefined) return before;
+    const found = resultOf(valueOf(entry));
+    known.set(entry, found);
+    return found;
+  };
+}
+
+type Column = {
+  readonly column: ArrayLike<number>;
+  readonly valueOf: (entry: number) => string;
+};
+
+function columnOf({ columns, versions, items }: Chunk, dimension: Dimension): Column {
+  switch (dimension.by) {
+    case 'device':
+      return { column: columns.device, valueOf: (entry) => devices[entry] ?? '' };
+    case 'country':
+      return { column: columns.country, valueOf: countryName };
+    case 'appVersion':
+      return { column: columns.version, valueOf: (entry) => versions[entry] ?? '' };
+    case 'item':
+      return { column: columns.item, valueOf: (entry) => dimension.valueOf(items[entry] ?? '') };
+    case 'viewer':
+      return { column: columns.member, valueOf: dimension.valueOf };
+  }
+}

@@ -1,0 +1,124 @@
+import type { TSchema } from 'typebox';
+import type { Db } from '../../platform/database/database.ts';
+import type { HeavyReads } from '../../platform/database/read-replica.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers } from '../../platform/http/schemas.ts';
+import { readBacklog, type BacklogParts } from '../../platform/projections/backlog.ts';
+import { Report, type VariantsOf } from '../analytics/analytics.ts';
+import type { EngagementLog } from '../events/events.ts';
+import { answerCohorts, answerCustom, answerFunnel, answerPaths, type Asking } from './answers.ts';
+import {
+  CohortAnswer,
+  CohortBody,
+  CustomAnswer,
+  CustomBody,
+  FunnelBody,
+  Funnels,
+  PathAnswer,
+  PathBody,
+} from './schemas.ts';
+import { Turns } from './turns.ts';
+
+export type JourneyParts = {
+  readonly heavyReads: HeavyReads;
+  readonly eventLog: Pick<EngagementLog, 'start' | 'backlog'>;
+  readonly sessionTimeoutMs: number;
+  readonly variantsOf: VariantsOf;
+};
+
+const config = { access: 'secret', scope: 'analytics:read' } as const;
+
+/** A question is a body, and changes nothing: `POST` needs no `Idempotency-Key` here. */
+export function addJourneyRoutes(app: HttpApp, parts: JourneyParts): void {
+  const turns = new Turns();
+  const answer = async <Data>(
+    organizationId: Asking['organizationId'],
+    work: (asking: Asking) => Promise<Data>,
+  ) => {
+    const { heavyReads, eventLog, sessionTimeoutMs, variantsOf } = parts;
+    const asked = async (db: Db) => {
+      const asOf = await readAsOf({ db, eventLog });
+      const data = await work({ db, organizationId, sessionTimeoutMs, variantsOf });
+      return { data, meta: { asOf } };
+    };
+    return turns.take(() => heavyReads.read(asked));
+  };
+  app.post(
+    '/v1/analytics/funnels',
+    {
+      config,
+      schema: {
+        ...about('askFunnel', 'Get a funnel', FunnelBody, Funnels),
+        description:
+          'How many viewers get from step to step, within a session or within some hours, and how long ' +
+          'it takes. Changes nothing.',
+      },
+    },
+    async (request) =>
+      answer(principalOf(request).organizationId, (asking) => answerFunnel(asking, request.body)),
+  );
+  app.post(
+    '/v1/analytics/paths',
+    {
+      config,
+      schema: {
+        ...about('askPaths', 'Get the paths of viewers', PathBody, PathAnswer),
+        description:
+          'What viewers do after an event of a session, or did before it, step by step. Changes nothing.',
+      },
+    },
+    async (request) =>
+      answer(principalOf(request).organizationId, (asking) => answerPaths(asking, request.body)),
+  );
+  app.post(
+    '/v1/analytics/cohorts',
+    {
+      config,
+      schema: {
+        ...about('askCohorts', 'Get cohorts of viewers', CohortBody, CohortAnswer),
+        description:
+          'Viewers by their first day, action or content, and the share of them that does something on ' +
+          'each day or week after. Changes nothing.',
+      },
+    },
+    async (request) =>
+      answer(principalOf(request).organizationId, (asking) => answerCohorts(asking, request.body)),
+  );
+  app.post(
+    '/v1/analytics/custom',
+    {
+      config,
+      schema: {
+        ...about('askCustom', 'Get a report over events of a kind', CustomBody, CustomAnswer),
+        description:
+          'Counts, viewers, and what a declared value of `data` is like, by another value and over time. ' +
+          'Changes nothing.',
+      },
+    },
+    async (request) =>
+      answer(principalOf(request).organizationId, (asking) => answerCustom(asking, request.body)),
+  );
+}
+
+function about<const Body extends TSchema, Data extends TSchema>(
+  operationId: string,
+  summary: string,
+  body: Body,
+  data: Data,
+) {
+  return {
+    operationId,
+    summary,
+    tags: ['Analytics'],
+    body,
+    response: answers({ 200: Report(data) }),
+  };
+}
+
+/** The moment up to which every event is in the answer. */
+async function readAsOf({ db, eventLog }: BacklogParts): Promise<string> {
+  const nowMs = Date.now();
+  const { ageMs } = await readBacklog({ db, eventLog }, 'journeys');
+  return new Date(nowMs - ageMs).toISOString();
+}

@@ -1,0 +1,143 @@
+/**
+ * Reads the events of a period viewer by viewer, each viewer's in the order of time: what every question
+ * about sequences is made from.
+ *
+ * Chunks are sorted by viewer, so a viewer is looked up once for each run of rows. A counting sort brings
+ * the rows of a viewer together. Beyond some millions of events it takes rounds, each with a part of the
+ * viewers, so that memory stays bounded.
+ */
+import type { Db } from '../../platform/database/database.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { dayMs } from '../../platform/time.ts';
+import { readPeople, type People } from '../analytics/analytics.ts';
+import type { Chunk } from './chunk.ts';
+import { decodeChunk, decodeProperties } from './codec.ts';
+import type { Properties } from './properties.ts';
+import { countRows, selectChunks, type Days, type ReadChunk } from './queries.ts';
+import { sortByViewer, ViewerRows, type Visit } from './viewer-rows.ts';
+
+/** About 100 MB of memory. */
+const rowsOfRound = 4_000_000;
+/** About ten seconds of one core. */
+export const maxRows = 40_000_000;
+const chunksAtOnce = 32;
+const maxTurnMs = 10;
+
+/** A question about the events of a period. */
+export type Question = {
+  /** The moments from `startMs` until before `endMs`. */
+  readonly moments: Days;
+  /** The values of `data` that it needs, by `propertyName`. */
+  readonly properties: ReadonlySet<string>;
+  /** Says what a row of a chunk is to the question, from 0 on; below 0 the row is left out. */
+  readonly coder: (
+    chunk: Chunk,
+    properties: Properties,
+    dayStartMs: number,
+  ) => (row: number) => number;
+  /** Orders events of the same millisecond, so that the answer does not depend on how they arrived. */
+  readonly compare: (code: number, other: number) => number;
+  readonly visit: Visit;
+};
+
+/** @throws ApiError LIMIT_EXCEEDED */
+export async function ask(db: Db, organizationId: string, question: Question): Promise<void> {
+  const days = daysOf(question.moments);
+  const total = await countRows(db, organizationId, days);
+  if (total > maxRows) {
+    throw new ApiError('LIMIT_EXCEEDED', {
+      message: `These days have ${total} events, and a question is about ${maxRows} at most. Ask for fewer days.`,
+    });
+  }
+  if (total === 0) return;
+  const people = await readPeople(db, organizationId);
+  const turn = new Turn();
+  const rounds = Math.ceil(total / rowsOfRound);
+  for (let round = 0; round < rounds; round += 1) {
+    const rows = new ViewerRows();
+    for await (const chunk of readChunks(db, organizationId, days, question)) {
+      const isOfRound = rounds === 1 ? null : (person: number) => person % rounds === round;
+      collect(rows, chunk, question, { people, isOfRound });
+      if (turn.isOver()) await turn.next();
+    }
+    const sorted = sortByViewer(rows, question.compare);
+    while (sorted.visitSome(question.visit)) if (turn.isOver()) await turn.next();
+  }
+}
+
+type Selection = {
+  readonly people: People | null;
+  readonly isOfRound: ((person: number) => boolean) | null;
+};
+
+function collect(
+  rows: ViewerRows,
+  stored: ReadChunk,
+  { moments, properties, coder }: Question,
+  { people, isOfRound }: Selection,
+): void {
+  const chunk = decodeChunk(stored.body);
+  const codeOf = coder(chunk, decodeProperties(stored.properties, properties), stored.dayMs);
+  const { member, offset } = chunk.columns;
+  const first = moments.startMs - stored.dayMs;
+  const end = moments.endMs - stored.dayMs;
+  let current = 0;
+  let person = 0;
+  let isWanted = false;
+  let viewer = -1;
+  for (let row = 0; row < chunk.rows; row += 1) {
+    const at = offset[row] ?? 0;
+    if (at < first || at >= end) continue;
+    const found = member[row] ?? 0;
+    if (found !== current) {
+      current = found;
+      person = people?.get(found) ?? found;
+      isWanted = isOfRound === null || isOfRound(person);
+      viewer = -1;
+    }
+    const code = isWanted ? codeOf(row) : -1;
+    if (code < 0) continue;
+    if (viewer < 0) viewer = rows.viewerOf(person);
+    rows.add(viewer, stored.dayMs + at, code);
+  }
+}
+
+/** Chunks in the order of their days. */
+async function* readChunks(
+  db: Db,
+  organizationId: string,
+  days: Days,
+  { properties }: Question,
+): AsyncGenerator<ReadChunk> {
+  const withProperties = properties.size > 0;
+  for (let after: ReadChunk | null = null; ;) {
+    const page = { after, limit: chunksAtOnce, withProperties };
+    const chunks: ReadChunk[] = await selectChunks(db, organizationId, days, page);
+    yield* chunks;
+    const last = chunks.at(-1);
+    if (last === undefined || chunks.length < chunksAtOnce) return;
+    after = last;
+  }
+}
+
+/** The days of UTC that hold these moments. */
+function daysOf({ startMs, endMs }: Days): Days {
+  return {
+    startMs: Math.floor(startMs / dayMs) * dayMs,
+    endMs: Math.ceil(endMs / dayMs) * dayMs,
+  };
+}
+
+/** Lets others have their turn in between. */
+class Turn {
+  #startedAt = performance.now();
+
+  isOver(): boolean {
+    return performance.now() - this.#startedAt > maxTurnMs;
+  }
+
+  async next(): Promise<void> {
+    await new Promise(setImmediate);
+    this.#startedAt = performance.now();
+  }
+}

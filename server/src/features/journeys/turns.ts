@@ -1,0 +1,26 @@
+/** Questions take turns: each needs a core and up to 100 MB of memory. */
+import { ApiError } from '../../platform/http/errors.ts';
+
+const maxWaiting = 10;
+
+export class Turns {
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** @throws ApiError UNAVAILABLE when too many wait already */
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#waiting >= maxWaiting) {
+      throw new ApiError('UNAVAILABLE', {
+        message: `${maxWaiting} questions are being answered already. Try again in some seconds.`,
+      });
+    }
+    this.#waiting += 1;
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    try {
+      return await turn;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+}
