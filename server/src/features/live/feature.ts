@@ -10,11 +10,16 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { hourMs } from '../../platform/time.ts';
-import { contentChanged } from '../content/content.ts';
+import { contentChanged, type MediaUrls } from '../content/content.ts';
 import { processMedia } from '../processing/processing.ts';
 import type { UploadLimits } from '../uploads/uploads.ts';
+import { clipJob } from './clips/clip-job.ts';
+import { addClipRoutes } from './clips/clip-routes.ts';
+import { makeClip } from './clips/clips.ts';
+import { tendStreams } from './disconnections.ts';
 import { Ingest } from './ingest/ingest.ts';
-import { endAbandoned, liveStreamsChanged, rtmpUrlOf } from './live.ts';
+import { LiveThumbnails } from './ingest/live-thumbnails.ts';
+import { liveStreamsChanged, rtmpUrlOf } from './live.ts';
 import { LiveStates } from './live-states.ts';
 import { makeRecording } from './recording-job.ts';
 import { cleanUpSegments, recordingJob } from './recording.ts';
@@ -32,11 +37,17 @@ type Parts = {
   hints: Hints;
   publicUrl: string;
   listenHost: string;
+  maxLiveDurationMs: number;
   maxMediaDurationMs: number;
+  mediaAccess: MediaUrls;
+  mediaNiceness: number;
   uploadLimits: UploadLimits;
 };
 
-const endEveryMs = 1_000;
+const tendEveryMs = 1_000;
+
+/** One picture is decoded for each thumbnail. */
+const thumbnailLimits = { deadlineMs: 30_000, stallMs: 20_000, memoryLimitBytes: 2 * 1024 ** 3 };
 
 export const live = defineFeature({
   name: 'live',
@@ -53,7 +64,7 @@ export const live = defineFeature({
         'Port on which processes with the role worker take live streams by RTMP, on REELFEED_HOST. 0: none.',
     }),
   },
-  tables: ['live_stream', 'live_segment'],
+  tables: ['live_stream', 'live_segment', 'live_format'],
   extensions: [extend(webhookEvents, liveEvents)],
   build(parts: Parts, { rtmpPort }) {
     const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
@@ -66,7 +77,8 @@ export const live = defineFeature({
       hints.give(makeRecording.name);
     };
     const { minFreeBytes } = parts.uploadLimits;
-    const maxDurationMs = parts.maxMediaDurationMs;
+    const { maxLiveDurationMs: maxDurationMs, mediaNiceness: niceness } = parts;
+    const limits = { ...thumbnailLimits, niceness };
     const ingest = { db, storage, log, maxDurationMs, minFreeBytes, onChange };
     const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
@@ -78,15 +90,23 @@ export const live = defineFeature({
     });
     return {
       provides: { liveStreams },
-      routes: (app) => addLiveRoutes(app, { db, cursors, mutations, rtmpUrl, onChange }),
-      jobs: [recordingJob({ db, storage, minFreeBytes, onRecorded })],
+      routes: (app) => {
+        addLiveRoutes(app, { db, cursors, mutations, rtmpUrl, onChange });
+        const onQueued = () => hints.give(makeClip.name);
+        const { mediaAccess: urls, maxMediaDurationMs: maxClipDurationMs } = parts;
+        addClipRoutes(app, { mutations, urls, maxClipDurationMs, onQueued });
+      },
+      jobs: [
+        recordingJob({ db, storage, minFreeBytes, onRecorded }),
+        clipJob({ db, storage, minFreeBytes, onChange: onRecorded }),
+      ],
       services: rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }],
       chores: [
         {
-          name: 'end abandoned live streams',
-          intervalMs: endEveryMs,
+          name: 'tend live streams',
+          intervalMs: tendEveryMs,
           run: async () => {
-            if ((await endAbandoned(db)) > 0) onChange();
+            if ((await tendStreams(db)) > 0) onChange();
           },
         },
         {
@@ -98,7 +118,8 @@ export const live = defineFeature({
     };
 
     async function runIngest(signal: AbortSignal): Promise<void> {
-      listening = new Ingest(ingest);
+      using thumbnails = new LiveThumbnails({ db, storage, log, limits, onChange });
+      listening = new Ingest({ ...ingest, thumbnails });
       await listening.run({ port: rtmpPort, host: parts.listenHost, hints }, signal);
     }
   },

@@ -5,7 +5,10 @@
  *   idle ── first key frame ──▶ active ── end, delete, or no publisher for the reconnect window ──▶ ended
  *     └───────────────────────────── end, delete ─────────────────────────────────────────────────▶ ┘
  *
- * 1. `ended` is final. The item plays from its first segment on; `recording.ts` makes its video.
+ *   ended ── the publisher has stored its last segment, or was not seen for some seconds ──▶ settled
+ *
+ * 1. `ended` is final. The item plays from its first segment on; `recording.ts` makes its video, once
+ *    the stream is settled: until then the publisher that was cut off may store what it had received.
  * 2. A stream has one publisher: a connection claims the row and renews the claim each second. Every
  *    write of a connection is fenced by its claim, so one that was cut off leaves no trace.
  * 3. A segment counts once its row is written, which is after its file is durable. A kill loses what had
@@ -13,7 +16,7 @@
  * 4. Media bytes are not decoded here: `ingest/` puts them from one container into another.
  */
 import { ApiError } from '../../platform/http/errors.ts';
-import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
+import type { Db, Tx } from '../../platform/database/database.ts';
 import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import { formatTimestamp } from '../../platform/time.ts';
@@ -27,18 +30,18 @@ import {
 } from '../content/content.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import {
-  findAbandoned,
   findContentId,
   findStream,
   insertStream,
-  lockAbandoned,
   lockStream,
   updateDeleted,
   updateEnded,
   updateKeyHash,
+  updateSettled,
   type LiveStreamKey,
   type LiveStreamRow,
 } from './queries.ts';
+import { healthWarnings } from './ingest/stream-meter.ts';
 import { makeRecording } from './recording-job.ts';
 import { hashStreamKey, newStreamKey } from './stream-key.ts';
 
@@ -122,8 +125,8 @@ const nothingPublished = {
 } as const;
 
 /**
- * idle or active → ended, with its event, and with the job that makes the recording. Nothing happens
- * when the stream has ended already, or is gone.
+ * idle or active → ended, with its event. A stream that nobody publishes is settled at once. Nothing
+ * happens when the stream has ended already, or is gone.
  */
 export async function finishStream(tx: Tx, key: LiveStreamKey): Promise<void> {
   await lockItemOf(tx, key);
@@ -132,11 +135,7 @@ export async function finishStream(tx: Tx, key: LiveStreamKey): Promise<void> {
   const { organizationId, liveStreamId } = key;
   const { content_id: contentId, title } = row;
   const endedAt = await updateEnded(tx, key);
-  if (row.segment_count > 0) {
-    await enqueue(tx, makeRecording, { liveStreamId, contentId }, { organizationId });
-  } else {
-    await failWithoutSource(tx, [{ organizationId, contentId }], nothingPublished);
-  }
+  if (!row.is_connected) await settleStream(tx, key);
   await recordEvent(tx, organizationId, 'live_stream.ended', {
     liveStreamId,
     contentId,
@@ -147,24 +146,29 @@ export async function finishStream(tx: Tx, key: LiveStreamKey): Promise<void> {
   });
 }
 
-/** Items are locked before their streams everywhere, so that no two transactions wait for each other. */
-async function lockItemOf(tx: Tx, { organizationId, liveStreamId }: LiveStreamKey): Promise<void> {
-  const contentId = await findContentId(tx, { organizationId, liveStreamId });
-  if (contentId !== null) await lockEvenArchived(tx, organizationId, contentId);
+/**
+ * The last segment of an ended stream is stored: its recording is made. The caller has locked the item;
+ * nothing happens when the stream is settled.
+ */
+export async function settleStream(tx: Tx, key: LiveStreamKey): Promise<void> {
+  const settled = await updateSettled(tx, key);
+  if (settled === null) return;
+  const { organizationId, liveStreamId } = key;
+  const { contentId, segmentCount } = settled;
+  if (segmentCount > 0) {
+    await enqueue(tx, makeRecording, { liveStreamId, contentId }, { organizationId });
+  } else {
+    await failWithoutSource(tx, [{ organizationId, contentId }], nothingPublished);
+  }
 }
 
-const endedAtOnce = 50;
-
-/** Ends the streams whose publisher did not come back. @returns how many */
-export async function endAbandoned(db: Db): Promise<number> {
-  const abandoned = await findAbandoned(db, endedAtOnce);
-  for (const key of abandoned) {
-    await inTransaction(db, async (tx) => {
-      await lockItemOf(tx, key);
-      if (await lockAbandoned(tx, key)) await finishStream(tx, key);
-    });
-  }
-  return abandoned.length;
+/** Items are locked before their streams everywhere, so that no two transactions wait for each other. */
+export async function lockItemOf(
+  tx: Tx,
+  { organizationId, liveStreamId }: LiveStreamKey,
+): Promise<void> {
+  const contentId = await findContentId(tx, { organizationId, liveStreamId });
+  if (contentId !== null) await lockEvenArchived(tx, organizationId, contentId);
 }
 
 /** What encoders are told: the address without the key, or null where no port is open. */
@@ -173,20 +177,29 @@ export function rtmpUrlOf(publicUrl: string, port: number): string | null {
 }
 
 export function presentStream(row: LiveStreamRow, rtmpUrl: string | null, currentViewers: number) {
+  const isConnected = row.is_connected && row.status !== 'ended';
   return {
     id: row.live_stream_id,
     contentId: row.content_id,
     title: row.title,
     status: row.status,
-    isConnected: row.is_connected && row.status !== 'ended',
+    isConnected,
     currentViewers: row.status === 'active' ? currentViewers : 0,
     reconnectWindow: row.reconnect_window_seconds,
     rtmpUrl,
     recordedSeconds: row.duration_ms / 1_000,
+    health: isConnected && row.status === 'active' ? presentHealth(row) : null,
+    disconnects: row.disconnect_count,
     createdAt: row.created_at.toISOString(),
     startedAt: formatTimestamp(row.started_at),
     endedAt: formatTimestamp(row.ended_at),
   };
+}
+
+function presentHealth({ health }: LiveStreamRow) {
+  if (health === null) return null;
+  const warnings = health.warnings.map((code) => ({ code, message: healthWarnings[code] }));
+  return { ...health, warnings };
 }
 
 function requireHash(streamKey: string): Buffer {

@@ -2,7 +2,8 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
-import { contentItems } from '../content/content.ts';
+import { contentItems, type Visibility } from '../content/content.ts';
+import type { StreamHealth } from './ingest/stream-meter.ts';
 import type { LiveStatus } from './tables.ts';
 
 export type LiveStreamKey = { readonly organizationId: string; readonly liveStreamId: string };
@@ -20,6 +21,8 @@ export type LiveStreamRow = {
   created_at: Date;
   started_at: Date | null;
   ended_at: Date | null;
+  disconnect_count: number;
+  health: StreamHealth | null;
 };
 
 /** A connection that was not seen for so long is gone, or its process is. */
@@ -30,7 +33,8 @@ const isConnected = sql`(stream.publisher is not null
 
 const columns = sql`stream.organization_id, stream.live_stream_id, stream.content_id, item.title,
   stream.status, stream.reconnect_window_seconds, ${isConnected} as is_connected,
-  stream.segment_count, stream.duration_ms, stream.created_at, stream.started_at, stream.ended_at`;
+  stream.segment_count, stream.duration_ms, stream.created_at, stream.started_at, stream.ended_at,
+  stream.disconnect_count, stream.health`;
 
 const streams = sql`live_stream stream join ${contentItems} item
   on item.organization_id = stream.organization_id and item.content_id = stream.content_id`;
@@ -63,6 +67,23 @@ export async function findStream(db: Db, key: LiveStreamKey): Promise<LiveStream
     where stream.organization_id = ${key.organizationId}
       and stream.live_stream_id = ${key.liveStreamId} and stream.deleted_at is null`.execute(db);
   return rows[0] ?? null;
+}
+
+/** The state of a stream, and who may see it. */
+export type StreamState = LiveStreamRow & { visibility: Visibility };
+
+/** Those of these streams that exist, and whose items are not archived. */
+export async function findStates(
+  db: Db,
+  organizationId: string,
+  liveStreamIds: readonly string[],
+): Promise<StreamState[]> {
+  const { rows } = await sql<StreamState>`
+    select ${columns}, item.visibility from ${streams}
+    where stream.organization_id = ${organizationId}
+      and stream.live_stream_id = any(${liveStreamIds}::text[])
+      and stream.deleted_at is null and item.archived_at is null`.execute(db);
+  return rows;
 }
 
 /** The item of a stream, of a deleted one too. */
@@ -116,16 +137,43 @@ export async function updateKeyHash(tx: Tx, key: LiveStreamKey, keyHash: Buffer)
     .execute();
 }
 
-/** The caller has locked the stream, and it has not ended. @returns when it ended */
+/**
+ * Ends a stream that the caller has locked, and that has not ended. It is not settled, and keeps its
+ * publisher.
+ *
+ * @returns when it ended
+ */
 export async function updateEnded(tx: Tx, key: LiveStreamKey): Promise<Date> {
   const { ended_at: endedAt } = await tx
     .updateTable('live_stream')
-    .set({ status: 'ended', ended_at: sql<Date>`clock_timestamp()`, publisher: null })
+    .set({
+      status: 'ended',
+      ended_at: sql<Date>`clock_timestamp()`,
+      disconnected_at: null,
+      is_settled: false,
+    })
     .where('organization_id', '=', key.organizationId)
     .where('live_stream_id', '=', key.liveStreamId)
     .returning('ended_at')
     .executeTakeFirstOrThrow();
   return endedAt ?? new Date();
+}
+
+/** @returns what the stream consists of; null when it is settled already, or has not ended */
+export async function updateSettled(
+  tx: Tx,
+  key: LiveStreamKey,
+): Promise<{ contentId: string; segmentCount: number } | null> {
+  const row = await tx
+    .updateTable('live_stream')
+    .set({ is_settled: true, publisher: null })
+    .where('organization_id', '=', key.organizationId)
+    .where('live_stream_id', '=', key.liveStreamId)
+    .where('status', '=', 'ended')
+    .where('is_settled', '=', false)
+    .returning(['content_id as contentId', 'segment_count as segmentCount'])
+    .executeTakeFirst();
+  return row ?? null;
 }
 
 export async function updateDeleted(tx: Tx, key: LiveStreamKey): Promise<void> {
@@ -137,24 +185,45 @@ export async function updateDeleted(tx: Tx, key: LiveStreamKey): Promise<void> {
     .execute();
 }
 
-const isAbandoned = sql`status = 'active' and not coalesce(${isConnected}, false)
-  and seen_at + make_interval(secs => reconnect_window_seconds) < clock_timestamp()`;
+/**
+ * What nobody but a chore can do, because the publisher is gone: `left` tells that it went without a
+ * word, `abandoned` that it did not come back in its reconnect window, `unsettled` that it was cut off
+ * by the end and does not store its last segment any more.
+ */
+const lateKinds = {
+  left: sql`status = 'active' and publisher is not null and not ${isConnected}
+    and disconnected_at is null`,
+  abandoned: sql`status = 'active' and not coalesce(${isConnected}, false)
+    and seen_at + make_interval(secs => reconnect_window_seconds) < clock_timestamp()`,
+  unsettled: sql`status = 'ended' and not is_settled and not coalesce(${isConnected}, false)`,
+};
+export type LateKind = keyof typeof lateKinds;
 
-/** Active streams whose publisher has been away for longer than their reconnect window. */
-export async function findAbandoned(db: Db, limit: number): Promise<LiveStreamKey[]> {
+export async function findLate(db: Db, kind: LateKind, limit: number): Promise<LiveStreamKey[]> {
   const { rows } = await sql<LiveStreamKey>`
     select organization_id as "organizationId", live_stream_id as "liveStreamId"
-    from live_stream stream where ${isAbandoned} limit ${limit}`.execute(db);
+    from live_stream stream where ${lateKinds[kind]} limit ${limit}`.execute(db);
   return rows;
 }
 
-/** Locks a stream that is abandoned; false when its publisher has come back, or it has ended. */
-export async function lockAbandoned(tx: Tx, key: LiveStreamKey): Promise<boolean> {
+/** Locks a stream that is late; false when it no longer is. */
+export async function lockLate(tx: Tx, kind: LateKind, key: LiveStreamKey): Promise<boolean> {
   const { rows } = await sql`
     select from live_stream stream
     where organization_id = ${key.organizationId} and live_stream_id = ${key.liveStreamId}
-      and ${isAbandoned} for update`.execute(tx);
+      and ${lateKinds[kind]} for update`.execute(tx);
   return rows.length === 1;
+}
+
+/** The publisher of an active stream is gone. @returns since when; null when that is known */
+export async function updateDisconnected(tx: Tx, key: LiveStreamKey): Promise<Date | null> {
+  const { rows } = await sql<{ disconnectedAt: Date }>`
+    update live_stream set disconnected_at = coalesce(seen_at, clock_timestamp()),
+      disconnect_count = disconnect_count + 1
+    where organization_id = ${key.organizationId} and live_stream_id = ${key.liveStreamId}
+      and status = 'active' and disconnected_at is null
+    returning disconnected_at as "disconnectedAt"`.execute(tx);
+  return rows[0]?.disconnectedAt ?? null;
 }
 
 /** A stream as the feed shows it. */
@@ -185,16 +254,17 @@ export async function findByContent(
 
 export type RecordedStream = {
   contentId: string;
-  initSegment: Buffer;
+  /** The header, of a stream of before formats were stored. */
+  initSegment: Buffer | null;
   durationMs: number;
-  longestSegmentMs: number;
+  targetDurationSeconds: number;
 };
 
 /** A stream that has ended and has segments, a deleted one too. */
 export async function findRecorded(db: Db, key: LiveStreamKey): Promise<RecordedStream | null> {
   const { rows } = await sql<RecordedStream>`
     select content_id as "contentId", init_segment as "initSegment", duration_ms as "durationMs",
-      longest_segment_ms as "longestSegmentMs"
+      target_duration_seconds as "targetDurationSeconds"
     from live_stream
     where organization_id = ${key.organizationId} and live_stream_id = ${key.liveStreamId}
       and status = 'ended' and has_segments`.execute(db);
@@ -219,11 +289,9 @@ export async function findWithSegments(
   return rows;
 }
 
-/** Removes the rows of segments whose files are gone. */
+/** The files of segments are gone. Their rows stay: they say where clips lie in the recording. */
 export async function forgetSegments(tx: Tx, key: LiveStreamKey): Promise<void> {
   const { organizationId, liveStreamId } = key;
-  await sql`delete from live_segment
-    where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}`.execute(tx);
   await sql`update live_stream set has_segments = false
     where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}`.execute(tx);
 }

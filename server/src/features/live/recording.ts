@@ -3,7 +3,6 @@
  * item, which is processed like an upload. Until that is done the item plays from the segments, whose
  * playlist then lists all of them and has an end.
  */
-import { Readable } from 'node:stream';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { randomName } from '../../platform/ids.ts';
 import {
@@ -17,16 +16,11 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import { findMediaSource, liveFolderOf, markRecorded } from '../content/content.ts';
 import { enqueueProcessing } from '../processing/processing.ts';
 import { wasRolledBack } from '../uploads/uploads.ts';
+import { loadFormats, recordedHeader, recordedTracks } from './ingest/formats.ts';
 import { withDuration } from './ingest/init-segment.ts';
-import { mediaPlaylist, playlistFiles } from './ingest/playlists.ts';
+import { LiveFiles } from './ingest/live-files.ts';
 import { readSegments, type RecordedSegment } from './ingest/publisher-queries.ts';
-import {
-  findRecorded,
-  findWithSegments,
-  forgetSegments,
-  type LiveStreamKey,
-  type RecordedStream,
-} from './queries.ts';
+import { findRecorded, findWithSegments, forgetSegments, type LiveStreamKey } from './queries.ts';
 import { makeRecording } from './recording-job.ts';
 
 type RecordingParts = {
@@ -55,9 +49,15 @@ export function recordingJob(parts: RecordingParts): HandledJob {
       return { outcome: 'outage', reason: 'the disk has no room for the recording' };
     }
     const prefix = `media/${liveFolderOf(item.playbackId)}`;
-    await storage.put(`${prefix}/${playlistFiles.media}`, wholePlaylist(stream, segments), signal);
+    const formats = await loadFormats(db, key);
+    const named = { ...key, contentId: stream.contentId };
+    const files = new LiveFiles({ db, storage, stream: named, playbackId: item.playbackId });
+    const { durationMs, targetDurationSeconds } = stream;
+    await files.putEnd({ tracks: recordedTracks(formats), targetDurationSeconds });
+    const header = recordedHeader(formats) ?? stream.initSegment;
+    if (header === null) throw new Error('The stream has segments, but no header.');
     const source = { key: `sources/${stream.contentId}/${randomName(9)}`, mediaType: 'video/mp4' };
-    const bytes = recordedBytes(storage, { stream, segments, prefix }, signal);
+    const bytes = recordedBytes(storage, { header, durationMs, segments, prefix }, signal);
     await storage.put(source.key, bytes, signal);
     try {
       let isTaken = false;
@@ -76,23 +76,20 @@ export function recordingJob(parts: RecordingParts): HandledJob {
   });
 }
 
-function wholePlaylist(
-  { longestSegmentMs }: RecordedStream,
-  segments: readonly RecordedSegment[],
-): Readable {
-  const playlist = { segments, longestSegmentMs, earlierDiscontinuities: 0, isEnded: true };
-  return Readable.from([Buffer.from(mediaPlaylist(playlist))]);
-}
-
-type Recorded = { stream: RecordedStream; segments: readonly RecordedSegment[]; prefix: string };
+type Recorded = {
+  header: Buffer;
+  durationMs: number;
+  segments: readonly RecordedSegment[];
+  prefix: string;
+};
 
 /** The header, now with the length, and the segments behind it: a fragmented MP4. */
 async function* recordedBytes(
   storage: Storage,
-  { stream, segments, prefix }: Recorded,
+  { header, durationMs, segments, prefix }: Recorded,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  yield withDuration(stream.initSegment, stream.durationMs);
+  yield withDuration(header, durationMs);
   for (const { fileName } of segments) {
     const read = await storage.read(`${prefix}/${fileName}`, undefined, signal);
     if (read === null) throw new Error(`The segment ${prefix}/${fileName} is not in the storage.`);

@@ -16,8 +16,16 @@ export function routeSamples(service: TestService): Record<string, RouteSample> 
     listLiveStreams: async () => ['/v1/live-streams?limit=2'],
     getLiveStream: async () => [await create()],
     getLiveStreamStatus: async () => [`${await create()}/status`],
+    listLiveStreamStates: async () => {
+      const id = (await create()).split('/').at(-1);
+      return [`/v1/live-streams/status?ids=${id}`];
+    },
     endLiveStream: async () => [`${await create()}/end`],
     resetLiveStreamKey: async () => [`${await create()}/reset-key`],
+    createLiveClips: async () => [
+      `${await create()}/clips`,
+      { body: { clips: [{ startSec: 12.5, endSec: 20, title: 'The goal', tags: ['goal'] }] } },
+    ],
     deleteLiveStream: async () => [await create()],
   };
 }

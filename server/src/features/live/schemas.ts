@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { secretValue } from '../../platform/http/secret-fields.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { NewContentMetadata } from '../content/content.ts';
+import { healthWarnings, type HealthWarning } from './ingest/stream-meter.ts';
 import { liveStatuses } from './tables.ts';
 
 export const NewLiveStream = Closed({
@@ -25,6 +26,27 @@ const currentViewers = Type.Integer({
   description: 'Viewers with a `playStart` or `watchProgress` in the last 45 seconds.',
 });
 
+const Health = Type.Object(
+  {
+    bitrate: Type.Integer({ description: 'Bits per second, over the last five seconds.' }),
+    frameRate: Type.Number({ description: 'Pictures per second, over the last five seconds.' }),
+    keyFrameInterval: Nullable(
+      Type.Number({ description: 'Seconds between the latest two key frames.' }),
+    ),
+    clockJumps: Type.Integer({
+      description: 'How often the timestamps of this connection have jumped.',
+    }),
+    warnings: Type.Array(
+      Type.Object({
+        code: OneOf(Object.keys(healthWarnings) as HealthWarning[]),
+        message: Type.String(),
+      }),
+      { description: 'What the owner of the encoder should look at.' },
+    ),
+  },
+  { description: 'How the publisher does. Null while none is connected.' },
+);
+
 const fields = {
   id,
   contentId: Type.String({ format: 'uuid', description: 'The item that shows it.' }),
@@ -39,6 +61,8 @@ const fields = {
     }),
   ),
   recordedSeconds: Type.Number({ description: 'Length of what was published so far.' }),
+  health: Nullable(Health),
+  disconnects: Type.Integer({ description: 'How often a publisher has gone away so far.' }),
   createdAt: Timestamp,
   startedAt: Nullable(Timestamp),
   endedAt: Nullable(Timestamp),

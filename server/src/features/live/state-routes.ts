@@ -1,13 +1,15 @@
 /** Reading one live stream: all of it with a secret key, its state with a publishable one. */
+import { Type } from 'typebox';
+import { fieldError } from '../../platform/http/errors.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';
-import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
+import { answers, Closed, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import { getItem } from '../content/content.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { countLiveViewers } from '../analytics/analytics.ts';
 import { getStream, presentStream, refuseUnknown, streamKeyOf } from './live.ts';
-import type { LiveStreamRow } from './queries.ts';
+import { findStates, type LiveStreamRow } from './queries.ts';
 import type { LiveRouteParts } from './routes.ts';
 import { LiveStream, LiveStreamState } from './schemas.ts';
 
@@ -20,7 +22,80 @@ export async function present(db: Db | Tx, row: LiveStreamRow, rtmpUrl: string |
   return presentStream(row, rtmpUrl, viewers.get(row.content_id) ?? 0);
 }
 
-export function addStateRoutes(app: HttpApp, { db, rtmpUrl }: LiveRouteParts): void {
+const maxIds = 50;
+
+const StatesQuery = Closed({
+  ids: Type.String({
+    minLength: 1,
+    maxLength: 2_000,
+    description: `Comma-separated list of at most ${maxIds} live stream ids.`,
+  }),
+});
+
+export function addStateRoutes(app: HttpApp, parts: LiveRouteParts): void {
+  addStatesRoute(app, parts);
+  addStreamRoutes(app, parts);
+}
+
+function addStatesRoute(app: HttpApp, { db }: LiveRouteParts): void {
+  app.get(
+    '/v1/live-streams/status',
+    {
+      config: { access: 'publishable' },
+      schema: {
+        operationId: 'listLiveStreamStates',
+        summary: 'Tell which of some live streams are live, and for how many',
+        description:
+          'In the order of `ids`. Streams that do not exist are left out, and with a publishable key ' +
+          'those whose items are private.',
+        tags,
+        querystring: StatesQuery,
+        response: answers({ 200: Envelope(Type.Array(LiveStreamState)) }),
+      },
+    },
+    async (request) => {
+      const { organizationId, type } = principalOf(request);
+      const ids = namedIds(request.query.ids);
+      const found = await findStates(db, organizationId, ids);
+      const rows = found.filter((row) => type === 'secret' || row.visibility !== 'private');
+      const active = rows.filter(({ status }) => status === 'active');
+      const contentIds = active.map((row) => row.content_id);
+      const viewers = await countLiveViewers(db, organizationId, contentIds);
+      const states = new Map(
+        rows.map((row) => [
+          row.live_stream_id,
+          stateOf(presentStream(row, null, viewers.get(row.content_id) ?? 0)),
+        ]),
+      );
+      return { data: ids.flatMap((id) => states.get(id) ?? []) };
+    },
+  );
+}
+
+/** The ids of a list, each once. @throws ApiError VALIDATION_ERROR */
+function namedIds(list: string): string[] {
+  const ids = new Set(list.split(',').map((id) => id.trim()));
+  ids.delete('');
+  if (ids.size === 0 || ids.size > maxIds) {
+    throw fieldError('query.ids', `must name between 1 and ${maxIds} live streams`);
+  }
+  return [...ids];
+}
+
+function stateOf(stream: ReturnType<typeof presentStream>) {
+  const { id, contentId, status, currentViewers, startedAt, endedAt } = stream;
+  return {
+    id,
+    contentId,
+    status,
+    isLive: status === 'active',
+    currentViewers,
+    startedAt,
+    endedAt,
+  };
+}
+
+function addStreamRoutes(app: HttpApp, { db, rtmpUrl }: LiveRouteParts): void {
   app.get(
     '/v1/live-streams/:id',
     {
@@ -60,13 +135,7 @@ export function addStateRoutes(app: HttpApp, { db, rtmpUrl }: LiveRouteParts): v
         const item = await getItem(db, organizationId, row.content_id).catch(refuseUnknown);
         if (item.visibility === 'private') refuseUnknown();
       }
-      const { id, contentId, status, currentViewers, startedAt, endedAt } = await present(
-        db,
-        row,
-        rtmpUrl,
-      );
-      const isLive = status === 'active';
-      return { data: { id, contentId, status, isLive, currentViewers, startedAt, endedAt } };
+      return { data: stateOf(await present(db, row, rtmpUrl)) };
     },
   );
 }

@@ -5,6 +5,7 @@ import type {
   Timestamp,
 } from '../../platform/database/column-types.ts';
 import type { Generated } from 'kysely';
+import type { StreamHealth } from './ingest/stream-meter.ts';
 
 export const liveStatuses = ['idle', 'active', 'ended'] as const;
 export type LiveStatus = (typeof liveStatuses)[number];
@@ -22,11 +23,24 @@ type LiveStreamTable = {
   segment_count: Generated<number>;
   duration_ms: Generated<number>;
   longest_segment_ms: Generated<number>;
+  target_duration_seconds: Generated<number | null>;
   has_segments: Generated<boolean>;
   created_at: DefaultTimestamp;
   started_at: NullableTimestamp;
   ended_at: NullableTimestamp;
   deleted_at: NullableTimestamp;
+  disconnected_at: NullableTimestamp;
+  disconnect_count: Generated<number>;
+  is_settled: Generated<boolean>;
+  health: Generated<StreamHealth | null>;
+};
+
+type LiveFormatTable = {
+  organization_id: string;
+  live_stream_id: string;
+  number: number;
+  video_header: Buffer | null;
+  audio_header: Buffer | null;
 };
 
 type LiveSegmentTable = {
@@ -38,11 +52,13 @@ type LiveSegmentTable = {
   size_bytes: number;
   started_at: Timestamp;
   is_discontinuity: boolean;
+  format: Generated<number>;
 };
 
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     live_stream: LiveStreamTable;
     live_segment: LiveSegmentTable;
+    live_format: LiveFormatTable;
   }
 }

@@ -20,6 +20,20 @@ export const liveEvents = {
     Type.Object({ ...LiveStream, status: Type.Literal('active'), startedAt: Timestamp }),
     { liveStreamId, contentId, title: 'Test event', status: 'active', startedAt: at },
   ),
+  'live_stream.disconnected': webhookEvent(
+    'The publisher of a live stream is gone. The stream ends unless it comes back in the `reconnectWindow`.',
+    Type.Object({ ...LiveStream, status: Type.Literal('active'), disconnectedAt: Timestamp }),
+    { liveStreamId, contentId, title: 'Test event', status: 'active', disconnectedAt: at },
+  ),
+  'live_stream.reconnected': webhookEvent(
+    'The publisher of a live stream is back, and its pictures are shown.',
+    Type.Object({
+      ...LiveStream,
+      status: Type.Literal('active'),
+      disconnectedAt: Timestamp,
+    }),
+    { liveStreamId, contentId, title: 'Test event', status: 'active', disconnectedAt: at },
+  ),
   'live_stream.ended': webhookEvent(
     'A live stream has ended.',
     Type.Object({

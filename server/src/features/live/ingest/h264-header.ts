@@ -1,5 +1,6 @@
 /** The header of an H.264 stream as FLV and MP4 carry it: AVCDecoderConfigurationRecord. */
 import { BitReader } from './bit-reader.ts';
+import { uint32 } from './boxes.ts';
 import { IngestError } from './ingest-error.ts';
 
 export type H264Header = {
@@ -14,6 +15,7 @@ export type H264Header = {
 /** Profiles whose parameters begin with the chroma format (ISO/IEC 14496-10, 7.3.2.1.1). */
 const chromaProfiles = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
 const maxSidePixels = 8_192;
+const spsCountAt = 5;
 const spsAt = 8;
 
 /** @throws IngestError */
@@ -26,7 +28,32 @@ export function readH264Header(record: Buffer): H264Header {
     throw new IngestError('the H.264 header cannot be read');
   }
   const { width, height } = readSize(withoutEscapes(sps.subarray(1)));
+  parameterSets({ record });
   return { record, codec: `avc1.${record.toString('hex', 1, 4)}`, width, height };
+}
+
+/**
+ * The parameters of the record as units with their lengths, as they are put before a key frame.
+ *
+ * @throws IngestError when a list ends too early
+ */
+export function parameterSets({ record }: Pick<H264Header, 'record'>): Buffer {
+  const units: Buffer[] = [];
+  let at = spsCountAt;
+  for (const mask of [31, 255]) {
+    const count = (record[at] ?? 0) & mask;
+    at += 1;
+    for (let index = 0; index < count; index += 1) {
+      const length = at + 2 <= record.length ? record.readUInt16BE(at) : -1;
+      const unit = record.subarray(at + 2, at + 2 + length);
+      if (length < 1 || unit.length < length) {
+        throw new IngestError('the H.264 header cannot be read');
+      }
+      units.push(uint32(length), unit);
+      at += 2 + length;
+    }
+  }
+  return Buffer.concat(units);
 }
 
 /** Removes the bytes that keep start codes out of the data (7.4.1). */

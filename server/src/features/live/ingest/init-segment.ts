@@ -1,4 +1,4 @@
-/** The header of a fragmented MP4 with one H.264 track and, where there is sound, one AAC track. */
+/** The header of a fragmented MP4 with one H.264 track, one AAC track, or one of each. */
 import type { AacHeader } from './aac-header.ts';
 import { box, fullBox, uint16, uint32, uint64, zeros } from './boxes.ts';
 import type { H264Header } from './h264-header.ts';
@@ -20,14 +20,52 @@ const noSamples = Buffer.concat([
 ]);
 const ownData = box('dinf', fullBox('dref', {}, uint32(1), fullBox('url ', { flags: 1 })));
 
-export type Tracks = { readonly video: H264Header; readonly audio: AacHeader | null };
+/** At least one of them is there. */
+export type Tracks = { readonly video: H264Header | null; readonly audio: AacHeader | null };
+
+/** Whether what was made of one can be continued with the other. */
+export function sameTracks(one: Tracks, other: Tracks): boolean {
+  const isEqual = (a: Buffer | undefined, b: Buffer | undefined) =>
+    a === undefined || b === undefined ? a === b : a.equals(b);
+  return (
+    isEqual(one.video?.record, other.video?.record) &&
+    isEqual(one.audio?.config, other.audio?.config)
+  );
+}
+
+/** The samples of a track in a file that is not fragmented. */
+export type SampleTables = {
+  /** The boxes of `stbl` behind the description. */
+  readonly tables: Buffer;
+  /** Of the shown part, in milliseconds, and in units of the track. */
+  readonly durationMs: number;
+  readonly duration: number;
+  /** Where the shown part begins, in units of the track from the first sample on. */
+  readonly shownFrom: number;
+};
+
+/** The `moov` of a file that is not fragmented. */
+export function movieBox(
+  { video, audio }: Tracks,
+  tables: { video: SampleTables | null; audio: SampleTables | null },
+  durationMs: number,
+): Buffer {
+  return box(
+    'moov',
+    movieHeader(durationMs),
+    ...(video === null || tables.video === null ? [] : [videoTrak(video, tables.video)]),
+    ...(audio === null || tables.audio === null ? [] : [audioTrak(audio, tables.audio)]),
+  );
+}
 
 export function initSegment({ video, audio }: Tracks): Buffer {
   const brands = Buffer.from('iso6\0\0\0\0iso6mp41dash', 'latin1');
-  const traks = [videoTrak(video), ...(audio === null ? [] : [audioTrak(audio)])];
-  const trexes = [videoTrack, ...(audio === null ? [] : [audioTrack])].map((track) =>
-    fullBox('trex', {}, uint32(track), uint32(1), zeros(12)),
-  );
+  const traks = [
+    ...(video === null ? [] : [videoTrak(video)]),
+    ...(audio === null ? [] : [audioTrak(audio)]),
+  ];
+  const tracks = [...(video === null ? [] : [videoTrack]), ...(audio === null ? [] : [audioTrack])];
+  const trexes = tracks.map((track) => fullBox('trex', {}, uint32(track), uint32(1), zeros(12)));
   // The box for fragments comes last, where `withDuration` finds it.
   const moov = box('moov', movieHeader(), ...traks, box('mvex', ...trexes));
   return Buffer.concat([box('ftyp', brands), moov]);
@@ -45,14 +83,14 @@ export function withDuration(init: Buffer, durationMs: number): Buffer {
   return longer;
 }
 
-function movieHeader(): Buffer {
+function movieHeader(durationMs = 0): Buffer {
   const rateAndVolume = Buffer.concat([uint32(0x1_0000), uint16(0x100), zeros(10)]);
-  const times = Buffer.concat([zeros(8), uint32(movieTimescale), uint32(0)]);
+  const times = Buffer.concat([zeros(8), uint32(movieTimescale), uint32(durationMs)]);
   const nextTrack = uint32(audioTrack + 1);
   return fullBox('mvhd', {}, times, rateAndVolume, identityMatrix, zeros(24), nextTrack);
 }
 
-function videoTrak(header: H264Header): Buffer {
+function videoTrak(header: H264Header, tables: SampleTables | null = null): Buffer {
   const { record, width, height } = header;
   const resolution = uint32(0x48_0000);
   const sampleEntry = box(
@@ -73,13 +111,14 @@ function videoTrak(header: H264Header): Buffer {
   );
   const graphics = fullBox('vmhd', { flags: 1 }, zeros(8));
   const size = Buffer.concat([uint32(width << 16), uint32(height << 16)]);
-  return trak({ track: videoTrack, size, volume: 0, timescale: videoTimescale }, 'vide', [
-    graphics,
-    sampleEntry,
-  ]);
+  const track = { track: videoTrack, size, volume: 0, timescale: videoTimescale, tables };
+  return trak(track, 'vide', [graphics, sampleEntry]);
 }
 
-function audioTrak({ config, channels, sampleRate }: AacHeader): Buffer {
+function audioTrak(
+  { config, channels, sampleRate }: AacHeader,
+  tables: SampleTables | null = null,
+): Buffer {
   const sampleEntry = box(
     'mp4a',
     zeros(6),
@@ -91,14 +130,20 @@ function audioTrak({ config, channels, sampleRate }: AacHeader): Buffer {
     uint32(Math.min(sampleRate, 0xffff) * 0x1_0000),
     fullBox('esds', {}, elementaryStream(config)),
   );
-  const header = { track: audioTrack, size: zeros(8), volume: 0x100, timescale: sampleRate };
-  return trak(header, 'soun', [fullBox('smhd', {}, zeros(4)), sampleEntry]);
+  const track = { track: audioTrack, size: zeros(8), volume: 0x100, timescale: sampleRate };
+  return trak({ ...track, tables }, 'soun', [fullBox('smhd', {}, zeros(4)), sampleEntry]);
 }
 
-type TrackHeader = { track: number; size: Buffer; volume: number; timescale: number };
+type TrackHeader = {
+  track: number;
+  size: Buffer;
+  volume: number;
+  timescale: number;
+  tables: SampleTables | null;
+};
 
 function trak(
-  { track, size, volume, timescale }: TrackHeader,
+  { track, size, volume, timescale, tables }: TrackHeader,
   handler: 'vide' | 'soun',
   [mediaHeader, sampleEntry]: readonly [Buffer, Buffer],
 ): Buffer {
@@ -107,19 +152,34 @@ function trak(
   const undetermined = Buffer.concat([uint16(0x55c4), zeros(2)]);
   return box(
     'trak',
-    fullBox('tkhd', isEnabledInMovie, zeros(8), uint32(track), zeros(8), placement),
+    fullBox(
+      'tkhd',
+      isEnabledInMovie,
+      zeros(8),
+      uint32(track),
+      zeros(4),
+      uint32(tables?.durationMs ?? 0),
+      placement,
+    ),
+    ...(tables === null ? [] : [editList(tables)]),
     box(
       'mdia',
-      fullBox('mdhd', {}, zeros(8), uint32(timescale), zeros(4), undetermined),
+      fullBox('mdhd', {}, zeros(8), uint32(timescale), uint32(tables?.duration ?? 0), undetermined),
       fullBox('hdlr', {}, zeros(4), Buffer.from(handler), zeros(13)),
       box(
         'minf',
         mediaHeader,
         ownData,
-        box('stbl', fullBox('stsd', {}, uint32(1), sampleEntry), noSamples),
+        box('stbl', fullBox('stsd', {}, uint32(1), sampleEntry), tables?.tables ?? noSamples),
       ),
     ),
   );
+}
+
+/** Shows a track from a moment on: what comes before is decoded only. */
+function editList({ durationMs, shownFrom }: SampleTables): Buffer {
+  const entry = Buffer.concat([uint32(durationMs), uint32(shownFrom), uint32(0x1_0000)]);
+  return box('edts', fullBox('elst', {}, uint32(1), entry));
 }
 
 /** The descriptors of an AAC stream (ISO/IEC 14496-1, 7.2.6). */

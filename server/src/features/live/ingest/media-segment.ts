@@ -20,9 +20,12 @@ const baseIsFragment = 0x2_0000;
 /** Present: data offset, and of each sample duration, size, flags and composition offset. */
 const runFields = 0xf01;
 
+export type TrackRuns = { readonly video: TrackRun | null; readonly audio: TrackRun | null };
+
 /** @param number counts the fragments of a file from 1 */
-export function mediaSegment(number: number, video: TrackRun, audio: TrackRun | null): Buffer {
-  const runs = [{ track: videoTrack, run: video }];
+export function mediaSegment(number: number, { video, audio }: TrackRuns): Buffer {
+  const runs: { track: number; run: TrackRun }[] = [];
+  if (video !== null && video.samples.length > 0) runs.push({ track: videoTrack, run: video });
   if (audio !== null && audio.samples.length > 0) runs.push({ track: audioTrack, run: audio });
   const sizes = runs.map(({ run }) => run.samples.reduce((sum, { data }) => sum + data.length, 0));
   const fragment = (headBytes: number) => {

@@ -1,4 +1,11 @@
-/** The playlists of a broadcast (RFC 8216). */
+/**
+ * The playlists of a broadcast (RFC 8216).
+ *
+ * 1. While a playlist changes, its target duration stays and its sequence numbers never fall
+ *    (section 6.2.1). So the one that players have keeps its name and its window when the broadcast
+ *    ends, and the whole broadcast is another playlist.
+ * 2. Segments that begin in mid-picture group exist, so there is no EXT-X-INDEPENDENT-SEGMENTS.
+ */
 import type { Tracks } from './init-segment.ts';
 
 export type ListedSegment = {
@@ -7,33 +14,55 @@ export type ListedSegment = {
   readonly durationMs: number;
   readonly startedAt: Date;
   readonly isDiscontinuity: boolean;
+  /** Names its header file. */
+  readonly format: number;
 };
 
 export type MediaPlaylist = {
   readonly segments: readonly ListedSegment[];
-  /** The longest segment of the whole stream, because the value must not fall while players read. */
-  readonly longestSegmentMs: number;
+  readonly targetDurationSeconds: number;
   /** Discontinuities before the first segment that is listed. */
   readonly earlierDiscontinuities: number;
   readonly isEnded: boolean;
+  /** Whether it lists the whole broadcast, from the first segment on. */
+  readonly isWhole: boolean;
 };
 
-export const playlistFiles = { init: 'init.mp4', media: 'index.m3u8', master: 'master.m3u8' };
+export const playlistFiles = {
+  media: 'index.m3u8',
+  whole: 'whole.m3u8',
+  master: 'master.m3u8',
+  init: (format: number) => (format === 0 ? 'init.mp4' : `init-${format}.mp4`),
+} as const;
+
+/** The target duration that a first segment of this length asks for. */
+export function targetDurationOf(firstSegmentMs: number): number {
+  return Math.max(2, Math.round(firstSegmentMs / 1_000));
+}
+
+/** The longest segment that a target duration allows: lengths are rounded (section 4.3.3.1). */
+export function longestSegmentMs(targetDurationSeconds: number): number {
+  return targetDurationSeconds * 1_000 + 499;
+}
 
 export function mediaPlaylist(playlist: MediaPlaylist): string {
-  const { segments, longestSegmentMs, earlierDiscontinuities, isEnded } = playlist;
+  const { segments, targetDurationSeconds, earlierDiscontinuities, isEnded, isWhole } = playlist;
   const lines = [
     '#EXTM3U',
     '#EXT-X-VERSION:7',
-    `#EXT-X-TARGETDURATION:${Math.max(1, Math.ceil(longestSegmentMs / 1_000))}`,
+    `#EXT-X-TARGETDURATION:${targetDurationSeconds}`,
     `#EXT-X-MEDIA-SEQUENCE:${segments[0]?.number ?? 0}`,
     `#EXT-X-DISCONTINUITY-SEQUENCE:${earlierDiscontinuities}`,
-    ...(isEnded ? ['#EXT-X-PLAYLIST-TYPE:VOD'] : []),
-    '#EXT-X-INDEPENDENT-SEGMENTS',
-    `#EXT-X-MAP:URI="${playlistFiles.init}"`,
+    ...(isWhole ? [`#EXT-X-PLAYLIST-TYPE:${isEnded ? 'VOD' : 'EVENT'}`] : []),
   ];
-  for (const { durationMs, fileName, startedAt, isDiscontinuity } of segments) {
+  let format: number | null = null;
+  for (const segment of segments) {
+    const { durationMs, fileName, startedAt, isDiscontinuity } = segment;
     if (isDiscontinuity) lines.push('#EXT-X-DISCONTINUITY');
+    if (segment.format !== format) {
+      lines.push(`#EXT-X-MAP:URI="${playlistFiles.init(segment.format)}"`);
+    }
+    format = segment.format;
     lines.push(`#EXT-X-PROGRAM-DATE-TIME:${startedAt.toISOString()}`);
     lines.push(`#EXTINF:${(durationMs / 1_000).toFixed(3)},`, fileName);
   }
@@ -41,26 +70,29 @@ export function mediaPlaylist(playlist: MediaPlaylist): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The peak is a guess from the first segment: what comes later is not known. */
+/** The peak is a guess from the first segment, because the rest has not been sent yet. */
 const peakFactor = 1.5;
+
+export type Rate = { readonly bits: number; readonly ms: number };
 
 export function masterPlaylist(
   { video, audio }: Tracks,
-  first: { bits: number; ms: number },
+  rate: Rate,
+  playlist: string = playlistFiles.media,
 ): string {
-  const average = Math.ceil((first.bits * 1_000) / Math.max(1, first.ms));
+  const average = Math.ceil((rate.bits * 1_000) / Math.max(1, rate.ms));
+  const codecs = [video, audio].filter((track) => track !== null).map(({ codec }) => codec);
   const attributes = [
     `BANDWIDTH=${Math.ceil(average * peakFactor)}`,
     `AVERAGE-BANDWIDTH=${average}`,
-    `CODECS="${[video.codec, ...(audio === null ? [] : [audio.codec])].join(',')}"`,
-    `RESOLUTION=${video.width}x${video.height}`,
+    `CODECS="${codecs.join(',')}"`,
+    ...(video === null ? [] : [`RESOLUTION=${video.width}x${video.height}`]),
   ];
   return [
     '#EXTM3U',
     '#EXT-X-VERSION:7',
-    '#EXT-X-INDEPENDENT-SEGMENTS',
     `#EXT-X-STREAM-INF:${attributes.join(',')}`,
-    playlistFiles.media,
+    playlist,
     '',
   ].join('\n');
 }

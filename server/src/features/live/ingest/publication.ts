@@ -3,45 +3,42 @@
  * stores segment after segment until it is over.
  */
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
-import {
-  isPresent,
-  liveFolderOf,
-  lockEvenArchived,
-  markLive,
-  type ItemRow,
-} from '../../content/content.ts';
+import { isPresent, lockEvenArchived, markLive, type ItemRow } from '../../content/content.ts';
 import { recordEvent } from '../../webhooks/webhooks.ts';
+import { leaveStream } from '../disconnections.ts';
 import { finishStream } from '../live.ts';
 import { hashStreamKey } from '../stream-key.ts';
 import type { RtmpMessage } from '../rtmp/messages.ts';
 import type { RtmpPublication, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
+import { formatOf, loadFormats, recordedTracks, storedFormat, type Format } from './formats.ts';
 import { IngestError } from './ingest-error.ts';
-import { initSegment } from './init-segment.ts';
-import { masterPlaylist, mediaPlaylist, playlistFiles } from './playlists.ts';
+import { LiveFiles } from './live-files.ts';
+import type { LiveThumbnails } from './live-thumbnails.ts';
+import { longestSegmentMs, targetDurationOf } from './playlists.ts';
 import {
   activateStream,
   claimStream,
-  countDiscontinuities,
   findStreamOfKey,
+  insertFormat,
   insertSegment,
-  readSegments,
-  releaseClaim,
+  markReconnected,
   renewClaim,
   type Claim,
   type ClaimedStream,
-  type StreamLength,
 } from './publisher-queries.ts';
-import { Segmenter, type Segment } from './segmenter.ts';
+import type { Segment } from './segment-builder.ts';
+import { Segmenter } from './segmenter.ts';
+import { StreamMeter } from './stream-meter.ts';
 
 export type IngestParts = {
   readonly db: Db;
   readonly storage: Storage;
   readonly log: Logger;
+  readonly thumbnails: LiveThumbnails;
   /** A stream that is so long ends. */
   readonly maxDurationMs: number;
   /** Free space that a stream leaves to the database: it ends before. */
@@ -49,9 +46,6 @@ export type IngestParts = {
   /** Called when a stream, or its item, has changed. */
   readonly onChange: () => void;
 };
-
-/** Segments that players are offered: about sixteen seconds. */
-const listedSegments = 8;
 
 /**
  * Claims the stream of a key. `handOver` may first let another publication of the stream store what it
@@ -70,27 +64,43 @@ export async function openPublication(
   const publisher = randomUUID();
   const stream = await claimStream(parts.db, keyHash, publisher);
   if (stream === null) return 'ended';
-  return new Publication(parts, stream, publisher);
+  return new Publication(parts, stream, publisher, await loadFormats(parts.db, stream));
 }
 
 export class Publication implements RtmpPublication {
   readonly #parts: IngestParts;
   readonly #stream: ClaimedStream;
   readonly #claim: Claim;
+  readonly #formats: Format[];
   readonly #segmenter: Segmenter;
+  readonly #meter = new StreamMeter();
   readonly #log: Logger;
-  #playbackId = '';
+  #files: LiveFiles | null = null;
   #isActive: boolean;
+  /** Whether this connection has something to show. */
+  #hasStarted = false;
   /** Segments that this connection has stored. */
   #stored = 0;
 
-  constructor(parts: IngestParts, stream: ClaimedStream, publisher: string) {
+  constructor(
+    parts: IngestParts,
+    stream: ClaimedStream,
+    publisher: string,
+    formats: readonly Format[],
+  ) {
     const { organizationId, liveStreamId, contentId, durationMs, segmentCount, status } = stream;
-    const { isTakeover } = stream;
+    const { isTakeover, targetDurationSeconds: target } = stream;
     this.#parts = parts;
     this.#stream = stream;
     this.#claim = { organizationId, liveStreamId, contentId, publisher };
-    this.#segmenter = new Segmenter(durationMs, segmentCount + 1);
+    this.#formats = [...formats];
+    this.#segmenter = new Segmenter({
+      baseMs: durationMs,
+      number: segmentCount + 1,
+      maxLengthMs: target === null ? null : longestSegmentMs(target),
+      firstRecord: recordedTracks(formats).video?.record ?? null,
+      hasFormats: formats.filter(({ tracks }) => tracks.video !== null).length > 1,
+    });
     this.#log = parts.log.child({ liveStreamId });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;
@@ -105,8 +115,9 @@ export class Publication implements RtmpPublication {
   async renew(): Promise<boolean> {
     const { db, onChange } = this.#parts;
     const organizationId = this.#claim.organizationId as OrganizationId;
+    const { hasStarted, tracks, jumps } = this.#segmenter;
     if (await isPresent(db, organizationId, this.#claim.contentId)) {
-      return renewClaim(db, this.#claim);
+      return renewClaim(db, this.#claim, hasStarted ? this.#meter.read(tracks, jumps) : null);
     }
     // The item was archived or permanently deleted.
     await inTransaction(db, (tx) => finishStream(tx, this.#claim));
@@ -116,9 +127,9 @@ export class Publication implements RtmpPublication {
 
   /** @throws IngestError when it cannot be broadcast, or the claim is lost */
   async media(message: RtmpMessage): Promise<void> {
-    const segment = this.#segmenter.take(message);
-    if (segment !== null) await this.#store(segment);
-    if (!this.#isActive && this.#segmenter.hasStarted) await this.#activate();
+    this.#meter.take(message);
+    for (const segment of this.#segmenter.take(message)) await this.#store(segment);
+    if (!this.#hasStarted && this.#segmenter.hasStarted) await this.#start();
   }
 
   /** Stores what waits, and lets others publish. */
@@ -131,59 +142,87 @@ export class Publication implements RtmpPublication {
       const level = failure instanceof IngestError ? 'info' : 'warn';
       this.#log[level]({ err: failure }, 'live stream: the last segment was not stored');
     }
-    await releaseClaim(this.#parts.db, this.#claim);
+    await inTransaction(this.#parts.db, async (tx) => {
+      const item = await lockEvenArchived(tx, this.#claim.organizationId, this.#claim.contentId);
+      await leaveStream(tx, this.#claim, item?.title ?? '');
+    });
+    this.#parts.onChange();
   }
 
-  async #activate(): Promise<void> {
+  /** The first picture of this connection: the stream becomes active, or its publisher is back. */
+  async #start(): Promise<void> {
     const { liveStreamId, contentId, organizationId } = this.#claim;
     await inTransaction(this.#parts.db, async (tx) => {
-      const item = await this.#lockItem(tx);
+      const { title } = await this.#lockItem(tx);
+      const stream = { liveStreamId, contentId, title, status: 'active' as const };
+      if (this.#isActive) {
+        const disconnectedAt = await markReconnected(tx, this.#claim);
+        if (disconnectedAt === null) return;
+        await recordEvent(tx, organizationId, 'live_stream.reconnected', {
+          ...stream,
+          disconnectedAt: disconnectedAt.toISOString(),
+        });
+        return;
+      }
       const startedAt = await activateStream(tx, this.#claim);
       if (startedAt === null) throw lost();
       await recordEvent(tx, organizationId, 'live_stream.active', {
-        liveStreamId,
-        contentId,
-        title: item.title,
-        status: 'active',
+        ...stream,
         startedAt: startedAt.toISOString(),
       });
     });
+    this.#hasStarted = true;
     this.#isActive = true;
     this.#parts.onChange();
   }
 
   async #store(segment: Segment): Promise<void> {
-    const { db, storage, maxDurationMs } = this.#parts;
-    const init = initSegment(this.#segmenter.tracks);
-    if (this.#stream.initSegment !== null && !this.#stream.initSegment.equals(init)) {
-      throw new IngestError('the format differs from what was published before');
-    }
+    if (!this.#hasStarted) await this.#start();
+    const format = formatOf(this.#formats, segment.tracks);
     await this.#requireSpace();
-    const prefix = await this.#prefix();
+    const files = await this.#openFiles();
     const isFirst = this.#stream.segmentCount + this.#stored === 0;
     const fileName = `${this.#claim.publisher.slice(0, 8)}-${this.#stored}.m4s`;
-    await this.#put(fileName, segment.bytes);
-    if (isFirst) await this.#putHeaders(init, fileName, segment);
-    const length = await inTransaction(db, async (tx) => {
+    await files.put(fileName, segment.bytes);
+    if (!this.#formats.includes(format)) await files.putHeader(format);
+    if (isFirst) await files.putFirst(fileName, segment);
+    const length = await this.#insert({ segment, format, fileName, isFirst });
+    if (length === null) {
+      await files.remove(fileName);
+      throw lost();
+    }
+    if (!this.#formats.includes(format)) this.#formats.push(format);
+    this.#stored += 1;
+    this.#segmenter.limit(longestSegmentMs(length.targetDurationSeconds));
+    if (isFirst) this.#parts.onChange();
+    if (length.status === 'ended') return;
+    await files.putPlaylist(length.targetDurationSeconds);
+    this.#parts.thumbnails.offer(files, segment);
+  }
+
+  /** @returns the stream's length; null when the claim is lost */
+  async #insert({ segment, format, fileName, isFirst }: SegmentToInsert) {
+    const { db, maxDurationMs } = this.#parts;
+    return inTransaction(db, async (tx) => {
       await this.#lockItem(tx);
-      const isDiscontinuity = this.#stored === 0 && !isFirst;
-      const { durationMs, startedAt, bytes } = segment;
-      const sizeBytes = bytes.length;
-      const row = { fileName, durationMs, sizeBytes, startedAt, isDiscontinuity };
-      const added = await insertSegment(tx, this.#claim, { ...row, initSegment: init });
+      const { durationMs, startedAt, bytes, tracks } = segment;
+      const isNewConnection = this.#stored === 0 && !isFirst;
+      const added = await insertSegment(tx, this.#claim, {
+        fileName,
+        durationMs,
+        sizeBytes: bytes.length,
+        startedAt,
+        isDiscontinuity: isNewConnection || segment.isDiscontinuity,
+        format: format.number,
+        targetDurationSeconds: targetDurationOf(durationMs),
+      });
       if (added === null) return null;
-      const { width, height } = this.#segmenter.tracks.video;
+      await insertFormat(tx, this.#claim, storedFormat(format));
+      const { width = null, height = null } = tracks.video ?? {};
       if (isFirst) await markLive(tx, this.#claim, { width, height });
       if (added.durationMs >= maxDurationMs) await finishStream(tx, this.#claim);
       return added;
     });
-    if (length === null) {
-      await storage.remove(`${prefix}/${fileName}`);
-      throw lost();
-    }
-    this.#stored += 1;
-    if (isFirst) this.#parts.onChange();
-    await this.#putPlaylist(length);
   }
 
   /** Ends the stream when the disk is nearly full. What was stored is kept. */
@@ -199,38 +238,13 @@ export class Publication implements RtmpPublication {
     throw new IngestError('the disk has no room for it');
   }
 
-  /** What a player needs before the first segment is announced. */
-  async #putHeaders(init: Buffer, fileName: string, segment: Segment): Promise<void> {
-    const { bytes, durationMs, startedAt } = segment;
-    const rate = { bits: bytes.length * 8, ms: durationMs };
-    const listed = { number: 0, fileName, durationMs, startedAt, isDiscontinuity: false };
-    await this.#put(playlistFiles.init, init);
-    await this.#put(playlistFiles.master, masterPlaylist(this.#segmenter.tracks, rate));
-    const playlist = { longestSegmentMs: durationMs, earlierDiscontinuities: 0, isEnded: false };
-    await this.#put(playlistFiles.media, mediaPlaylist({ ...playlist, segments: [listed] }));
-  }
-
-  async #putPlaylist({ longestSegmentMs }: StreamLength): Promise<void> {
-    const { db } = this.#parts;
-    const segments = await readSegments(db, this.#claim, listedSegments);
-    const first = segments[0]?.number ?? 0;
-    const earlierDiscontinuities = await countDiscontinuities(db, this.#claim, first);
-    const isEnded = false;
-    const text = mediaPlaylist({ segments, longestSegmentMs, earlierDiscontinuities, isEnded });
-    await this.#put(playlistFiles.media, text);
-  }
-
-  async #put(name: string, content: Buffer | string): Promise<void> {
-    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-    await this.#parts.storage.put(`${await this.#prefix()}/${name}`, Readable.from([bytes]));
-  }
-
-  async #prefix(): Promise<string> {
-    if (this.#playbackId === '') {
-      const item = await inTransaction(this.#parts.db, (tx) => this.#lockItem(tx));
-      this.#playbackId = item.playback_id;
+  async #openFiles(): Promise<LiveFiles> {
+    if (this.#files === null) {
+      const { db, storage } = this.#parts;
+      const { playback_id: playbackId } = await inTransaction(db, (tx) => this.#lockItem(tx));
+      this.#files = new LiveFiles({ db, storage, stream: this.#claim, playbackId });
     }
-    return `media/${liveFolderOf(this.#playbackId)}`;
+    return this.#files;
   }
 
   /** Locks the item, which comes before its stream in every transaction. @throws when it is gone */
@@ -241,6 +255,8 @@ export class Publication implements RtmpPublication {
     return item;
   }
 }
+
+type SegmentToInsert = { segment: Segment; format: Format; fileName: string; isFirst: boolean };
 
 function lost(): IngestError {
   return new IngestError('the stream has ended, its key was replaced, or another one publishes it');

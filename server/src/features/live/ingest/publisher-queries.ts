@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';
 import type { LiveStatus } from '../tables.ts';
+import type { StreamHealth } from './stream-meter.ts';
 import type { ListedSegment } from './playlists.ts';
 
 /** The right of one connection to publish a stream. */
@@ -15,7 +16,7 @@ export type ClaimedStream = LiveStreamKey & {
   status: LiveStatus;
   segmentCount: number;
   durationMs: number;
-  initSegment: Buffer | null;
+  targetDurationSeconds: number | null;
 };
 
 /**
@@ -40,7 +41,7 @@ export async function claimStream(
     returning stream.organization_id as "organizationId",
       stream.live_stream_id as "liveStreamId", stream.content_id as "contentId", stream.status,
       stream.segment_count as "segmentCount", stream.duration_ms as "durationMs",
-      stream.init_segment as "initSegment",
+      stream.target_duration_seconds as "targetDurationSeconds",
       found.publisher is not null as "isTakeover"`.execute(db);
   return rows[0] ?? null;
 }
@@ -57,18 +58,29 @@ const isOurs = ({ organizationId, liveStreamId, publisher }: Claim) =>
   sql`organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
     and publisher = ${publisher}`;
 
-/** Says that the publisher is there. False when the claim is lost. */
-export async function renewClaim(db: Db, claim: Claim): Promise<boolean> {
+/** Says that the publisher is there, and how it does. False when it may publish no longer. */
+export async function renewClaim(
+  db: Db,
+  claim: Claim,
+  health: StreamHealth | null,
+): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
-    update live_stream set seen_at = clock_timestamp() where ${isOurs(claim)}`.execute(db);
+    update live_stream set seen_at = clock_timestamp(),
+      health = coalesce(${health === null ? null : JSON.stringify(health)}::jsonb, health)
+    where ${isOurs(claim)} and status <> 'ended'`.execute(db);
   return numAffectedRows === 1n;
 }
 
-/** Gives the claim back; the reconnect window begins. */
-export async function releaseClaim(db: Db, claim: Claim): Promise<void> {
-  await sql`
+/**
+ * Gives the claim back; the reconnect window begins.
+ *
+ * @returns the state of the stream; null when the claim was lost before
+ */
+export async function releaseClaim(tx: Tx, claim: Claim): Promise<LiveStatus | null> {
+  const { rows } = await sql<{ status: LiveStatus }>`
     update live_stream set publisher = null, seen_at = clock_timestamp()
-    where ${isOurs(claim)}`.execute(db);
+    where ${isOurs(claim)} returning status`.execute(tx);
+  return rows[0]?.status ?? null;
 }
 
 /** idle → active. @returns when; null when it is active already, or the claim is lost */
@@ -80,42 +92,104 @@ export async function activateStream(tx: Tx, claim: Claim): Promise<Date | null>
   return rows[0]?.startedAt ?? null;
 }
 
+/**
+ * Ends the disconnection that a publisher comes back from.
+ *
+ * @returns since when it was away; null when nobody was told that it was
+ */
+export async function markReconnected(tx: Tx, claim: Claim): Promise<Date | null> {
+  const { rows } = await sql<{ disconnectedAt: Date }>`
+    update live_stream as stream set disconnected_at = null from (
+      select organization_id, live_stream_id, disconnected_at from live_stream
+      where ${isOurs(claim)} and status = 'active' and disconnected_at is not null for update
+    ) as before
+    where stream.organization_id = before.organization_id
+      and stream.live_stream_id = before.live_stream_id
+    returning before.disconnected_at as "disconnectedAt"`.execute(tx);
+  return rows[0]?.disconnectedAt ?? null;
+}
+
 export type NewSegment = {
   readonly fileName: string;
   readonly durationMs: number;
   readonly sizeBytes: number;
   readonly startedAt: Date;
   readonly isDiscontinuity: boolean;
-  readonly initSegment: Buffer;
+  readonly format: number;
+  /** The longest segment that the playlist promises, where this is the first one. */
+  readonly targetDurationSeconds: number;
 };
 
-export type StreamLength = { segmentCount: number; durationMs: number; longestSegmentMs: number };
+export type StreamLength = {
+  segmentCount: number;
+  durationMs: number;
+  targetDurationSeconds: number;
+  status: LiveStatus;
+};
 
-/** Adds a segment behind the others. @returns the stream's length; null when the claim is lost */
+/**
+ * Adds a segment behind the others. A publisher that was cut off by the end of its stream may still
+ * store what it had received.
+ *
+ * @returns the stream's length; null when the claim is lost
+ */
 export async function insertSegment(
   tx: Tx,
   claim: Claim,
   segment: NewSegment,
 ): Promise<StreamLength | null> {
-  const { fileName, durationMs, sizeBytes, startedAt, isDiscontinuity, initSegment } = segment;
+  const { fileName, durationMs, sizeBytes, startedAt, isDiscontinuity } = segment;
+  const { format, targetDurationSeconds } = segment;
   const { rows } = await sql<StreamLength>`
     with stream as (
       update live_stream set segment_count = segment_count + 1,
         duration_ms = duration_ms + ${durationMs},
         longest_segment_ms = greatest(longest_segment_ms, ${durationMs}),
-        init_segment = coalesce(init_segment, ${initSegment}),
+        target_duration_seconds = coalesce(target_duration_seconds, ${targetDurationSeconds}),
         has_segments = true, seen_at = clock_timestamp()
-      where ${isOurs(claim)} and status = 'active'
+      where ${isOurs(claim)} and (status = 'active' or (status = 'ended' and not is_settled))
       returning *
     ), segment as (
       insert into live_segment (organization_id, live_stream_id, number, file_name, duration_ms,
-        size_bytes, started_at, is_discontinuity)
+        size_bytes, started_at, is_discontinuity, format)
       select organization_id, live_stream_id, segment_count - 1, ${fileName}, ${durationMs}::integer,
-        ${sizeBytes}::integer, ${startedAt}::timestamptz, ${isDiscontinuity}::boolean from stream
+        ${sizeBytes}::integer, ${startedAt}::timestamptz, ${isDiscontinuity}::boolean,
+        ${format}::integer
+      from stream
     )
     select segment_count as "segmentCount", duration_ms as "durationMs",
-      longest_segment_ms as "longestSegmentMs" from stream`.execute(tx);
+      target_duration_seconds as "targetDurationSeconds", status from stream`.execute(tx);
   return rows[0] ?? null;
+}
+
+export type StoredFormat = {
+  number: number;
+  videoHeader: Buffer | null;
+  audioHeader: Buffer | null;
+};
+
+/** What the segments of a stream consist of, by number. */
+export async function readFormats(
+  db: Db,
+  { organizationId, liveStreamId }: LiveStreamKey,
+): Promise<StoredFormat[]> {
+  const { rows } = await sql<StoredFormat>`
+    select number, video_header as "videoHeader", audio_header as "audioHeader" from live_format
+    where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
+    order by number`.execute(db);
+  return rows;
+}
+
+/** Adds a format, unless it is there. The caller has added a segment of it. */
+export async function insertFormat(
+  tx: Tx,
+  { organizationId, liveStreamId }: LiveStreamKey,
+  { number, videoHeader, audioHeader }: StoredFormat,
+): Promise<void> {
+  await sql`
+    insert into live_format (organization_id, live_stream_id, number, video_header, audio_header)
+    values (${organizationId}, ${liveStreamId}, ${number}, ${videoHeader}, ${audioHeader})
+    on conflict do nothing`.execute(tx);
 }
 
 export type RecordedSegment = ListedSegment & { readonly sizeBytes: number };
@@ -129,7 +203,8 @@ export async function readSegments(
   const { rows } = await sql<RecordedSegment>`
     select * from (
       select number, file_name as "fileName", duration_ms as "durationMs",
-        size_bytes as "sizeBytes", started_at as "startedAt", is_discontinuity as "isDiscontinuity"
+        size_bytes as "sizeBytes", started_at as "startedAt",
+        is_discontinuity as "isDiscontinuity", format
       from live_segment
       where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
       order by number desc limit ${count}

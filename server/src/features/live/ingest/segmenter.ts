@@ -1,157 +1,214 @@
 /**
- * Cuts what one connection publishes into segments. H.264 and AAC are passed on as they are: FLV and MP4
- * hold the same packets.
+ * Cuts what one connection publishes into segments. H.264 and AAC are passed on as they are: FLV and
+ * MP4 hold the same packets.
  *
- * The times of a stream go on from connection to connection: each begins where the one before ended.
+ * 1. The times of a stream go on from connection to connection, and through jumps of the encoder's
+ *    clock: each begins where the one before ended.
+ * 2. A segment ends at the first key frame after two seconds. It ends before that, in mid-picture
+ *    group, where it would be longer than `maxLengthMs`: a playlist promises its longest segment.
+ * 3. A segment has one format. Another size of the picture, or a track that comes or goes, begins a
+ *    new one at a key frame.
  */
 import type { RtmpMessage } from '../rtmp/messages.ts';
 import { messageType } from '../rtmp/messages.ts';
 import { readAacHeader, samplesPerFrame, type AacHeader } from './aac-header.ts';
-import { readH264Header, type H264Header } from './h264-header.ts';
+import { EncoderClock } from './encoder-clock.ts';
+import { readAudioTag, readVideoTag, type VideoTag } from './flv-tags.ts';
+import { parameterSets, readH264Header, type H264Header } from './h264-header.ts';
 import { IngestError } from './ingest-error.ts';
-import type { Tracks } from './init-segment.ts';
-import { mediaSegment, type Sample } from './media-segment.ts';
-import { readAudioTag, readVideoTag } from './flv-tags.ts';
-
-export type Segment = {
-  readonly bytes: Buffer;
-  readonly durationMs: number;
-  /** When its first picture arrived. */
-  readonly startedAt: Date;
-};
+import { sameTracks, type Tracks } from './init-segment.ts';
+import { SegmentBuilder, type Segment } from './segment-builder.ts';
 
 /** A segment ends at the first key frame after so long. */
 const segmentMs = 2_000;
 /** Encoders place key frames by their own clocks, so a little less counts as well. */
 const toleranceMs = 100;
-const maxSegmentMs = 12_000;
-const maxSegmentBytes = 48 * 1024 * 1024;
-/** How far sound may be from where its count says, before the gap is taken over. */
-const maxAudioDriftSeconds = 0.1;
-/** A clock that goes back further than this cannot be followed. */
-const maxBackwardsMs = 1_000;
+/** The longest segment of a stream that has none yet. */
+const longestFirstMs = 12_000;
+/** A stream whose pictures have no header for so long has none. */
+const soundAloneAfterMs = 1_500;
 const usualFrameMs = 33;
-const unitsPerMs = 90;
 
-type Picture = { data: Buffer; isKey: boolean; offsetMs: number; atMs: number };
+export type SegmenterStart = {
+  /** Length of what earlier connections have published. */
+  readonly baseMs: number;
+  /** Of the first segment, counted from 1. */
+  readonly number: number;
+  /** The longest segment that the playlist allows; null before the first one. */
+  readonly maxLengthMs: number | null;
+  /** The header of the first pictures of the stream; null before there are any. */
+  readonly firstRecord: Buffer | null;
+  /** Whether pictures of another format have been published. */
+  readonly hasFormats: boolean;
+};
 
 export class Segmenter {
   readonly #baseMs: number;
   #number: number;
+  #maxLengthMs: number;
+  #firstRecord: Buffer | null;
+  #hasFormats: boolean;
+  #clock: EncoderClock | null = null;
+  /** The latest headers, which count from the next segment on. */
   #video: H264Header | null = null;
   #audio: AacHeader | null = null;
-  #tracks: Tracks | null = null;
-  /** The timestamp of the first key frame of this connection. */
-  #origin: number | null = null;
-  #pictures: Picture[] = [];
-  #sounds: Sample[] = [];
-  #soundStart = 0;
-  /** Where the next frame of sound belongs, in samples since the start of the stream. */
-  #nextSound: number | null = null;
-  #bytes = 0;
-  #startedAt = new Date();
+  #builder: SegmentBuilder | null = null;
+  /** Whether no segment has ended yet. */
+  #isFirst = true;
+  #knownJumps = 0;
+  #firstSoundAt: number | null = null;
+  #lastPictureMs: number | null = null;
+  #frameMs = usualFrameMs;
 
-  /**
-   * @param baseMs length of what earlier connections have published
-   * @param number of the first segment
-   */
-  constructor(baseMs: number, number: number) {
+  constructor({ baseMs, number, maxLengthMs, firstRecord, hasFormats }: SegmenterStart) {
     this.#baseMs = baseMs;
     this.#number = number;
+    this.#maxLengthMs = maxLengthMs ?? longestFirstMs;
+    this.#firstRecord = firstRecord;
+    this.#hasFormats = hasFormats;
   }
 
-  /** Whether there was a key frame: the stream has something to show. */
+  /** Whether the stream has something to show: a key frame, or sound without pictures. */
   get hasStarted(): boolean {
-    return this.#origin !== null;
+    return this.#clock !== null;
   }
 
-  /** What the stream consists of; known from the first segment on. */
+  /** How often the encoder's clock has jumped. */
+  get jumps(): number {
+    return this.#clock?.jumps ?? 0;
+  }
+
+  /** What is being published at this moment. */
   get tracks(): Tracks {
-    if (this.#tracks === null) throw new Error('There is no segment yet.');
-    return this.#tracks;
+    return this.#builder?.tracks ?? { video: this.#video, audio: this.#audio };
   }
 
-  /** Takes a message; returns the segment that ends with it, if one does. @throws IngestError */
-  take(message: RtmpMessage): Segment | null {
-    if (message.type === messageType.audio) this.#takeSound(message);
-    return message.type === messageType.video ? this.#takePicture(message) : null;
+  /** From now on no segment is longer. */
+  limit(maxLengthMs: number): void {
+    this.#maxLengthMs = maxLengthMs;
+  }
+
+  /** Takes a message; returns the segments that end with it. @throws IngestError */
+  take({ type, timestamp, payload }: RtmpMessage): Segment[] {
+    if (type === messageType.audio) return this.#takeSound(timestamp, payload);
+    if (type === messageType.video) return this.#takePicture(timestamp, payload);
+    return [];
   }
 
   /** The last segment of a connection that is over; null when nothing waits. */
   finish(): Segment | null {
-    const last = this.#pictures.at(-1);
-    if (last === undefined) return null;
-    const before = this.#pictures.at(-2);
-    const frameMs = before === undefined ? usualFrameMs : last.atMs - before.atMs;
-    return this.#cut(last.atMs + frameMs);
+    const builder = this.#builder;
+    if (builder === null) return null;
+    return this.#cut(builder, (builder.lastMs ?? builder.startMs) + this.#frameMs);
   }
 
-  #takePicture({ timestamp, payload }: RtmpMessage): Segment | null {
+  #takePicture(timestamp: number, payload: Buffer): Segment[] {
     const tag = readVideoTag(payload);
-    if (tag === null) return null;
+    if (tag === null) return [];
     if (tag.isHeader) {
       this.#takeVideoHeader(tag.data);
-      return null;
+      return [];
     }
     if (this.#video === null) throw new IngestError('pictures come before their header');
-    if (this.#origin === null) {
-      if (!tag.isKey) return null;
-      this.#origin = timestamp;
-    }
-    const atMs = this.#timeOf(timestamp, this.#origin);
-    const isEnd = tag.isKey && atMs - (this.#pictures[0]?.atMs ?? atMs) >= segmentMs - toleranceMs;
-    const segment = isEnd ? this.#cut(atMs) : null;
-    if (this.#pictures.length === 0) this.#startedAt = new Date();
-    this.#pictures.push({ data: tag.data, isKey: tag.isKey, offsetMs: tag.offsetMs, atMs });
-    this.#countBytes(tag.data);
-    if (atMs - (this.#pictures[0]?.atMs ?? atMs) > maxSegmentMs) {
-      throw new IngestError('key frames are more than ten seconds apart');
-    }
-    return segment;
+    const hasPictures = this.#builder?.tracks.video != null;
+    if (!hasPictures && !tag.isKey) return [];
+    return this.#addPicture(tag, this.#pictureTime(timestamp));
   }
 
   /** Milliseconds since the stream began; later than the picture before. */
-  #timeOf(timestamp: number, origin: number): number {
-    // The difference of two counters of 32 bits, which may have begun again.
-    const atMs = this.#baseMs + ((timestamp - origin) | 0);
-    const last = this.#pictures.at(-1)?.atMs;
-    if (last === undefined || atMs > last) return atMs;
-    if (last - atMs > maxBackwardsMs) throw new IngestError('the timestamps go backwards');
-    return last + 1;
+  #pictureTime(timestamp: number): number {
+    this.#clock ??= new EncoderClock(timestamp, this.#baseMs);
+    const toldMs = this.#clock.timeOf('video', timestamp);
+    const lastMs = this.#lastPictureMs;
+    const atMs = lastMs === null ? toldMs : Math.max(toldMs, lastMs + 1);
+    if (lastMs !== null) this.#frameMs = atMs - lastMs;
+    this.#lastPictureMs = atMs;
+    return atMs;
+  }
+
+  #addPicture(tag: VideoTag, atMs: number): Segment[] {
+    const ended: Segment[] = [];
+    let builder = this.#builder;
+    if (builder !== null && atMs - builder.startMs > this.#maxLengthMs) {
+      const rest = builder.takeLast();
+      if (rest !== null) {
+        ended.push(this.#cut(builder, rest.atMs));
+        builder = this.#begin(rest.atMs, builder.tracks);
+        builder.addPicture(rest);
+      }
+    }
+    if (builder !== null && tag.isKey && this.#isEnd(builder, atMs)) {
+      ended.push(this.#cut(builder, atMs));
+      builder = null;
+    }
+    builder ??= this.#begin(atMs);
+    const { isKey, offsetMs } = tag;
+    builder.addPicture({ data: this.#pictureData(tag), isKey, offsetMs, atMs });
+    return ended;
+  }
+
+  /** Whether the segment ends at a key frame. */
+  #isEnd(builder: SegmentBuilder, atMs: number): boolean {
+    const isLong = atMs - builder.startMs >= segmentMs - toleranceMs;
+    const isSame = sameTracks(builder.tracks, { video: this.#video, audio: this.#audio });
+    return isLong || !isSame || !builder.isIndependent || this.jumps !== this.#knownJumps;
+  }
+
+  /**
+   * The recording is one file with one header, so pictures of a further format bring their own. Those
+   * of the first one too, from then on.
+   */
+  #pictureData({ data, isKey }: VideoTag): Buffer {
+    if (!isKey || !this.#hasFormats || this.#video === null) return data;
+    return Buffer.concat([parameterSets(this.#video), data]);
   }
 
   #takeVideoHeader(record: Buffer): void {
     if (this.#video?.record.equals(record) === true) return;
-    if (this.hasStarted) throw new IngestError('the pictures have changed their format');
     this.#video = readH264Header(record);
+    this.#firstRecord ??= record;
+    if (!this.#firstRecord.equals(record)) this.#hasFormats = true;
   }
 
-  #takeSound({ timestamp, payload }: RtmpMessage): void {
+  #takeSound(timestamp: number, payload: Buffer): Segment[] {
     const tag = readAudioTag(payload);
-    if (tag === null) return;
-    if (tag.isHeader) return this.#takeAudioHeader(tag.data);
-    const isWanted = this.#tracks === null || this.#tracks.audio !== null;
-    if (this.#audio === null || this.#origin === null || !isWanted) return;
-    const sinceOrigin = (timestamp - this.#origin) | 0;
-    if (sinceOrigin < 0) return;
-    this.#addSound(tag.data, this.#baseMs + sinceOrigin, this.#audio);
+    if (tag === null) return [];
+    if (tag.isHeader) {
+      this.#takeAudioHeader(tag.data);
+      return [];
+    }
+    if (this.#audio === null || !this.#isSoundWanted(timestamp)) return [];
+    this.#clock ??= new EncoderClock(timestamp, this.#baseMs);
+    const atMs = this.#clock.timeOf('audio', timestamp);
+    if (atMs < this.#baseMs) return [];
+    return this.#addSound(tag.data, atMs, this.#audio);
   }
 
-  #addSound(data: Buffer, atMs: number, { sampleRate }: AacHeader): void {
-    const told = Math.round((atMs * sampleRate) / 1_000);
-    const counted = this.#nextSound ?? told;
-    if (told < counted - sampleRate) return;
-    const hasGap = told - counted > maxAudioDriftSeconds * sampleRate;
-    const start = hasGap ? told : counted;
-    const last = this.#sounds.at(-1);
-    if (last === undefined) this.#soundStart = start;
-    else if (hasGap) {
-      const duration = last.duration + start - counted;
-      this.#sounds[this.#sounds.length - 1] = { ...last, duration };
+  /** Sound before the first picture is left out, unless there will be no picture. */
+  #isSoundWanted(timestamp: number): boolean {
+    if (this.#clock !== null) return true;
+    if (this.#video !== null) return false;
+    this.#firstSoundAt ??= timestamp;
+    return ((timestamp - this.#firstSoundAt) | 0) >= soundAloneAfterMs;
+  }
+
+  #addSound(data: Buffer, atMs: number, { sampleRate }: AacHeader): Segment[] {
+    const frameMs = (samplesPerFrame * 1_000) / sampleRate;
+    const ended: Segment[] = [];
+    let builder = this.#builder;
+    const isAlone = builder === null ? this.#video === null : builder.tracks.video === null;
+    if (isAlone) {
+      const isFull = builder !== null && atMs + frameMs - builder.startMs > segmentMs;
+      const hasJumped = this.jumps !== this.#knownJumps;
+      if (builder !== null && (isFull || hasJumped)) {
+        ended.push(this.#cut(builder, Math.max(Math.round(atMs), builder.startMs + 1)));
+        builder = null;
+      }
+      this.#frameMs = Math.round(frameMs);
+      builder ??= this.#begin(Math.round(atMs));
     }
-    this.#sounds.push({ data, duration: samplesPerFrame, isKey: true, offset: 0 });
-    this.#nextSound = start + samplesPerFrame;
-    this.#countBytes(data);
+    builder?.addSound(data, atMs);
+    return ended;
   }
 
   #takeAudioHeader(config: Buffer): void {
@@ -160,31 +217,28 @@ export class Segmenter {
       throw new IngestError('the sound has changed its format');
     }
     this.#audio = readAacHeader(config);
+    // Some encoders send this header behind the first pictures.
+    if (this.#isFirst) this.#builder?.adoptSound(this.#audio);
   }
 
-  #countBytes(data: Buffer): void {
-    this.#bytes += data.length;
-    if (this.#bytes > maxSegmentBytes) throw new IngestError('a segment is too large');
+  #begin(
+    startMs: number,
+    tracks: Tracks = { video: this.#video, audio: this.#audio },
+  ): SegmentBuilder {
+    const hasJumped = this.jumps !== this.#knownJumps;
+    this.#knownJumps = this.jumps;
+    const isNew = this.#builder !== null && !sameTracks(this.#builder.tracks, tracks);
+    const isDiscontinuity = hasJumped || isNew;
+    const sound = this.#builder?.nextSound ?? null;
+    this.#builder = new SegmentBuilder({ tracks, startMs, isDiscontinuity, nextSound: sound });
+    return this.#builder;
   }
 
   /** Ends the segment, whose last picture is shown until `endMs`. */
-  #cut(endMs: number): Segment | null {
-    const [first] = this.#pictures;
-    if (first === undefined || this.#video === null) return null;
-    this.#tracks ??= { video: this.#video, audio: this.#audio };
-    const pictures = this.#pictures.map(({ data, isKey, offsetMs, atMs }, index): Sample => {
-      const nextMs = this.#pictures[index + 1]?.atMs ?? endMs;
-      const duration = (nextMs - atMs) * unitsPerMs;
-      return { data, duration, isKey, offset: offsetMs * unitsPerMs };
-    });
-    const video = { start: first.atMs * unitsPerMs, samples: pictures };
-    const audio = { start: this.#soundStart, samples: this.#sounds };
-    const bytes = mediaSegment(this.#number, video, this.#tracks.audio === null ? null : audio);
-    const segment = { bytes, durationMs: endMs - first.atMs, startedAt: this.#startedAt };
+  #cut(builder: SegmentBuilder, endMs: number): Segment {
+    const segment = builder.build(this.#number, endMs);
+    this.#isFirst = false;
     this.#number += 1;
-    this.#pictures = [];
-    this.#sounds = [];
-    this.#bytes = 0;
     return segment;
   }
 }

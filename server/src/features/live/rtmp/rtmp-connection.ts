@@ -68,6 +68,7 @@ export class RtmpConnection {
   #publication: RtmpPublication | null = null;
   #receivedBytes = 0;
   #acknowledgedBytes = 0;
+  #isReceiving = false;
   #isOver = false;
 
   constructor(socket: Socket, handlers: RtmpHandlers, limits: RtmpLimits) {
@@ -97,14 +98,18 @@ export class RtmpConnection {
     }, publishWithinMs);
     this.#socket.setNoDelay(true);
     this.#socket.setTimeout(silenceMs, () => {
-      this.#socket.destroy(new RtmpError('it fell silent'));
+      // While what has arrived is being stored nothing is read, and nobody is silent.
+      if (this.#isReceiving) this.#socket.setTimeout(silenceMs);
+      else this.#socket.destroy(new RtmpError('it fell silent'));
     });
     let failure: Error | null = null;
     try {
       // What is written last must reach the other side, so leaving the loop does not destroy.
       const chunks = this.#socket.iterator({ destroyOnReturn: false });
       for await (const bytes of chunks as AsyncIterable<Buffer>) {
+        this.#isReceiving = true;
         await this.#receive(bytes);
+        this.#isReceiving = false;
         if (this.#isOver) break;
       }
     } catch (error) {

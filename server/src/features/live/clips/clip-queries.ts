@@ -1,0 +1,56 @@
+/** The SQL of clips. */
+import { sql } from 'kysely';
+import type { Db } from '../../../platform/database/database.ts';
+import type { LiveStreamKey } from '../queries.ts';
+
+export type ClippedStream = {
+  contentId: string;
+  /** Whether the files of its segments are there. */
+  hasSegments: boolean;
+  durationMs: number;
+};
+
+/** A stream, a deleted one too; null when it is gone. */
+export async function findClippedStream(
+  db: Db,
+  { organizationId, liveStreamId }: LiveStreamKey,
+): Promise<ClippedStream | null> {
+  const { rows } = await sql<ClippedStream>`
+    select content_id as "contentId", has_segments as "hasSegments", duration_ms as "durationMs"
+    from live_stream
+    where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}`.execute(db);
+  return rows[0] ?? null;
+}
+
+export type ClipSegment = {
+  fileName: string;
+  sizeBytes: number;
+  /** Of its first byte behind the header of the recording. */
+  position: number;
+};
+
+/** The segments that hold a span, and the one before it, with the key frame that it may need. */
+export async function findClipSegments(
+  db: Db,
+  { organizationId, liveStreamId }: LiveStreamKey,
+  { startMs, endMs }: { startMs: number; endMs: number },
+): Promise<ClipSegment[]> {
+  const { rows } = await sql<ClipSegment>`
+    with placed as (
+      select number, file_name, size_bytes, duration_ms,
+        sum(duration_ms) over (order by number) - duration_ms as start_ms,
+        sum(size_bytes) over (order by number) - size_bytes as position
+      from live_segment
+      where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
+    ), first as (
+      select max(number) as number from placed where start_ms <= ${startMs}
+    )
+    select file_name as "fileName", size_bytes as "sizeBytes", position::float8 as position
+    from placed
+    where number >= (select number from first) - ${segmentsBefore} and start_ms < ${endMs}
+    order by number`.execute(db);
+  return rows;
+}
+
+/** A segment may begin in mid-picture group: a key frame is at most twelve seconds away. */
+const segmentsBefore = 6;

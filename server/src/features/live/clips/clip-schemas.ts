@@ -1,0 +1,47 @@
+import { Type } from 'typebox';
+import { Closed, OneOf } from '../../../platform/http/schemas.ts';
+import { ContentItem, NewContentMetadata } from '../../content/content.ts';
+
+const maxClips = 20;
+const maxSeconds = 24 * 3_600;
+
+const { title, ...metadata } = NewContentMetadata.properties;
+
+/** What a clip may say; one that breaks these rules fails alone. */
+export const Clip = Closed({
+  startSec: Type.Number({
+    minimum: 0,
+    maximum: maxSeconds,
+    description: 'Seconds from the start of the broadcast.',
+  }),
+  endSec: Type.Number({
+    minimum: 0,
+    maximum: maxSeconds,
+    description: 'Seconds from the start of the broadcast; at most what is recorded so far.',
+  }),
+  title: Type.Optional({ ...title, description: 'Left out: that of the stream, with “(clip)”.' }),
+  ...metadata,
+});
+
+const size = { minItems: 1, maxItems: maxClips, 'x-error-code': 'LIMIT_EXCEEDED' } as const;
+
+/** The shape alone, which is refused as a whole when it is wrong. */
+export const NewClips = Closed({
+  clips: Type.Array(Type.Record(Type.String(), Type.Unknown()), size),
+});
+
+export const DescribedClips = Closed({ clips: Type.Array(Clip, size) });
+
+export const ClipResults = Type.Object({
+  results: Type.Array(
+    Type.Object({
+      index: Type.Integer({ minimum: 0 }),
+      status: OneOf(['created', 'failed'] as const),
+      item: Type.Optional(ContentItem),
+      error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
+    }),
+    { description: 'In the order of the request.' },
+  ),
+  totalCreated: Type.Integer(),
+  totalFailed: Type.Integer(),
+});

@@ -1,0 +1,52 @@
+/**
+ * What the segments of a stream consist of. Players get a header file for each format; the recording
+ * is one file with one header: of the first pictures, and of the sound, which may not change.
+ */
+import type { Db } from '../../../platform/database/database.ts';
+import type { LiveStreamKey } from '../queries.ts';
+import { readAacHeader } from './aac-header.ts';
+import { readH264Header } from './h264-header.ts';
+import { IngestError } from './ingest-error.ts';
+import { initSegment, sameTracks, type Tracks } from './init-segment.ts';
+import { readFormats, type StoredFormat } from './publisher-queries.ts';
+
+export type Format = { readonly number: number; readonly tracks: Tracks };
+
+export async function loadFormats(db: Db, key: LiveStreamKey): Promise<Format[]> {
+  const stored = await readFormats(db, key);
+  return stored.map(({ number, videoHeader, audioHeader }) => ({
+    number,
+    tracks: {
+      video: videoHeader === null ? null : readH264Header(videoHeader),
+      audio: audioHeader === null ? null : readAacHeader(audioHeader),
+    },
+  }));
+}
+
+export function storedFormat({ number, tracks: { video, audio } }: Format): StoredFormat {
+  const [videoHeader, audioHeader] = [video?.record ?? null, audio?.config ?? null];
+  return { number, videoHeader, audioHeader };
+}
+
+/** The format of these tracks, which is a new one if no other has them. @throws IngestError */
+export function formatOf(formats: readonly Format[], tracks: Tracks): Format {
+  const known = formats.find((format) => sameTracks(format.tracks, tracks));
+  if (known !== undefined) return known;
+  const { audio } = recordedTracks(formats);
+  if (audio !== null && tracks.audio !== null && !audio.config.equals(tracks.audio.config)) {
+    throw new IngestError('the sound has another format than before');
+  }
+  return { number: formats.length, tracks };
+}
+
+/** What the recording consists of. */
+export function recordedTracks(formats: readonly Format[]): Tracks {
+  const find = <Name extends keyof Tracks>(name: Name): Tracks[Name] =>
+    formats.find(({ tracks }) => tracks[name] !== null)?.tracks[name] ?? null;
+  return { video: find('video'), audio: find('audio') };
+}
+
+/** The header of the recording; null for a stream of before formats were stored. */
+export function recordedHeader(formats: readonly Format[]): Buffer | null {
+  return formats.length === 0 ? null : initSegment(recordedTracks(formats));
+}

@@ -1,0 +1,110 @@
+/** The files of a broadcast in the storage, which lie below its item's folder `live`. */
+import { Readable } from 'node:stream';
+import type { Db } from '../../../platform/database/database.ts';
+import type { Storage } from '../../../platform/storage/storage.ts';
+import { liveFolderOf } from '../../content/content.ts';
+import type { LiveStreamKey } from '../queries.ts';
+import type { Format } from './formats.ts';
+import { initSegment } from './init-segment.ts';
+import { masterPlaylist, mediaPlaylist, playlistFiles, targetDurationOf } from './playlists.ts';
+import { countDiscontinuities, readSegments } from './publisher-queries.ts';
+import type { Segment } from './segment-builder.ts';
+
+/** Segments that players are offered: about sixteen seconds. */
+const listedSegments = 8;
+
+type LiveFilesOf = {
+  readonly db: Db;
+  readonly storage: Storage;
+  readonly stream: LiveStreamKey & { readonly contentId: string };
+  readonly playbackId: string;
+};
+
+export class LiveFiles {
+  readonly #of: LiveFilesOf;
+  readonly #prefix: string;
+
+  constructor(of: LiveFilesOf) {
+    this.#of = of;
+    this.#prefix = `media/${liveFolderOf(of.playbackId)}`;
+  }
+
+  get stream(): LiveFilesOf['stream'] {
+    return this.#of.stream;
+  }
+
+  async put(name: string, content: Buffer | string): Promise<void> {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+    await this.#of.storage.put(`${this.#prefix}/${name}`, Readable.from([bytes]));
+  }
+
+  /** Takes a local file over. */
+  async putFile(name: string, localPath: string): Promise<void> {
+    await this.#of.storage.put(`${this.#prefix}/${name}`, { path: localPath });
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#of.storage.remove(`${this.#prefix}/${name}`);
+  }
+
+  async putHeader({ number, tracks }: Format): Promise<void> {
+    await this.put(playlistFiles.init(number), initSegment(tracks));
+  }
+
+  /** What a player needs before the first segment is announced. */
+  async putFirst(fileName: string, segment: Segment): Promise<void> {
+    const { bytes, durationMs, startedAt, tracks } = segment;
+    const rate = { bits: bytes.length * 8, ms: durationMs };
+    const listed = {
+      number: 0,
+      fileName,
+      durationMs,
+      startedAt,
+      isDiscontinuity: false,
+      format: 0,
+    };
+    await this.put(playlistFiles.master, masterPlaylist(tracks, rate));
+    const text = mediaPlaylist({
+      segments: [listed],
+      targetDurationSeconds: targetDurationOf(durationMs),
+      earlierDiscontinuities: 0,
+      isEnded: false,
+      isWhole: false,
+    });
+    await this.put(playlistFiles.media, text);
+  }
+
+  /** Announces the segments of this moment; with an end when there will be no more. */
+  async putPlaylist(targetDurationSeconds: number, { isEnded = false } = {}): Promise<void> {
+    const { db, stream } = this.#of;
+    const segments = await readSegments(db, stream, listedSegments);
+    const first = segments[0]?.number ?? 0;
+    const earlierDiscontinuities = await countDiscontinuities(db, stream, first);
+    const window = { segments, targetDurationSeconds, earlierDiscontinuities };
+    await this.put(playlistFiles.media, mediaPlaylist({ ...window, isEnded, isWhole: false }));
+  }
+
+  /**
+   * Ends the broadcast: players that follow it get an end, and those that come from now on the whole
+   * of it.
+   */
+  async putEnd({ tracks, targetDurationSeconds }: EndedBroadcast): Promise<void> {
+    const { db, stream } = this.#of;
+    const segments = await readSegments(db, stream, null);
+    const sum = (of: (segment: (typeof segments)[number]) => number) =>
+      segments.reduce((total, segment) => total + of(segment), 0);
+    const rate = { bits: sum(({ sizeBytes }) => sizeBytes) * 8, ms: sum((one) => one.durationMs) };
+    const whole = { segments, targetDurationSeconds, earlierDiscontinuities: 0 };
+    const text = mediaPlaylist({ ...whole, isEnded: true, isWhole: true });
+    // Nothing is known of the tracks of streams from before formats were stored.
+    if (tracks.video === null && tracks.audio === null) return this.put(playlistFiles.media, text);
+    await this.put(playlistFiles.whole, text);
+    await this.put(playlistFiles.master, masterPlaylist(tracks, rate, playlistFiles.whole));
+    await this.putPlaylist(targetDurationSeconds, { isEnded: true });
+  }
+}
+
+export type EndedBroadcast = {
+  readonly tracks: Parameters<typeof masterPlaylist>[0];
+  readonly targetDurationSeconds: number;
+};

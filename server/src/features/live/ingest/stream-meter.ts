@@ -1,0 +1,93 @@
+/** How a publisher does: its bit rate, its pictures, and what its owner should change. */
+import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
+import type { Tracks } from './init-segment.ts';
+
+export const healthWarnings = {
+  KEY_FRAMES_FAR_APART:
+    'Key frames are more than four seconds apart. Set the keyframe interval to 2 seconds: viewers are closer to the moment.',
+  CLOCK_JUMPED: 'The timestamps of the encoder have jumped. Viewers see a cut there.',
+  BEHIND: 'Less arrives than time passes: the line of the encoder is too slow for its bit rate.',
+  NO_SOUND: 'There is no sound.',
+  NO_PICTURE: 'There is no picture.',
+} as const;
+
+export type HealthWarning = keyof typeof healthWarnings;
+
+export type StreamHealth = {
+  /** Bits per second of sound and pictures, over the last five seconds. */
+  readonly bitrate: number;
+  /** Pictures per second, over the last five seconds. */
+  readonly frameRate: number;
+  /** Seconds between the latest two key frames. */
+  readonly keyFrameInterval: number | null;
+  readonly clockJumps: number;
+  readonly warnings: readonly HealthWarning[];
+};
+
+const windowSeconds = 5;
+const maxKeyFrameIntervalMs = 4_000;
+/** An interval that no encoder has, but a clock that jumped does. */
+const maxPlausibleIntervalMs = 60_000;
+/** Media that arrives more slowly than this share of real time falls behind. */
+const slowestPace = 0.8;
+
+type Bucket = { bytes: number; pictures: number; mediaMs: number };
+
+export class StreamMeter {
+  readonly #buckets: Bucket[] = [{ bytes: 0, pictures: 0, mediaMs: 0 }];
+  #keyFrameAt: number | null = null;
+  #keyFrameIntervalMs: number | null = null;
+  #latestAt: number | null = null;
+
+  take({ type, timestamp, payload }: RtmpMessage): void {
+    const bucket = this.#buckets.at(-1);
+    if (bucket === undefined) return;
+    bucket.bytes += payload.length;
+    const step = this.#latestAt === null ? 0 : (timestamp - this.#latestAt) | 0;
+    if (step > 0 && step <= 1_000) bucket.mediaMs += step;
+    this.#latestAt = timestamp;
+    if (type !== messageType.video || payload[1] !== 1) return;
+    bucket.pictures += 1;
+    if ((payload[0] ?? 0) >> 4 !== 1) return;
+    const intervalMs = this.#keyFrameAt === null ? 0 : (timestamp - this.#keyFrameAt) | 0;
+    const isPlausible = intervalMs > 0 && intervalMs <= maxPlausibleIntervalMs;
+    if (isPlausible) this.#keyFrameIntervalMs = intervalMs;
+    this.#keyFrameAt = timestamp;
+  }
+
+  /**
+   * Call it once a second.
+   *
+   * @param elapsedSeconds since the call before
+   */
+  read(tracks: Tracks, clockJumps: number): StreamHealth {
+    const sum = (of: (bucket: Bucket) => number) =>
+      this.#buckets.reduce((total, bucket) => total + of(bucket), 0) / this.#buckets.length;
+    const health = {
+      bitrate: Math.round(sum(({ bytes }) => bytes) * 8),
+      frameRate: Math.round(sum(({ pictures }) => pictures) * 10) / 10,
+      keyFrameInterval: this.#keyFrameIntervalMs === null ? null : this.#keyFrameIntervalMs / 1_000,
+      clockJumps,
+      warnings: this.#warnings(
+        tracks,
+        clockJumps,
+        sum(({ mediaMs }) => mediaMs),
+      ),
+    };
+    this.#buckets.push({ bytes: 0, pictures: 0, mediaMs: 0 });
+    if (this.#buckets.length > windowSeconds) this.#buckets.shift();
+    return health;
+  }
+
+  #warnings({ video, audio }: Tracks, clockJumps: number, mediaMs: number): HealthWarning[] {
+    const isFull = this.#buckets.length === windowSeconds;
+    const found: [HealthWarning, boolean][] = [
+      ['KEY_FRAMES_FAR_APART', (this.#keyFrameIntervalMs ?? 0) > maxKeyFrameIntervalMs],
+      ['CLOCK_JUMPED', clockJumps > 0],
+      ['BEHIND', isFull && mediaMs < slowestPace * 1_000],
+      ['NO_SOUND', video !== null && audio === null],
+      ['NO_PICTURE', video === null && audio !== null],
+    ];
+    return found.filter(([, isSo]) => isSo).map(([warning]) => warning);
+  }
+}

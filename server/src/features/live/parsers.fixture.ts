@@ -1,0 +1,183 @@
+/**
+ * The parsers of bytes from strangers, each with the one error that it may throw, and inputs to begin
+ * with. `fuzz-corpus.json` holds further inputs, which once took a rare way through a parser.
+ */
+import { readFileSync } from 'node:fs';
+import { readAacHeader } from './ingest/aac-header.ts';
+import { readAudioTag, readVideoTag } from './ingest/flv-tags.ts';
+import { readH264Header } from './ingest/h264-header.ts';
+import { audioHeader, videoHeader } from './ingest/headers.fixture.ts';
+import { IngestError } from './ingest/ingest-error.ts';
+import { initSegment } from './ingest/init-segment.ts';
+import { Segmenter } from './ingest/segmenter.ts';
+import { decodeAmf, encodeAmf } from './rtmp/amf0.ts';
+import { ChunkReader } from './rtmp/chunk-reader.ts';
+import { ChunkWriter } from './rtmp/chunk-writer.ts';
+import { messageType } from './rtmp/messages.ts';
+import { RtmpError } from './rtmp/rtmp-error.ts';
+
+export type Parser = {
+  readonly name: string;
+  readonly seeds: readonly Buffer[];
+  /** Parses the bytes. */
+  readonly run: (bytes: Buffer) => void;
+  readonly isExpected: (error: unknown) => boolean;
+};
+
+const isRtmpError = (error: unknown) => error instanceof RtmpError;
+const isIngestError = (error: unknown) => error instanceof IngestError;
+
+function chunkSeeds(): Buffer[] {
+  const writer = new ChunkWriter();
+  const message = { type: messageType.command, streamId: 0, timestamp: 40 };
+  const connect = encodeAmf('connect', 1, { app: 'live', tcUrl: 'rtmp://127.0.0.1/live' });
+  return [
+    writer.write(3, { ...message, payload: connect }),
+    writer.write(4, { ...message, type: messageType.video, payload: Buffer.alloc(400, 3) }),
+    Buffer.of(0x02, 0, 0, 0, 0, 0, 4, messageType.setChunkSize, 0, 0, 0, 0, 0, 0, 16, 0),
+    Buffer.of(0x02, 0, 0, 0, 0, 0, 4, messageType.abort, 0, 0, 0, 0, 0, 0, 0, 4),
+    Buffer.of(0x04, 255, 255, 255, 0, 0, 1, messageType.audio, 1, 0, 0, 0, 0, 0, 1, 0, 9),
+  ];
+}
+
+/** A message of media: its kind, its time, and its payload. */
+function segmenterSeeds(): Buffer[] {
+  const start = (type: number, at: number) => Buffer.of(type, at >> 8, at & 255);
+  const header = Buffer.concat([start(9, 0), Buffer.of(0x17, 0, 0, 0, 0), videoHeader(64, 64)]);
+  const picture = Buffer.concat([start(9, 40), Buffer.of(0x17, 1, 0, 0, 0, 1, 2, 3)]);
+  const sound = Buffer.concat([start(8, 0), Buffer.of(0xaf, 0), audioHeader]);
+  return [header, picture, sound, Buffer.concat([start(8, 60), Buffer.of(0xaf, 1, 5, 6)])];
+}
+
+/** The same segmenter sees many inputs, as those of one connection, and is renewed now and then. */
+function segmenterRun(): (bytes: Buffer) => void {
+  let [segmenter, taken] = [newSegmenter(), 0];
+  return (bytes) => {
+    taken += 1;
+    if (taken % 500 === 0) segmenter = newSegmenter();
+    if (bytes.length < 3) return;
+    const message = { type: bytes[0] ?? 0, streamId: 1, timestamp: bytes.readUInt16BE(1) };
+    for (const segment of segmenter.take({ ...message, payload: bytes.subarray(3) })) {
+      initSegment(segment.tracks);
+    }
+  };
+}
+
+function newSegmenter(): Segmenter {
+  const start = { baseMs: 0, number: 1, maxLengthMs: null, firstRecord: null, hasFormats: false };
+  const segmenter = new Segmenter(start);
+  for (const bytes of segmenterSeeds()) {
+    const message = { type: bytes[0] ?? 0, streamId: 1, timestamp: bytes.readUInt16BE(1) };
+    segmenter.take({ ...message, payload: bytes.subarray(3) });
+  }
+  return segmenter;
+}
+
+const withoutCorpus: readonly Parser[] = [
+  {
+    name: 'chunks',
+    seeds: chunkSeeds(),
+    run: (bytes) => void [...new ChunkReader().read(bytes)],
+    isExpected: isRtmpError,
+  },
+  {
+    name: 'amf0',
+    seeds: [
+      encodeAmf('connect', 1, { app: 'live', deep: { number: 5, yes: true, none: null } }),
+      encodeAmf('publish', 3, null, 'rf_live_key', 'live'),
+      Buffer.of(8, 0, 0, 0, 1, 0, 1, 0x61, 1, 1, 0, 0, 9),
+      Buffer.of(10, 0, 0, 0, 2, 5, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+    ],
+    run: (bytes) => void decodeAmf(bytes),
+    isExpected: isRtmpError,
+  },
+  {
+    name: 'video tags',
+    seeds: [Buffer.of(0x17, 0, 0, 0, 0, 1), Buffer.of(0x27, 1, 0, 0, 40, 9)],
+    run: (bytes) => void readVideoTag(bytes),
+    isExpected: isIngestError,
+  },
+  {
+    name: 'audio tags',
+    seeds: [Buffer.of(0xaf, 0, 0x12, 0x10), Buffer.of(0xaf, 1, 9)],
+    run: (bytes) => void readAudioTag(bytes),
+    isExpected: isIngestError,
+  },
+  {
+    name: 'H.264 headers',
+    seeds: [videoHeader(1920, 1080), videoHeader(64, 64)],
+    run: (bytes) => void readH264Header(bytes),
+    isExpected: isIngestError,
+  },
+  {
+    name: 'AAC headers',
+    seeds: [audioHeader, Buffer.of(0x13, 0x90, 0x56, 0xe5)],
+    run: (bytes) => void readAacHeader(bytes),
+    isExpected: isIngestError,
+  },
+  {
+    name: 'segments',
+    seeds: segmenterSeeds(),
+    run: segmenterRun(),
+    isExpected: isIngestError,
+  },
+];
+
+const corpus = JSON.parse(
+  readFileSync(new URL('./fuzz-corpus.json', import.meta.url), 'utf8'),
+) as Record<string, string[]>;
+
+export const parsers: readonly Parser[] = withoutCorpus.map((parser) => ({
+  ...parser,
+  seeds: [...parser.seeds, ...(corpus[parser.name] ?? []).map((hex) => Buffer.from(hex, 'hex'))],
+}));
+
+/** Repeatable random numbers from 0 to below 2^32 (xorshift, Marsaglia 2003). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state >>>= 0;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state;
+  };
+}
+
+const edges = [0, 1, 2, 3, 127, 128, 254, 255];
+
+/** One of the seeds with some of its bytes changed, removed, repeated or put before others. */
+export function mutate(seeds: readonly Buffer[], random: () => number): Buffer {
+  const pick = (below: number) => random() % Math.max(1, below);
+  let bytes = Buffer.from(seeds[pick(seeds.length)] ?? Buffer.alloc(0));
+  for (let left = 1 + pick(4); left > 0; left -= 1) {
+    const at = pick(bytes.length);
+    const kind = pick(6);
+    if (kind === 0) bytes[at] = random() & 255;
+    else if (kind === 1) bytes[at] = edges[pick(edges.length)] ?? 0;
+    else if (kind === 2) bytes[at] = (bytes[at] ?? 0) ^ (1 << pick(8));
+    else if (kind === 3) bytes = bytes.subarray(0, at);
+    else if (kind === 4) bytes = Buffer.concat([bytes.subarray(at), bytes.subarray(0, at)]);
+    else bytes = Buffer.concat([bytes, seeds[pick(seeds.length)] ?? bytes]);
+  }
+  return bytes;
+}
+
+/**
+ * Gives a parser mutated inputs.
+ *
+ * @throws Error naming the input for anything but an answer or the parser's own error
+ */
+export function fuzz({ name, seeds, run, isExpected }: Parser, count: number, seed: number): void {
+  const random = randomFrom(seed);
+  for (let done = 0; done < count; done += 1) {
+    const bytes = mutate(seeds, random);
+    try {
+      run(bytes);
+    } catch (error) {
+      if (isExpected(error)) continue;
+      throw new Error(`${name}: ${bytes.toString('hex')}`, { cause: error });
+    }
+  }
+}
