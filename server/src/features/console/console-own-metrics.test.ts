@@ -27,6 +27,7 @@ const field = (name: string) => page.getByRole('textbox', { name, exact: true })
 
 async function define(hand: Hand, name: string): Promise<void> {
   await open(hand, 'Metrics');
+  await hand.press(button('New metric'));
   await hand.write(field('Name'), name);
   await hand.write(field('Kind of event'), 'custom.purchase');
   await hand.write(field('Conditions on data (JSON, empty: none)'), '{ "currency": "EUR" }');
@@ -38,10 +39,10 @@ async function plan(hand: Hand, name: string, metric: string): Promise<string> {
   await open(hand, 'Experiments');
   await hand.press(link('New experiment'));
   const treatment = page.getByRole('group', { name: 'Variant treatment' });
-  const config = treatment.getByRole('textbox', { name: 'Configuration' });
-  await config.waitFor();
+  const recency = treatment.getByRole('textbox', { name: 'Recency' });
+  await recency.waitFor();
   await hand.write(page.getByRole('textbox', { name: 'Name', exact: true }).first(), name);
-  await hand.write(config, '{ "weights": { "recency": 1 } }');
+  await hand.write(recency, '1');
   const checkbox = page.getByRole('checkbox', { name: wordsOf(metric) });
   await checkbox.waitFor();
   if (hand.name === 'mouse') await checkbox.check();

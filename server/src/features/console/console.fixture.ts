@@ -49,6 +49,7 @@ export async function startConsole(
     viewport: { width: 1440, height: 1_000 },
     reducedMotion: 'reduce',
   });
+  context.setDefaultTimeout(90_000);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));
@@ -76,6 +77,20 @@ export async function takePictures(page: Page, name: string): Promise<void> {
     await page.screenshot({ path: path.join(folder, `${name}-${width}.png`) });
   }
   if (size !== null) await page.setViewportSize(size);
+}
+
+/** Changes the colours, and waits until nothing moves, apart from what moves for ever. */
+export async function changeColors(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+  await page.waitForFunction(() =>
+    document
+      .getAnimations()
+      .every(
+        ({ playState, effect }) =>
+          playState !== 'running' || effect?.getTiming().iterations === Infinity,
+      ),
+  );
 }
 
 const maxSteps = 150;
@@ -134,8 +149,9 @@ function pathsOn(
       await heading(view).waitFor();
     },
     async start(view = '/overview') {
+      // By way of an empty page, so that no unsaved form asks whether to leave.
+      await page.goto('about:blank');
       await page.goto(`${service.url}/console/#${view}`);
-      await page.reload();
       await page.locator('h1').waitFor();
     },
   };

@@ -16,7 +16,7 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { inBatches } from '../../platform/database/batches.ts';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
-import type { Principal } from '../../platform/http/principal.ts';
+import type { KeyPrincipal } from '../../platform/http/principal.ts';
 import { newTypeId } from '../../platform/ids.ts';
 import type { Vault } from '../../platform/vault.ts';
 import {
@@ -48,7 +48,7 @@ export type ConsoleSessions = {
    */
   start(
     secretKey: string,
-    principal: Principal,
+    principal: KeyPrincipal,
     options: { readonly secure: boolean },
   ): Promise<string>;
   /**

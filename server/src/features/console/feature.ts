@@ -2,22 +2,30 @@ import type { Db } from '../../platform/database/database.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import { hourMs } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
 import type { Authenticator } from '../keys/keys.ts';
+import type { PersonSessions } from '../people/people.ts';
 import { createConsoleSessions } from './console.ts';
 import { addConsoleRoutes } from './routes.ts';
 
-type Parts = { db: Db; vault: Vault; authenticator: Authenticator; publicUrl: string };
+type Parts = {
+  db: Db;
+  vault: Vault;
+  authenticator: Authenticator;
+  personSessions: PersonSessions;
+  isKeySignInOpen: (organizationId: OrganizationId) => Promise<boolean>;
+  publicUrl: string;
+};
 
 export const consoleFeature = defineFeature({
   name: 'console',
   tables: ['console_session'],
-  build({ db, vault, authenticator, publicUrl }: Parts) {
+  build({ db, vault, authenticator, ...parts }: Parts) {
     const consoleSessions = createConsoleSessions(db, vault);
     const { authenticate } = authenticator;
     return {
       provides: { consoleSessions },
-      routes: (app) =>
-        addConsoleRoutes(app, { sessions: consoleSessions, authenticate, publicUrl }),
+      routes: (app) => addConsoleRoutes(app, { sessions: consoleSessions, authenticate, ...parts }),
       chores: [
         {
           name: 'delete expired console sessions',

@@ -6,12 +6,17 @@ import { redirectTo } from '../../platform/http/relative-redirect.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Authenticate } from '../../platform/http/principal.ts';
 import { answers, Closed, Envelope } from '../../platform/http/schemas.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import { peopleErrors, type PersonSessions } from '../people/people.ts';
 import { consoleHeader, type ConsoleSessions } from './console.ts';
 import { consolePage } from './page-files.ts';
 
 export type ConsoleRouteParts = {
   readonly sessions: ConsoleSessions;
   readonly authenticate: Authenticate;
+  readonly personSessions: Pick<PersonSessions, 'end'>;
+  /** Whether secret keys of an organization sign in. */
+  readonly isKeySignInOpen: (organizationId: OrganizationId) => Promise<boolean>;
   readonly publicUrl: string;
 };
 
@@ -57,7 +62,7 @@ const Session = Closed(
 );
 
 function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
-  const { sessions, authenticate, publicUrl } = parts;
+  const { sessions, authenticate, personSessions, isKeySignInOpen, publicUrl } = parts;
   const secure = publicUrl.startsWith('https:');
   app.post(
     '/console/session',
@@ -80,13 +85,18 @@ function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
       }
       const principal = await authenticate(secretKey);
       if (principal.type !== 'secret') throw new ApiError('FORBIDDEN');
+      if (!(await isKeySignInOpen(principal.organizationId))) {
+        throw new ApiError(peopleErrors.KEY_SIGN_IN_CLOSED);
+      }
       return reply
         .header('set-cookie', await sessions.start(secretKey, principal, { secure }))
         .send({ data: { signedIn: true } });
     },
   );
   app.delete('/console/session', hidden, async (request, reply) =>
-    reply.header('set-cookie', await sessions.end(request)).send({ data: { signedIn: false } }),
+    reply
+      .header('set-cookie', [await sessions.end(request), await personSessions.end(request)])
+      .send({ data: { signedIn: false } }),
   );
 }
 

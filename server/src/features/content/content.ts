@@ -52,6 +52,7 @@ export {
 } from './carousel-entries.ts';
 export {
   isInFeed,
+  isPlayable,
   readFeedChanges,
   readFeedItems,
   type ChangePosition,
@@ -98,7 +99,13 @@ export {
 } from './queries.ts';
 export { coverOf, makeCover, requirePicture, setThumbnailTime } from './cover.ts';
 export { setLanguage } from './language.ts';
-export { liveFolderOf, markLive, markRecorded, type LiveMedia } from './live-items.ts';
+export {
+  liveFolderOf,
+  markLive,
+  markLiveThumbnail,
+  markRecorded,
+  type LiveMedia,
+} from './live-items.ts';
 export {
   findMediaSource,
   findUnnamedSources,
@@ -204,8 +211,9 @@ export async function getItem(
   db: Db,
   organizationId: OrganizationId,
   id: string,
+  { withArchived = false } = {},
 ): Promise<ItemRow> {
-  const row = await findItem(db, organizationId, requireId(id));
+  const row = await findItem(db, organizationId, requireId(id), { withArchived });
   if (row === null) throw noSuchItem();
   return row;
 }

@@ -46,6 +46,17 @@ export function isInFeed(row: ItemRow): boolean {
   );
 }
 
+/**
+ * Whether a viewer who knows the id may watch it now: what is in the feed, and what is unlisted. The
+ * row is not archived.
+ */
+export function isPlayable(row: ItemRow, nowMs: number): boolean {
+  const isDue = row.publish_at === null || row.publish_at.getTime() <= nowMs;
+  const isOver = row.expires_at !== null && row.expires_at.getTime() <= nowMs;
+  const visibility = row.visibility === 'unlisted' ? 'public' : row.visibility;
+  return isDue && !isOver && isInFeed({ ...row, visibility });
+}
+
 const columns = sql`
   organization_id, serial_number, content_id, revision, created_at, publish_at, expires_at,
   content_type, section, author, tags, duration_seconds,

@@ -40,6 +40,7 @@ export const itemColumns = [
   'thumbnail_hash',
   'thumbnail_time',
   'assets',
+  'archived_at',
   'created_at',
   'updated_at',
   'revision',
@@ -109,6 +110,7 @@ export function presentItem(row: ItemRow, urls: MediaUrls) {
       row.error_code === null ? null : { code: row.error_code, message: row.error_message ?? '' },
     sourceTracks: row.source_tracks,
     warnings: row.source_warnings,
+    archivedAt: formatTimestamp(row.archived_at),
     progress: Math.round(row.progress * 1000) / 1000,
     createdAt: formatTimestamp(row.created_at),
     updatedAt: formatTimestamp(row.updated_at),
@@ -123,7 +125,12 @@ function thumbnailHashOf(row: ItemRow): string | null {
 
 /** An item as feeds show it. */
 export function presentPublicItem(row: ItemRow, urls: MediaUrls) {
-  const { sourceTracks: _tracks, warnings: _warnings, ...item } = presentItem(row, urls);
+  const {
+    sourceTracks: _tracks,
+    warnings: _warnings,
+    archivedAt: _archivedAt,
+    ...item
+  } = presentItem(row, urls);
   return item;
 }
 

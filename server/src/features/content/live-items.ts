@@ -10,7 +10,8 @@ export function liveFolderOf(playbackId: string): string {
   return `${playbackId}/live`;
 }
 
-export type LiveMedia = { width: number; height: number };
+/** The size of the picture; null for sound alone. */
+export type LiveMedia = { width: number | null; height: number | null };
 
 /** `pending` → `ready`, and `published` where the organization publishes by itself. */
 export async function markLive(
@@ -34,6 +35,21 @@ export async function markLive(
     .where('organization_id', '=', organizationId)
     .where('content_id', '=', contentId)
     .where('upload_status', '=', 'pending')
+    .execute();
+}
+
+/** The files of a thumbnail are there, below the item's live folder. */
+export async function markLiveThumbnail(
+  tx: Tx,
+  { organizationId, contentId }: ItemName,
+  hash: string,
+): Promise<void> {
+  await tx
+    .updateTable('content')
+    .set({ has_thumbnail: true, thumbnail_hash: hash, ...touched() })
+    .where('organization_id', '=', organizationId)
+    .where('content_id', '=', contentId)
+    .where('media_prefix', '=', sql<string>`playback_id || ${liveFolderOf('')}::text`)
     .execute();
 }
 

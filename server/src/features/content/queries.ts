@@ -64,18 +64,19 @@ export async function insertItem(tx: Tx, item: NewItem): Promise<ItemRow> {
     .executeTakeFirstOrThrow();
 }
 
-/** An item that is not archived. */
+/** An item, unless it is archived and `withArchived` is not set. */
 export async function findItem(
   db: Db,
   organizationId: OrganizationId,
   contentId: ContentId,
+  { withArchived = false } = {},
 ): Promise<ItemRow | null> {
   const row = await db
     .selectFrom('content')
     .select(itemColumns)
     .where('organization_id', '=', organizationId)
     .where('content_id', '=', contentId)
-    .where('archived_at', 'is', null)
+    .$if(!withArchived, (query) => query.where('archived_at', 'is', null))
     .executeTakeFirst();
   return row ?? null;
 }
@@ -289,12 +290,12 @@ export async function selectExisting(
   db: Db,
   organizationId: string,
   ids: readonly ContentId[],
-): Promise<Set<ContentId>> {
-  const { rows } = await sql<{ content_id: ContentId }>`
-    select content_id from content
+): Promise<Map<ContentId, ContentType>> {
+  const { rows } = await sql<{ content_id: ContentId; content_type: ContentType }>`
+    select content_id, content_type from content
     where organization_id = ${organizationId} and content_id = any(${ids}::uuid[])
   `.execute(db);
-  return new Set(rows.map((row) => row.content_id));
+  return new Map(rows.map((row) => [row.content_id, row.content_type]));
 }
 
 /**
@@ -303,7 +304,10 @@ export async function selectExisting(
  */
 export const contentItems = sql.raw(
   `(select organization_id, content_id, serial_number, content_type, title, tags, author, section,
-      external_id, upload_status, error_code, error_message from content)`,
+      external_id, upload_status, error_code, error_message, duration_seconds, created_at,
+      visibility, archived_at,
+      custom_metadata ->> 'language' as language
+      from content)`,
 );
 
 /**

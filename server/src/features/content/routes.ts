@@ -11,7 +11,7 @@ import { requestCover } from './cover.ts';
 import { entityTag, presentItem, type ItemRow, type MediaUrls } from './item.ts';
 import { createItemCounter } from './list-count.ts';
 import { isSelective, listItems, toFilter, type ListSort } from './list-queries.ts';
-import { ContentItem, ContentListQuery, ContentPatch } from './schemas.ts';
+import { ContentGetQuery, ContentItem, ContentListQuery, ContentPatch } from './schemas.ts';
 
 export type ContentRouteParts = {
   db: Db;
@@ -99,15 +99,18 @@ function addGetRoute(app: HttpApp, { db, urls }: ContentRouteParts): void {
       schema: {
         operationId: 'getContent',
         summary: 'Get a content item',
+        description: 'With `archived`, also one that is archived: `archivedAt` says since when.',
         tags,
         params: IdParams,
+        querystring: ContentGetQuery,
         headers: IfNoneMatch,
         response: answers({ 200: Envelope(ContentItem), 304: NotModified }),
       },
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
-      const row = await getItem(db, organizationId, request.params.id);
+      const withArchived = request.query.archived === 'true';
+      const row = await getItem(db, organizationId, request.params.id, { withArchived });
       const etag = entityTag(row);
       reply.header('etag', etag);
       // Progress moves without a new version, so an item that is being worked on is always sent.

@@ -227,9 +227,14 @@ export const ContentItem = Type.Object(
     warnings: Type.Array(SourceWarning, {
       description: 'What is wrong with the file of an item that plays all the same.',
     }),
+    archivedAt: Nullable(Timestamp),
   },
   { title: 'Content' },
 );
+
+export const ContentGetQuery = Closed({
+  archived: Type.Optional(OneOf(['true'] as const, 'Finds the item if it is archived, too.')),
+});
 
 export const SearchText = Type.String({
   minLength: 1,

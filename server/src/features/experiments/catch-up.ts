@@ -2,7 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { EventLog, LogEntry } from '../../platform/event-log/event-log.ts';
-import { interruptProjections, readProjections } from '../../platform/projections/queries.ts';
+import { readBacklog } from '../../platform/projections/backlog.ts';
+import { everyPartition } from '../../platform/projections/partitions.ts';
+import { interruptProjections } from '../../platform/projections/queries.ts';
 import { readGeneration } from '../analytics/analytics.ts';
 import type { Exposures } from './assignments/exposures.ts';
 import type { ExperimentRow } from './experiment.ts';
@@ -28,9 +30,10 @@ const settlePauseMs = 50;
 export async function countQuietExposures(db: Db): Promise<void> {
   while (await hasUncounted(db)) {
     await inTransaction(db, async (tx) => {
-      await interruptProjections(tx, [followed]);
-      const numbers = await runningNumbers(tx);
-      await countExposures(tx, numbers, await readGeneration(tx, followed));
+      await interruptProjections(tx, [{ name: followed }]);
+      const numbers = await runningNumbers(tx, everyPartition);
+      const generation = await readGeneration(tx, followed, everyPartition);
+      await countExposures(tx, numbers, generation);
     });
   }
 }
@@ -52,8 +55,7 @@ export async function settle<Event extends LogEntry>({
   await exposures.flush();
   const deadline = performance.now() + maxSettleMs;
   while (performance.now() < deadline) {
-    const projection = (await readProjections(db)).find(({ name }) => name === followed);
-    const { blocks } = await eventLog.backlog(projection?.position ?? eventLog.start);
+    const { blocks } = await readBacklog({ db, eventLog }, followed);
     if (blocks === 0) break;
     await delay(settlePauseMs);
   }

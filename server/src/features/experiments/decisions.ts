@@ -1,9 +1,9 @@
 /** The log of an experiment: who decided what, when, and why. It goes with the experiment. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { ApiKeyId } from '../../platform/ids.ts';
+import type { ApiKeyId, PersonId } from '../../platform/ids.ts';
 import { formatTimestamp } from '../../platform/time.ts';
-import { keyNames } from '../keys/keys.ts';
+import { callerNames } from '../keys/keys.ts';
 import type { ExperimentRow } from './experiment.ts';
 
 export const decisionActions = [
@@ -23,7 +23,7 @@ export type DecisionAction = (typeof decisionActions)[number];
 export type Decision = {
   action: DecisionAction;
   /** Null: the service itself. */
-  by: ApiKeyId | null;
+  by: ApiKeyId | PersonId | null;
   note?: string | null;
   /** The new values of what was decided, as the API names them. */
   changes?: object;
@@ -75,7 +75,7 @@ export async function listDecisions(
     select decision.number, decided_at, action, decision.api_key_id, api_key.name as key_name, note,
       changes
     from experiment_decision as decision
-    left join ${keyNames} api_key on api_key.organization_id = ${organizationId}
+    left join ${callerNames} api_key on api_key.organization_id = ${organizationId}
       and api_key.api_key_id = decision.api_key_id
     where experiment_number = ${number} and (${before}::int8 is null or decision.number < ${before})
     order by decision.number desc

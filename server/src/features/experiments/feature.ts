@@ -4,16 +4,18 @@ import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { extend } from '../../platform/extension-point.ts';
 import { defineFeature, type Chore } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
+import { auditedResources } from '../../platform/http/audited-resource.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Signer } from '../../platform/signing-keys.ts';
 import { setting } from '../../platform/settings.ts';
-import { engagementFollowers } from '../analytics/analytics.ts';
+import { engagementFollowers, experimentVariants } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
 import type { SignatureReader } from '../keys/keys.ts';
 import { metricUses } from '../metrics/metrics.ts';
 import { configurationChanged, lockConfiguration } from '../settings/settings.ts';
 import { webhookDeliveries, webhookEvents } from '../webhooks/webhooks.ts';
+import { auditedExperiment } from './audited-experiment.ts';
 import { completeDue, countQuietExposures, settle, takeDueLooks } from './catch-up.ts';
 import { addConfigRoute } from './config-route.ts';
 import { experimentErrors } from './errors.ts';
@@ -32,6 +34,7 @@ import { addShareRoutes } from './shares/routes.ts';
 import { createShareUrls } from './shares/share-urls.ts';
 import { experimentUnits } from './units/units.ts';
 import { endTrialsOf } from './queries.ts';
+import { variantsOfViewers } from './viewer-variants.ts';
 import { experimentEvents } from './webhook-events.ts';
 
 type Parts = {
@@ -87,7 +90,9 @@ export const experiments = defineFeature({
   ],
   extensions: [
     extend(webhookEvents, experimentEvents),
+    extend(auditedResources, auditedExperiment),
     extend(engagementFollowers, experimentUnits),
+    extend(experimentVariants, variantsOfViewers),
     extend(metricUses, async (tx, organizationId, metric) => {
       const experimentId = await experimentNaming(tx, organizationId, metric);
       return experimentId === null ? null : `the experiment ${experimentId}`;

@@ -48,7 +48,7 @@ function addStartRoute(app: HttpApp, { mutations, plan, onChange }: LifecycleRou
       },
     },
     async (request, reply) => {
-      const { organizationId, keyId: by } = principalOf(request);
+      const { organizationId, callerId: by } = principalOf(request);
       const { id } = request.params;
       const ifMatch = request.headers['if-match'];
       await mutations.mutate(request, reply, async (tx) => {
@@ -87,7 +87,7 @@ function addStopRoute(app: HttpApp, parts: LifecycleRouteParts): void {
       },
     },
     async (request, reply) => {
-      const { organizationId, keyId: by } = principalOf(request);
+      const { organizationId, callerId: by } = principalOf(request);
       const { id } = request.params;
       const { winner = null, reason = null } = request.body;
       const ifMatch = request.headers['if-match'];
@@ -122,7 +122,7 @@ function addRolloutRoute(app: HttpApp, { mutations, onChange }: LifecycleRoutePa
       },
     },
     async (request, reply) => {
-      const { organizationId, keyId: by } = principalOf(request);
+      const { organizationId, callerId: by } = principalOf(request);
       const { id } = request.params;
       const { winner } = request.body;
       const ifMatch = request.headers['if-match'];

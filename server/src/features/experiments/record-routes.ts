@@ -224,7 +224,7 @@ function addNoteRoute(app: HttpApp, { mutations }: Parts): void {
       },
     },
     async (request, reply) => {
-      const { organizationId, keyId: by } = principalOf(request);
+      const { organizationId, callerId: by } = principalOf(request);
       const { note } = request.body;
       return mutations.mutate(request, reply, async (tx) => {
         const row = await getExperiment(tx, organizationId, request.params.id);

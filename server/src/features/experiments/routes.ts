@@ -141,7 +141,7 @@ function addCreateRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentR
       },
     },
     async (request, reply) => {
-      const { organizationId, keyId: by } = principalOf(request);
+      const { organizationId, callerId: by } = principalOf(request);
       const values = toValues(request.body);
       await mutations.mutate(request, reply, async (tx) => {
         const row = await createExperiment(tx, organizationId, values);
@@ -199,7 +199,7 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
       },
     },
     async (request, reply) => {
-      const { organizationId, keyId: by } = principalOf(request);
+      const { organizationId, callerId: by } = principalOf(request);
       const ifMatch = request.headers['if-match'];
       const { body } = request;
       await mutations.mutate(request, reply, async (tx) => {

@@ -63,7 +63,7 @@ function addPauseRoute(
       },
     },
     async (request, reply) => {
-      const { organizationId, keyId: by } = principalOf(request);
+      const { organizationId, callerId: by } = principalOf(request);
       const { note = null } = request.body;
       const change = { ifMatch: request.headers['if-match'], isPaused };
       await mutations.mutate(request, reply, async (tx) => {
@@ -95,7 +95,7 @@ function addRenameRoute(app: HttpApp, { mutations, plan, onChange }: Parts): voi
       },
     },
     async (request, reply) => {
-      const { organizationId, keyId: by } = principalOf(request);
+      const { organizationId, callerId: by } = principalOf(request);
       const { id, variantId } = request.params;
       const { name } = request.body;
       const change = { ifMatch: request.headers['if-match'], variantId, name };
@@ -130,7 +130,7 @@ function addCloneRoute(app: HttpApp, { mutations, plan, onChange }: Parts): void
       },
     },
     async (request, reply) => {
-      const { organizationId, keyId: by } = principalOf(request);
+      const { organizationId, callerId: by } = principalOf(request);
       const { id } = request.params;
       const name = request.body.name ?? null;
       await mutations.mutate(request, reply, async (tx) => {

@@ -111,9 +111,8 @@ async function openProjection(db: Db): Promise<() => Promise<void>> {
   const projection = engagementProjection();
   const { name } = projection;
   await inTransaction(db, (tx) => insertProjections(tx, [name]));
-  const [progress] = await readProgress(db, [name]);
+  const progress = await readProgress(db, [name]);
   const run = new ProjectionRun(projection, eventLog.start);
-  if (progress === undefined) throw new Error('The projection has no row.');
   run.resume(progress);
   return async () => {
     for (;;) {

@@ -188,17 +188,21 @@ export class SimulatedWorld {
 
   add(events: Parameters<typeof collectBlock>[1]['events']): void {
     const block = { sequence: 0, organizationId, events, receivedAt: 0 };
-    collectBlock(this.#pass, block, { idleMs, generation: 0, clock: clockOf('UTC') });
+    const options = { idleMs, generation: 0, clock: clockOf('UTC'), hashUser: () => '' };
+    collectBlock(this.#pass, block, options);
   }
 
   countsOf({ userId }: Pick<SimulatedViewer, 'userId'>, exposedAtMs: number): UnitCounts {
     const counts = emptyCounts();
     const viewer = viewerOf({ userId }) ?? '';
-    for (const session of this.#pass.get(organizationId)?.viewers.get(viewer)?.values() ?? []) {
+    const found = this.#pass.get(organizationId);
+    for (const session of found?.sessions.get(viewer)?.values() ?? []) {
       for (const state of session.states) {
         addSession(counts, state satisfies SessionState, exposedAtMs, 1);
       }
-      for (const { states } of session.views.values()) {
+    }
+    for (const { views } of found?.viewers.get(viewer)?.values() ?? []) {
+      for (const { states } of views.values()) {
         for (const state of states) addView(counts, state satisfies ViewState, exposedAtMs, 1);
       }
     }

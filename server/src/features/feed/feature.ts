@@ -1,8 +1,10 @@
 import type { Logger } from 'pino';
 import { choice, duration, longestTimer } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
+import { auditedResources } from '../../platform/http/audited-resource.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -17,6 +19,7 @@ import { feedItems, forgetItemsOfDays } from './credibility/item-projection.ts';
 import { FeedIndex } from './items/feed-index.ts';
 import { openFeed } from './open-feed.ts';
 import { addFeedRoutes } from './routes.ts';
+import { auditedRankingConfig } from './settings/audited-config.ts';
 import { forgetItemsInRules } from './settings/forget-items.ts';
 import { trainDueModels } from './learned/trainer.ts';
 import { fitDueTastes } from './taste/fit.ts';
@@ -92,6 +95,7 @@ export const feed = defineFeature({
     'watch_model',
   ],
   projections: () => [feedViewers, feedItems],
+  extensions: [extend(auditedResources, auditedRankingConfig)],
   build(parts: Parts, { feedRanking, feedRankingBudgetMs, tasteIntervalMs, learningIntervalMs }) {
     const { db, log, metrics, signer, hints, mediaAccess, eventLog, onEventsStored } = parts;
     const { assignments, liveStreams } = parts;

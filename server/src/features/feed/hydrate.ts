@@ -42,6 +42,12 @@ export type Hydrated = readonly (FeedItemJson | null | undefined)[];
 /** Turns entries into the JSON of their items. */
 export type Hydrator = {
   read(request: HydrationRequest): Promise<Hydrated>;
+  /** The JSON of an item whether it is in the feed or not. */
+  readOne(
+    organizationId: OrganizationId,
+    row: ItemRow,
+    live: LiveState | undefined,
+  ): Promise<Buffer>;
   /** Whether the JSON of an entry is in memory. */
   knows(entry: FeedEntry): boolean;
 };
@@ -61,6 +67,17 @@ export function createHydrator(db: Db, urls: MediaUrls, reader: ItemTotalsReader
       entry.contentType !== 'video_carousel' &&
       fragments.known(entry.contentId, entry.revision) !== null,
     read: (request) => hydrate(parts, request),
+    async readOne(organizationId, row, live) {
+      const item = Buffer.from(JSON.stringify(presentPublicItem(row, urls)).slice(0, -1));
+      const entry = { contentId: row.content_id, contentType: row.content_type };
+      const [[numbers], carousels] = await Promise.all([
+        reader.read(organizationId, [row.content_id]),
+        readCarousels(db, fragments, reader, organizationId, [entry], Infinity),
+      ]);
+      const tail = tailOf(numbers ?? noTotals, live);
+      const videos = carousels?.get(row.content_id);
+      return Buffer.concat([videos === undefined ? item : withVideos(item, videos), tail]);
+    },
   };
 }
 
@@ -144,7 +161,7 @@ async function readCarousels(
   fragments: Fragments,
   totals: ItemTotalsReader,
   organizationId: OrganizationId,
-  entries: readonly FeedEntry[],
+  entries: readonly Pick<FeedEntry, 'contentId' | 'contentType'>[],
   deadline: number,
 ): Promise<Map<string, Buffer[]> | null> {
   const carousels = entries.filter(({ contentType }) => contentType === 'video_carousel');

@@ -7,11 +7,14 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { ViewerIds } from '../analytics/analytics.ts';
 import { maySpeakFor, type SignatureReader } from '../keys/keys.ts';
 import { readFeedPage, type FeedParts, type FeedRequest } from './feed.ts';
+import { addItemRoute } from './item-route.ts';
 import { addConfigRoutes, type SettingsRouteParts } from './settings/config-routes.ts';
 import { addPreviewRoute } from './settings/preview-route.ts';
 import { addRuleRoutes } from './settings/rule-routes.ts';
 import { addSimilarRoute } from './taste/similar-route.ts';
-import { FeedPage, FeedQuery, maxViewerId } from './schemas.ts';
+import { addReactionsRoute } from './reactions-route.ts';
+import { FeedPage, FeedQuery } from './schemas.ts';
+import { readHeader, viewerOfRequest } from './viewer-of-request.ts';
 
 const maxExcludedIds = 200;
 
@@ -20,6 +23,8 @@ type FeedRouteParts = FeedParts & { readonly viewerSignatures: SignatureReader }
 
 export function addFeedRoutes(app: HttpApp, parts: FeedRouteParts & SettingsRouteParts): void {
   addFeedRoute(app, parts);
+  addItemRoute(app, parts);
+  addReactionsRoute(app, parts);
   addSimilarRoute(app, parts);
   addConfigRoutes(app, parts);
   addRuleRoutes(app, parts);
@@ -89,28 +94,6 @@ async function believedIds(
   const { userId, ...others } = ids;
   if (userId === undefined || (await maySpeakFor(request, userId, signatures))) return ids;
   return others;
-}
-
-/** The headers say the same as the parameters, which come first. */
-function viewerOfRequest(request: FastifyRequest, query: Static<typeof FeedQuery>): ViewerIds {
-  const userId = query.userId ?? readHeader(request, 'x-user-id');
-  const deviceId = query.deviceId ?? readHeader(request, 'x-device-id');
-  const sessionId = query.sessionId ?? readHeader(request, 'x-session-id');
-  return {
-    ...(userId !== undefined && { userId }),
-    ...(deviceId !== undefined && { deviceId }),
-    ...(sessionId !== undefined && { sessionId }),
-  };
-}
-
-function readHeader(request: FastifyRequest, name: string, most = maxViewerId): string | undefined {
-  const value = request.headers[name];
-  if (typeof value !== 'string' || value === '') return undefined;
-  // Node reads headers as Latin-1; clients send UTF-8.
-  const text = Buffer.from(value, 'latin1').toString('utf8');
-  if (text.length > most)
-    throw fieldError(`headers.${name}`, `must have at most ${most} characters`);
-  return text;
 }
 
 const maxSegments = 50;

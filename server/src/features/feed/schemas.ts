@@ -6,7 +6,7 @@ import { largestPage } from './feed.ts';
 /** As events have it. */
 export const maxViewerId = 256;
 
-const viewerId = (description: string) =>
+export const viewerId = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: maxViewerId, description }));
 
 export const FeedQuery = Closed({

@@ -1,3 +1,12 @@
+/** A picture that moves over those below it, and comes back once it is half passed. */
+export type PictureLayer = {
+  /** Absolute path of a PNG, twice as wide or high as the clip in each direction it moves in. */
+  readonly file: string;
+  /** Pixels a second to the left and upwards; negative for the other way. */
+  readonly speedX: number;
+  readonly speedY: number;
+};
+
 /** A synthetic clip. */
 export type ClipSpec = {
   /** Absolute path of the file to write; the container follows its extension. */
@@ -11,7 +20,10 @@ export type ClipSpec = {
     | 'life'
     | 'cellauto'
     | 'black'
+    | 'layers'
     | 'none';
+  /** From back to front, for `layers`; in the folder of `path`. */
+  readonly layers?: readonly PictureLayer[];
   readonly width: number;
   readonly height: number;
   /** Draws this many times smaller and enlarges: smooth pictures look the same and cost less. */

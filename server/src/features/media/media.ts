@@ -21,5 +21,5 @@ export type {
 } from './tasks.ts';
 export { runMediaTask } from './run-task.ts';
 export { generateClip } from './sample-clips.ts';
-export type { ClipSpec } from './clip-spec.ts';
+export type { ClipSpec, PictureLayer } from './clip-spec.ts';
 export { TIMELINE_START_SECONDS } from './timeline.ts';

@@ -56,7 +56,7 @@ function addPlaybackTokenRoute(app: HttpApp, parts: PlaybackRouteParts): void {
   app.post(
     '/v1/content/:id/playback-token',
     {
-      config: { access: 'publishable' },
+      config: { access: 'publishable', role: 'viewer' },
       schema: {
         operationId: 'createPlaybackToken',
         summary: 'Get signed URLs for a protected item',

@@ -26,6 +26,8 @@ const contentTypes: Record<string, string> = {
 const masterCaching = 'public, max-age=2';
 /** That of a live stream, or of a video that plays while it is processed, changes with each segment. */
 const liveCaching = 'public, max-age=1';
+/** The thumbnail of a live stream is replaced every ten seconds. */
+const liveThumbnailCaching = 'public, max-age=10';
 const foreverCaching = 'public, max-age=31536000, immutable';
 
 /** A client follows a redirect at once; what has begun goes on after this. */
@@ -122,7 +124,14 @@ function cachingOf(
 ): string {
   const isLive = key.endsWith('/live/index.m3u8') || (isGrowing && key.endsWith('/index.m3u8'));
   const isMaster = key.endsWith('/master.m3u8');
-  const caching = isLive ? liveCaching : isMaster ? masterCaching : foreverCaching;
+  const isLiveThumbnail = /\/live\/[\w-]+\.(?:jpg|webp)$/.test(key);
+  const caching = isLive
+    ? liveCaching
+    : isMaster
+      ? masterCaching
+      : isLiveThumbnail
+        ? liveThumbnailCaching
+        : foreverCaching;
   return isPrivate ? caching.replace('public', 'private') : caching;
 }
 

@@ -17,7 +17,9 @@ let files: ReadonlyMap<string, PlayerFile> | undefined;
 /** By name, such as `reelfeed-feed.js`. */
 export function playerFiles(): ReadonlyMap<string, PlayerFile> {
   files ??= new Map([
-    ...globSync('*.{js,css}', { cwd: folder }).map((name) => [name, readCompressed(name)] as const),
+    ...globSync('{hls,reelfeed}-*.{js,css}', { cwd: folder }).map(
+      (name) => [name, readCompressed(name)] as const,
+    ),
     ['icon.svg', readIcon()],
   ]);
   return files;

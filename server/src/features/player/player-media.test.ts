@@ -119,7 +119,7 @@ test(
     });
     const { page, errors } = await pages.visit(context, '');
     // Thumbnails that never come leave the placeholder to be seen.
-    await page.route('**/thumbnail.*', () => undefined);
+    await page.route(/\/thumbnail[\w-]*\.\w+$/, () => undefined);
     await page.goto(`${pages.service.url}/feed${pages.withKey}`);
     await playing(page);
     const backgroundOf = (selector: string) =>
@@ -251,27 +251,3 @@ for (const [width, height] of [
     },
   );
 }
-
-test('on a slow line the first picture comes with at most 250 kB', options, async (context) => {
-  const { page } = await pages.visit(context, '');
-  const session = await page.context().newCDPSession(page);
-  await session.send('Network.enable');
-  await session.send('Network.setCacheDisabled', { cacheDisabled: true });
-  // 1.6 Mbit/s and a round trip of 150 ms: what Lighthouse calls slow 4G.
-  await session.send('Network.emulateNetworkConditions', {
-    offline: false,
-    latency: 150,
-    downloadThroughput: (1.6 * 1024 * 1024) / 8,
-    uploadThroughput: (750 * 1024) / 8,
-  });
-  let bytes = 0;
-  session.on('Network.dataReceived', ({ encodedDataLength }) => (bytes += encodedDataLength));
-  const startedAtMs = performance.now();
-  await page.goto(`${pages.service.url}/feed${pages.withKey}`, { waitUntil: 'commit' });
-  await playing(page);
-  const seconds = (performance.now() - startedAtMs) / 1_000;
-  context.diagnostic(
-    `${Math.round(bytes / 1_000)} kB and ${seconds.toFixed(1)} s to the first picture`,
-  );
-  assert(bytes < 250_000, `${bytes} bytes`);
-});

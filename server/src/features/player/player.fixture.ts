@@ -69,6 +69,7 @@ export class PlayerPages {
       ...contextOptions,
     });
     context.after(() => profile.close());
+    profile.setDefaultTimeout(90_000);
     const page = await profile.newPage();
     const errors: string[] = [];
     const hosts = new Set<string>();

@@ -110,6 +110,12 @@ export const processing = defineFeature({
       fallback: '1h',
       about: 'Longest accepted video.',
     }),
+    liveMaxDurationMs: setting({
+      env: 'REELFEED_LIVE_MAX_DURATION',
+      parse: duration({ min: '1s', max: '24h' }),
+      fallback: '12h',
+      about: 'Longest live stream, and longest recording of one. A stream that is so long ends.',
+    }),
     mediaDeadlineMs: setting({
       env: 'REELFEED_MEDIA_DEADLINE',
       parse: duration({ min: '1s', max: longestTimer }),
@@ -149,6 +155,7 @@ export const processing = defineFeature({
       limits: mediaLimits,
       steps: settings.mediaRenditions,
       maxDurationMs: settings.mediaMaxDurationMs,
+      maxLiveDurationMs: settings.liveMaxDurationMs,
       deadlineMs: settings.mediaDeadlineMs,
       concurrency,
       threads: Math.ceil(cores / concurrency),
@@ -165,6 +172,7 @@ export const processing = defineFeature({
         imageDecoder,
         mediaNiceness: settings.mediaNiceness,
         maxMediaDurationMs: settings.mediaMaxDurationMs,
+        maxLiveDurationMs: settings.liveMaxDurationMs,
       },
       routes: (app) =>
         addProcessingRoutes(app, {

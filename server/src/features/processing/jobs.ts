@@ -64,6 +64,7 @@ export type MediaJobParts = {
   /** Renditions to make; see `LADDER_STEPS`. */
   steps: readonly LadderStep[];
   maxDurationMs: number;
+  maxLiveDurationMs: number;
   deadlineMs: number;
   concurrency: number;
   /** Most threads of each decoder and encoder of one video. */
@@ -104,7 +105,7 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
         parts.onChange();
       }
     },
-    { concurrency: parts.concurrency, timeoutMs: parts.deadlineMs },
+    { concurrency: parts.concurrency, timeoutMs: deadlineOf(parts, { isVideo: false }) },
   );
 }
 
@@ -114,6 +115,22 @@ const bytesGone = [
   'The original bytes are gone from the storage. Upload the file again.',
   { retryable: false },
 ] as const;
+
+type Limits = Pick<MediaJobParts, 'deadlineMs' | 'maxDurationMs' | 'maxLiveDurationMs'>;
+const longestDeadlineMs = 24 * 3_600_000;
+
+/** Recordings of live streams may be longer than videos. */
+function maxDurationOf(limits: Limits, { isVideo }: Pick<MediaSource, 'isVideo'>): number {
+  const { maxDurationMs, maxLiveDurationMs } = limits;
+  return isVideo ? maxDurationMs : Math.max(maxDurationMs, maxLiveDurationMs);
+}
+
+/** The time for an attempt grows with the length that is allowed. */
+function deadlineOf(limits: Limits, source: Pick<MediaSource, 'isVideo'>): number {
+  const longer = maxDurationOf(limits, source) / limits.maxDurationMs;
+  const deadlineMs = Math.ceil(limits.deadlineMs * longer);
+  return Math.min(deadlineMs, Math.max(limits.deadlineMs, longestDeadlineMs));
+}
 
 type Work = { contentId: string; source: MediaSource; sourcePath: string; outputDir: string };
 
@@ -134,7 +151,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       type: 'prepare',
       sourcePath: work.sourcePath,
       outputDir: work.outputDir,
-      maxDurationSeconds: parts.maxDurationMs / 1_000,
+      maxDurationSeconds: maxDurationOf(parts, work.source) / 1_000,
       quality: work.source.quality,
       steps: parts.steps,
       playsEarly: early.isAllowed,
@@ -142,7 +159,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
     },
     {
       ...parts.limits,
-      deadlineMs: parts.deadlineMs,
+      deadlineMs: deadlineOf(parts, work.source),
       signal,
       onProgress: (fraction) => progress.report(fraction),
     },
@@ -249,7 +266,7 @@ async function complete(parts: MediaJobParts, context: JobContext, work: Work): 
   const { sourcePath, outputDir } = work;
   const completed = await runMediaTask(
     { type: 'complete', sourcePath, outputDir, prepared, threads: parts.threads },
-    { ...parts.limits, deadlineMs: parts.deadlineMs, signal },
+    { ...parts.limits, deadlineMs: deadlineOf(parts, work.source), signal },
   );
   const owner = { organizationId, contentId: work.contentId };
   const { playbackId } = work.source;

@@ -133,7 +133,7 @@ async function appendAsIfAccepted(body: Record<string, unknown>): Promise<void> 
     const [row] = await query(
       service,
       `select min(events) >= (select sum(event_count) from event_block) as done
-       from projection where name <> 'live'`,
+       from (select sum(events) as events from projection where name <> 'live' group by name) done`,
     );
     return row?.['done'] === true ? true : null;
   });

@@ -14,13 +14,13 @@ import type { Egress } from '../../platform/egress/egress.ts';
 import { extend, type ExtensionsOf } from '../../platform/extension-point.ts';
 import { defineFeature, type FeatureService } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
+import { auditedResources } from '../../platform/http/audited-resource.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { holdOpen } from '../../platform/lifecycle.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { jobAttemptEnded } from '../../platform/queue/queue-workers.ts';
 import { setting } from '../../platform/settings.ts';
-import { loadSigner } from '../../platform/signing-keys.ts';
 import { hourMs } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { addEventRoutes } from './outbox/event-routes.ts';
@@ -34,8 +34,10 @@ import {
 } from './deliveries/maintenance.ts';
 import { addWebhookRoutes } from './endpoints/endpoint-routes.ts';
 import { defaultSenderTiming, type SenderOptions } from './sending/sender-options.ts';
+import { readBodies } from './sending/body-at-sending.ts';
 import { startDeliverySender } from './sending/sender.ts';
 import { collectDeliveryMetrics, observeDeliveries } from './sending/sending-metrics.ts';
+import { auditedWebhook } from './endpoints/audited-webhook.ts';
 import { WebhookChanges } from './endpoints/endpoint-changes.ts';
 import { deliveriesElsewhere, webhookDeliveries } from './outbox/outbox.ts';
 import { openMail } from './notices/mail.ts';
@@ -66,7 +68,11 @@ export const webhooks = defineFeature({
   apiTags: {
     Webhooks: 'Telling other systems what happens: endpoints, deliveries, attempts.',
   },
-  areas: { webhooks: 'webhooks', 'webhook-events': 'webhooks' },
+  areas: {
+    webhooks: 'webhooks',
+    'webhook-events': 'webhooks',
+    'webhook-portal-links': 'webhooks',
+  },
   settings: {
     webhookScheduleMs: setting({
       env: 'REELFEED_WEBHOOK_RETRY_SCHEDULE',
@@ -99,7 +105,7 @@ export const webhooks = defineFeature({
       parse: optional(smtpUrl()),
       fallback: '',
       about:
-        'Mail server for notices, such as smtps://user:password@mail.example.com:465, or smtp:// with STARTTLS. Empty: no mail is sent.',
+        'Mail server for notices, reports, invitations and new passwords, such as smtps://user:password@mail.example.com:465, or smtp:// with STARTTLS. Empty: no mail is sent.',
       secret: true,
     }),
     mailFrom: setting({
@@ -132,13 +138,13 @@ export const webhooks = defineFeature({
     'webhook_sender',
     'webhook_arrival',
     'webhook_turn',
+    'webhook_portal_link',
   ],
-  extensions: [extend(webhookEvents, endpointEvents)],
+  extensions: [extend(webhookEvents, endpointEvents), extend(auditedResources, auditedWebhook)],
   async build(parts: Parts, settings) {
     const { db, log, metrics, cursors, mutations, vault, egress, hints } = parts;
     const catalogue = createCatalogue(parts.extensionsOf);
     await prepareWebhookPartitions(db);
-    const signer = await loadSigner(db, 'webhook portal');
     const changes = new WebhookChanges();
     const onDue = () => hints.give(webhookDeliveries);
     // A job may have recorded an event.
@@ -157,8 +163,11 @@ export const webhooks = defineFeature({
       hints,
       changes,
       isOnlySender: parts.ownsDataDirectory,
+      bodyOf: readBodies(db, parts.extensionsOf),
     };
+    const sendMail = openMail(settings);
     return {
+      provides: { sendMail },
       routes(app, opened) {
         const hasMail = settings.smtpUrl !== null;
         const base = { db, cursors, mutations, vault, egress, changes, catalogue, onDue };
@@ -167,14 +176,14 @@ export const webhooks = defineFeature({
         addWebhookRoutes(app, routeParts);
         addDeliveryRoutes(app, { ...routeParts, totalTimeoutMs }, opened);
         const frameOrigins = settings.portalFrameOrigins;
-        addPortalRoutes(app, { ...routeParts, signer, publicUrl: parts.publicUrl, frameOrigins });
+        addPortalRoutes(app, { ...routeParts, publicUrl: parts.publicUrl, frameOrigins });
       },
       outgoing: describeWebhooks(catalogue),
       services: [
         { name: 'webhook sender', run: (signal) => runSender(sending, metrics, signal) },
         ...(parts.ownsDataDirectory ? [] : [followOthers(parts)]),
       ],
-      jobs: [noticeHandler({ db, publicUrl: parts.publicUrl, mail: openMail(settings) })],
+      jobs: [noticeHandler({ db, publicUrl: parts.publicUrl, mail: sendMail })],
       chores: [
         {
           name: 'notice failing webhooks',

@@ -112,6 +112,15 @@ type WebhookTurnTable = {
   ends_at: Timestamp;
 };
 
+type WebhookPortalLinkTable = {
+  organization_id: string;
+  link_id: string;
+  customer: string;
+  token_hash: Buffer;
+  created_at: DefaultTimestamp;
+  expires_at: Timestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     webhook: WebhookTable;
@@ -122,5 +131,6 @@ declare module '../../platform/database/tables.ts' {
     webhook_sender: WebhookSenderTable;
     webhook_arrival: WebhookArrivalTable;
     webhook_turn: WebhookTurnTable;
+    webhook_portal_link: WebhookPortalLinkTable;
   }
 }

@@ -3,10 +3,18 @@
  * their events (`webhookEvents`), record one in the transaction that causes it, and give the hint
  * `webhookDeliveries` after the commit.
  */
-export { webhookEvent, webhookEvents, type EventsOf } from './outbox/event-declarations.ts';
-export { recordEvent, webhookDeliveries } from './outbox/outbox.ts';
+export {
+  dataAtSending,
+  webhookEvent,
+  webhookEvents,
+  type EventsOf,
+} from './outbox/event-declarations.ts';
+export { recordDelivery, recordEvent, webhookDeliveries } from './outbox/outbox.ts';
+export { selectPending } from './outbox/outbox-queries.ts';
+export { findWebhook } from './endpoints/endpoint-queries.ts';
 export { isSubscribed } from './outbox/event-kinds.ts';
 export { listDeliveriesForExport } from './deliveries/export-queries.ts';
+export type { SendMail } from './notices/mail.ts';
 export { signWebhook } from './sending/signing.ts';
 
 /** The `data` of each kind of event. A feature adds its kinds by declaration merging. */

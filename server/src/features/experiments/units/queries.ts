@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { bytesArray, int8Array, timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
+import { partitionOf } from '../../../platform/projections/partitions.ts';
 import { viewerKeys, type Hash } from '../../analytics/analytics.ts';
 import type { UnitCounts } from './contribution.ts';
 
@@ -22,13 +23,16 @@ export type Member = Unit & {
 
 const exposedAtMs = sql<number>`(extract(epoch from exposed_at) * 1000)::float8`;
 
-export async function runningNumbers(tx: Tx): Promise<number[]> {
+/** The running experiments of the organizations in these partitions. */
+export async function runningNumbers(tx: Tx, partitions: readonly number[]): Promise<number[]> {
   const rows = await tx
     .selectFrom('experiment')
-    .select('number')
+    .select(['number', 'organization_id'])
     .where('status', '=', 'running')
     .execute();
-  return rows.map(({ number }) => number);
+  return rows
+    .filter((row) => partitions.includes(partitionOf(row.organization_id)))
+    .map(({ number }) => number);
 }
 
 /** Viewers who were exposed to running experiments, and have not been counted yet. */

@@ -37,8 +37,8 @@ const maxUncounted = 5_000;
 
 export const experimentUnits: EngagementFollower = {
   tables: ['experiment_unit', 'viewer_day'],
-  async write(tx, changes, generation) {
-    const numbers = await runningNumbers(tx);
+  async write(tx, changes, { partitions, generation }) {
+    const numbers = await runningNumbers(tx, partitions);
     if (numbers.length > 0) {
       await countExposures(tx, numbers, generation);
       await addChanges(tx, numbers, changes);

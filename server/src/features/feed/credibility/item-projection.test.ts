@@ -62,7 +62,7 @@ async function project(db: Db, all: readonly LoggedEvent[], blockSize: number): 
   const kept = new Set(all.map(({ eventId }) => eventId)).size;
   await eventually('the projection', async () => {
     const { rows } = await sql<{ events: number }>`
-      select events::int as events from projection where name = 'feed-items'`.execute(db);
+      select sum(events)::int as events from projection where name = 'feed-items'`.execute(db);
     return rows[0]?.events === kept ? true : null;
   });
 }

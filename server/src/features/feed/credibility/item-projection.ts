@@ -8,6 +8,7 @@ import type { ProjectionWriter } from '../../../platform/projections/projection.
 import {
   erasedKeys,
   hashViewer,
+  partitionKeyOf,
   viewedContentOf,
   viewerOf,
   type EventProjection,
@@ -48,6 +49,7 @@ export const feedItems: EventProjection = {
   name: 'feed-items',
   tables: ['feed_viewer_day', 'feed_item_day', 'feed_item_country'],
   createWriter: () => new FeedItemsWriter(),
+  partitionKey: partitionKeyOf,
   maxDuty: 0.25,
   eraseViewer,
   // `forgetItemsOfDays` goes through all viewers, which is too much for one transaction.

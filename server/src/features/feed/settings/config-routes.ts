@@ -194,9 +194,9 @@ function addRestoreRoute(app: HttpApp, { mutations, settings }: SettingsRoutePar
   );
 }
 
-async function store(tx: Tx, { organizationId, keyId }: Principal, wanted: RankingConfig) {
+async function store(tx: Tx, { organizationId, callerId }: Principal, wanted: RankingConfig) {
   await bumpRevision(tx, organizationId);
-  const { version } = await insertConfig(tx, organizationId, wanted, keyId);
+  const { version } = await insertConfig(tx, organizationId, wanted, callerId);
   return present(tx, organizationId, version, wanted);
 }
 

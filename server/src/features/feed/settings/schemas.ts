@@ -100,7 +100,7 @@ export const RankingSignal = Type.Object({
 export const ConfigVersion = Type.Object({
   version: Type.Integer(),
   config: Config,
-  keyId: Type.String({ description: 'The key that made it.' }),
+  keyId: Type.String({ description: 'The key that made it, or the person (`per_…`).' }),
   createdAt: Timestamp,
 });
 

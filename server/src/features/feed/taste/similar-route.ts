@@ -5,7 +5,7 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import { parseContentId, type ContentId } from '../../../platform/ids.ts';
 import { principalOf, type Principal } from '../../../platform/http/principal.ts';
 import { answers, Closed, IdParams } from '../../../platform/http/schemas.ts';
-import { findItems, isInFeed } from '../../content/content.ts';
+import { findItems, isPlayable } from '../../content/content.ts';
 import type { FeedParts } from '../feed.ts';
 import type { FeedView } from '../items/feed-index.ts';
 import { isDue } from '../items/feed-entry.ts';
@@ -130,11 +130,7 @@ async function findOriginal(
   if (entry !== undefined && isDue(entry, nowMs)) return entry;
   const [row] = await findItems(db, organizationId, [contentId]);
   if (row === undefined) return null;
-  const isPlayable =
-    isInFeed({ ...row, visibility: row.visibility === 'unlisted' ? 'public' : row.visibility }) &&
-    (row.publish_at === null || row.publish_at.getTime() <= nowMs) &&
-    (row.expires_at === null || row.expires_at.getTime() > nowMs);
-  if (type !== 'secret' && !isPlayable) return null;
+  if (type !== 'secret' && !isPlayable(row, nowMs)) return null;
   const serialNumber = await selectSerialNumber(db, organizationId, contentId);
   return serialNumber === null ? null : { serialNumber, tags: row.tags, author: row.author };
 }

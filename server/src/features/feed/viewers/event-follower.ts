@@ -97,8 +97,8 @@ export class EventFollower implements AsyncDisposable {
   async #start(): Promise<LogPosition> {
     const { db, eventLog } = this.#options;
     const progress = await readProgress(db);
-    const isNear = progress !== null && progress.behindMs < maxBehindMs;
-    return isNear && progress.position !== null ? progress.position : eventLog.end();
+    if (progress === null || progress.behindMs >= maxBehindMs) return eventLog.end();
+    return progress.position ?? eventLog.since(progress.receivedAtMs - marginMs);
   }
 
   /** Reads one page. @returns whether it was the last */

@@ -6,6 +6,7 @@ import type { ProjectionWriter } from '../../../platform/projections/projection.
 import {
   erasedKeys,
   hashViewer,
+  partitionKeyOf,
   viewedContentOf,
   viewerOf,
   type EventProjection,
@@ -45,6 +46,7 @@ export const feedViewers: EventProjection = {
   name: 'feed-viewers',
   tables: ['feed_viewer'],
   createWriter: () => new FeedViewersWriter(),
+  partitionKey: partitionKeyOf,
   // Processes that took events in know them already, so this need not be fresh under load.
   maxDuty: 0.15,
   async eraseViewer(tx, viewer) {

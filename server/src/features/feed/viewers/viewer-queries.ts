@@ -136,17 +136,20 @@ export async function deleteViewer(tx: Tx, key: Buffer): Promise<number> {
 }
 
 export type Progress = {
+  /** Null when its partitions are apart. */
   position: LogPosition | null;
-  /** When the newest event that the projection has written was received. */
+  /** When the newest event was received that every partition has written. */
   receivedAtMs: number;
   behindMs: number;
 };
 
-/** The position of the projection; null before its first pass. */
+/** How far the last partition of the projection is; null before its first pass. */
 export async function readProgress(db: Db): Promise<Progress | null> {
   const { rows } = await sql<Progress>`
-    select position, (extract(epoch from received_at) * 1000)::float8 as "receivedAtMs",
-      (extract(epoch from clock_timestamp() - received_at) * 1000)::float8 as "behindMs"
-    from projection where name = 'feed-viewers' and received_at is not null`.execute(db);
+    select case when count(distinct position) = 1 then min(position::text)::json end as position,
+      (extract(epoch from min(received_at)) * 1000)::float8 as "receivedAtMs",
+      (extract(epoch from clock_timestamp() - min(received_at)) * 1000)::float8 as "behindMs"
+    from projection where name = 'feed-viewers'
+    having count(*) > 0 and bool_and(received_at is not null)`.execute(db);
   return rows[0] ?? null;
 }

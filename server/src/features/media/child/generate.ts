@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import path from 'node:path';
 import {
   Codec,
   CodecContext,
@@ -72,11 +73,31 @@ function pictureSource(clip: ClipSpec): string {
       return `life=${cells}:seed=${seed}:mold=24:ratio=0.2:death_color=#402060:life_color=#ffd060,${enlarge}`;
     case 'cellauto':
       return `cellauto=${cells}:seed=${seed}:rule=${18 + (seed % 4) * 12},${enlarge}`;
+    case 'layers':
+      return layeredPicture(clip);
     case 'none':
       throw new Error('An audio-only clip has no picture.');
     default:
       return clip.source satisfies never;
   }
+}
+
+/** Pictures of files over each other. Each moves by half of its width or height, and starts over. */
+function layeredPicture({ layers = [], frameRate, width, height }: ClipSpec): string {
+  // The task's own folder is the current one, so that the name needs no escaping. A picture
+  // gets its pixel format before it is repeated, not again for each frame.
+  const still = (file: string) =>
+    `movie=${path.basename(file)},format=yuva420p,loop=-1:1,settb=1/${frameRate},setpts=N`;
+  const [ground, ...moving] = layers;
+  if (ground === undefined) throw new Error('A clip of layers needs one.');
+  const place = (speed: number, length: number) =>
+    speed === 0 ? '0' : escaped(`-mod(mod(t*${speed},${length})+${length},${length})`);
+  const sources = moving.map(({ file }, index) => `${still(file)}[layer${index}];`);
+  const overlays = moving.map(
+    ({ speedX, speedY }, index) =>
+      `[under${index}];[under${index}][layer${index}]overlay=x=${place(speedX, width)}:y=${place(speedY, height)}`,
+  );
+  return [...sources, `${still(ground.file)},format=yuv420p`, ...overlays].join('');
 }
 
 /** How the pictures of a clip are stored. */

@@ -1,10 +1,11 @@
 /** Mail through the operator's server. */
-import { createTransport } from 'nodemailer';
+import type { Transporter } from 'nodemailer';
 
 export type Mail = {
   readonly to: readonly string[];
   readonly subject: string;
   readonly text: string;
+  readonly attachments?: readonly { readonly name: string; readonly csv: string }[];
   /** The same mail sent again has the same. */
   readonly id: string;
 };
@@ -25,7 +26,7 @@ export function openMail({
   if (smtpUrl === null) return null;
   const url = new URL(smtpUrl);
   const isTls = url.protocol === 'smtps:';
-  const transport = createTransport({
+  const options = {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? (isTls ? 465 : 587) : Number(url.port),
     secure: isTls,
@@ -39,9 +40,22 @@ export function openMail({
     socketTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
-  return async ({ to, subject, text, id }) => {
+  };
+  let transport: Transporter | null = null;
+  return async ({ to, subject, text, id, attachments = [] }) => {
+    transport ??= (await import('nodemailer')).createTransport(options);
     const messageId = `<${id}@reelfeed>`;
-    await transport.sendMail({ from: mailFrom, to: [...to], subject, text, messageId });
+    await transport.sendMail({
+      from: mailFrom,
+      to: [...to],
+      subject,
+      text,
+      messageId,
+      attachments: attachments.map(({ name, csv }) => ({
+        filename: name,
+        content: csv,
+        contentType: 'text/csv; charset=utf-8',
+      })),
+    });
   };
 }

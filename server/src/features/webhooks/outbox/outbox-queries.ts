@@ -26,6 +26,55 @@ export async function selectSubscribers(
   return row;
 }
 
+/** One webhook, where it is active and subscribes to the kind. It stays so until the transaction ends. */
+export async function selectReceiver(
+  tx: Tx,
+  { organizationId, webhookId, kind }: { organizationId: string; webhookId: string; kind: string },
+): Promise<{ now: Date; options: WebhookOptions } | null> {
+  const { rows } = await sql<{ now: Date; options: WebhookOptions }>`
+    select clock_timestamp() as now, options from webhook
+    where organization_id = ${organizationId} and webhook_id = ${webhookId}
+      and status = 'active' and events && ${subscriptionsTo(kind)}::text[] for share`.execute(tx);
+  return rows[0] ?? null;
+}
+
+/** Those of some deliveries of a webhook that have not ended. */
+export async function selectPending(
+  db: Db,
+  { organizationId, webhookId }: { organizationId: string; webhookId: string },
+  deliveryIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql<{ delivery_id: string }>`
+    select delivery_id from webhook_delivery
+    where organization_id = ${organizationId} and webhook_id = ${webhookId}
+      and delivery_id = any(${deliveryIds}::text[])`.execute(db);
+  return rows.map((row) => row.delivery_id);
+}
+
+export type SingleDelivery = {
+  organizationId: string;
+  webhookId: string;
+  deliveryId: string;
+  eventId: string;
+  kind: string;
+  body: string;
+  occurredAt: Date;
+};
+
+/** A delivery without an event that others could receive, due at once. */
+export async function insertDelivery(tx: Tx, delivery: SingleDelivery): Promise<void> {
+  const { organizationId, webhookId, deliveryId, eventId, kind, body, occurredAt } = delivery;
+  await sql`
+    with arrival as (
+      insert into webhook_arrival (organization_id, webhook_id, deliveries)
+      values (${organizationId}, ${webhookId}, 1)
+    )
+    insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
+      is_test, occurred_at, created_at, due_at, state)
+    values (${organizationId}, ${webhookId}, ${deliveryId}, ${eventId}::uuid, ${kind}, ${body},
+      false, ${occurredAt}, ${occurredAt}, ${occurredAt}, 'ready')`.execute(tx);
+}
+
 export type NewEvent = {
   organizationId: string;
   eventId: string;

@@ -7,7 +7,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../../platform/database/database.ts';
 import { newTypeIdAt } from '../../../platform/ids.ts';
-import { insertEvent, selectSubscribers } from './outbox-queries.ts';
+import {
+  insertDelivery,
+  insertEvent,
+  selectReceiver,
+  selectSubscribers,
+} from './outbox-queries.ts';
 import { deliveryBody, isWanted, orderKeyOf } from './event-kinds.ts';
 import type { EventData, EventKind } from '../webhooks.ts';
 
@@ -44,6 +49,33 @@ export async function recordMadeUpEvent<Kind extends EventKind>(
 ): Promise<number> {
   const wants = (webhookId: string) => webhookIds.has(webhookId);
   return record(tx, organizationId, { kind, data, isTest: true, wants });
+}
+
+/**
+ * Records a delivery for one webhook alone, of what is no event for others and can't be replayed.
+ *
+ * @returns its id; null where the webhook is not active or does not subscribe to the kind
+ */
+export async function recordDelivery(
+  tx: Tx,
+  { organizationId, webhookId }: { readonly organizationId: string; readonly webhookId: string },
+  kind: EventKind,
+  data: object,
+): Promise<string | null> {
+  const receiver = await selectReceiver(tx, { organizationId, webhookId, kind });
+  if (receiver === null) return null;
+  const { now: occurredAt, options } = receiver;
+  const eventId = randomUUID();
+  const event = { eventId, kind, dataJson: JSON.stringify(data), occurredAt };
+  const deliveryId = newTypeIdAt('dlv', occurredAt);
+  await insertDelivery(tx, {
+    organizationId,
+    webhookId,
+    deliveryId,
+    ...event,
+    body: deliveryBody(event, webhookId, options.payloadVersion),
+  });
+  return deliveryId;
 }
 
 type Recorded = {

@@ -1,52 +1,71 @@
 /**
- * Links for an operator's own customers. A link carries a signed token that names the organization, the
- * customer and its end; nothing of it is stored, so it holds until then. The token stands behind the `#`
- * of the link: it reaches neither a log nor another site.
+ * Links for an operator's own customers. The token of a link is random and stored as its hash, so a link can
+ * be revoked. It stands behind the `#` of the link: it reaches neither a log nor another site.
  */
-import type { OrganizationId } from '../../../platform/ids.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import type { Db, Tx } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import type { Signer } from '../../../platform/signing-keys.ts';
+import { newTypeId, type OrganizationId } from '../../../platform/ids.ts';
+import {
+  countLinks,
+  deleteLink,
+  findLink,
+  insertLink,
+  lockLinks,
+  type LinkRow,
+} from './link-queries.ts';
 
 export type PortalVisitor = { readonly organizationId: OrganizationId; readonly customer: string };
+export type PortalVisit = PortalVisitor & { readonly expiresAt: Date };
 
-const prefix = 'whp_';
-const signatureBytes = 32;
+const maxLinks = 1_000;
+const tokenForm = /^Bearer (whp_[\w-]{43})$/;
 
-export function portalToken(
-  signer: Signer,
-  { organizationId, customer }: PortalVisitor,
-  expiresAt: Date,
-): string {
-  const claims = JSON.stringify([
-    organizationId,
+export function presentLink({ link_id, customer, created_at, expires_at }: LinkRow) {
+  return {
+    id: link_id,
     customer,
-    Math.floor(expiresAt.getTime() / 1_000),
-  ]);
-  const body = Buffer.from(claims).toString('base64url');
-  return `${prefix}${body}.${signer.sign(body, signatureBytes).toString('base64url')}`;
+    createdAt: created_at.toISOString(),
+    expiresAt: expires_at.toISOString(),
+  };
+}
+
+/** @throws ApiError LIMIT_EXCEEDED */
+export async function createLink(
+  tx: Tx,
+  { organizationId, customer }: PortalVisitor,
+  expiresInS: number,
+): Promise<{ row: LinkRow; token: string }> {
+  await lockLinks(tx, organizationId);
+  if ((await countLinks(tx, organizationId, null)) >= maxLinks) {
+    const message = `An organization has at most ${maxLinks} links at a time. Revoke some.`;
+    throw new ApiError('LIMIT_EXCEEDED', { message });
+  }
+  const token = `whp_${randomBytes(32).toString('base64url')}`;
+  const link = { organizationId, linkId: newTypeId('whl'), customer, expiresInS };
+  return { row: await insertLink(tx, { ...link, tokenHash: hashOf(token) }), token };
+}
+
+/** @throws ApiError NOT_FOUND */
+export async function revokeLink(
+  tx: Tx,
+  organizationId: OrganizationId,
+  linkId: string,
+): Promise<void> {
+  if (!(await deleteLink(tx, organizationId, linkId))) throw new ApiError('NOT_FOUND');
 }
 
 /** @throws ApiError UNAUTHORIZED */
-export function readPortalToken(
-  signer: Signer,
-  authorization: string | undefined,
-  nowMs: number,
-): PortalVisitor {
-  const form = /^Bearer whp_([\w-]{1,2000})\.([\w-]{43})$/;
-  const [, body = '', signature = ''] = form.exec(authorization ?? '') ?? [];
-  if (body === '' || !signer.verify(body, Buffer.from(signature, 'base64url'))) throw refusal();
-  const claims = JSON.parse(Buffer.from(body, 'base64url').toString('utf8')) as [
-    OrganizationId,
-    string,
-    number,
-  ];
-  const [organizationId, customer, expiresAtS] = claims;
-  if (nowMs >= expiresAtS * 1_000) throw refusal();
-  return { organizationId, customer };
+export async function findVisitor(db: Db, authorization: string | undefined): Promise<PortalVisit> {
+  const token = tokenForm.exec(authorization ?? '')?.[1];
+  const visitor = token === undefined ? null : await findLink(db, hashOf(token));
+  if (visitor !== null) return visitor;
+  throw new ApiError('UNAUTHORIZED', {
+    message: 'The link is not valid, has expired or was revoked. Ask for a new one.',
+  });
 }
 
-function refusal(): ApiError {
-  return new ApiError('UNAUTHORIZED', {
-    message: 'The link is not valid or has expired. Ask for a new one.',
-  });
+/** 256 random bits need no slow hash. */
+function hashOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
 }

@@ -8,20 +8,9 @@ import { inTransaction, type Db, type Tx } from '../../../platform/database/data
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import { readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
-import { principalOf } from '../../../platform/http/principal.ts';
-import {
-  answers,
-  Closed,
-  Envelope,
-  IdParams,
-  OneOf,
-  pageQuery,
-  Timestamp,
-} from '../../../platform/http/schemas.ts';
-import { secretValue } from '../../../platform/http/secret-fields.ts';
+import { Closed, IdParams, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
 import type { WebhookId } from '../../../platform/ids.ts';
-import type { Signer } from '../../../platform/signing-keys.ts';
 import type { Vault } from '../../../platform/vault.ts';
 import { recordAudit } from '../../audit/audit.ts';
 import {
@@ -46,7 +35,8 @@ import {
 } from '../endpoints/endpoints.ts';
 import { requireMoment } from '../moment.ts';
 import { addPortalPage } from './portal-page.ts';
-import { portalToken, readPortalToken, type PortalVisitor } from './portal-links.ts';
+import { addLinkRoutes } from './link-routes.ts';
+import { findVisitor, type PortalVisit, type PortalVisitor } from './portal-links.ts';
 
 export type PortalParts = {
   db: Db;
@@ -54,7 +44,6 @@ export type PortalParts = {
   mutations: Mutations;
   vault: Vault;
   changes: WebhookChanges;
-  signer: Signer;
   publicUrl: string;
   /** Origins whose pages may show the portal in a frame. */
   frameOrigins: readonly string[];
@@ -66,57 +55,15 @@ const hidden = { hide: true };
 const root = '/v1/webhook-portal/webhooks';
 
 export function addPortalRoutes(app: HttpApp, parts: PortalParts): void {
-  addLinkRoute(app, parts);
+  addLinkRoutes(app, parts);
   addPortalPage(app, parts.frameOrigins);
   addReadRoutes(app, parts);
   addResendRoutes(app, parts);
   addRotateRoute(app, parts);
 }
 
-function addLinkRoute(app: HttpApp, { mutations, signer, publicUrl }: PortalParts): void {
-  app.post(
-    '/v1/webhooks/portal-links',
-    {
-      config: { access: 'secret' },
-      schema: {
-        operationId: 'createWebhookPortalLink',
-        summary: 'Make a link to the portal',
-        description:
-          'For one of your own customers: a page with the webhooks whose `customer` this is, their deliveries, and what can be done about them. Whoever has the link has these rights until it expires.',
-        tags: ['Webhooks'],
-        body: Closed({
-          customer: Type.String({ minLength: 1, maxLength: 128 }),
-          expiresIn: Type.Optional(
-            Type.Integer({
-              minimum: 60,
-              maximum: 604_800,
-              default: 3_600,
-              description: 'Seconds.',
-            }),
-          ),
-        }),
-        response: answers({
-          201: Envelope(
-            Type.Object({ url: Type.String({ ...secretValue }), expiresAt: Timestamp }),
-          ),
-        }),
-      },
-    },
-    async (request, reply) => {
-      const { organizationId } = principalOf(request);
-      const { customer, expiresIn = 3_600 } = request.body;
-      return mutations.mutate(request, reply, async () => {
-        const expiresAt = new Date(Math.floor(Date.now() / 1_000 + expiresIn) * 1_000);
-        const token = portalToken(signer, { organizationId, customer }, expiresAt);
-        const url = `${publicUrl}/portal/webhooks#${token}`;
-        return { statusCode: 201, data: { url, expiresAt: expiresAt.toISOString() } };
-      });
-    },
-  );
-}
-
-function visitorOf({ signer }: PortalParts, { headers }: FastifyRequest): PortalVisitor {
-  return readPortalToken(signer, headers.authorization, Date.now());
+function visitorOf({ db }: PortalParts, { headers }: FastifyRequest): Promise<PortalVisit> {
+  return findVisitor(db, headers.authorization);
 }
 
 /** Another customer's webhook answers like an unknown one. @throws ApiError NOT_FOUND, UNAUTHORIZED */
@@ -125,7 +72,7 @@ async function ownWebhook(
   request: FastifyRequest,
   rawId: string,
 ): Promise<PortalVisitor & { webhookId: WebhookId; row: WebhookRow }> {
-  const visitor = visitorOf(parts, request);
+  const visitor = await visitorOf(parts, request);
   const webhookId = requireWebhookId(rawId);
   const row = await getWebhook(parts.db, visitor.organizationId, webhookId);
   if (row.customer !== visitor.customer) throw new ApiError('NOT_FOUND');
@@ -135,14 +82,15 @@ async function ownWebhook(
 function addReadRoutes(app: HttpApp, parts: PortalParts): void {
   const { db, cursors } = parts;
   app.get(root, { config: open, schema: hidden }, async (request, reply) => {
-    const { organizationId, customer } = visitorOf(parts, request);
+    const { organizationId, customer, expiresAt } = await visitorOf(parts, request);
     const rows = await listWebhooksOf(db, organizationId, customer);
     const data = [];
     for (const row of rows) {
       const counts = await countDeliveries(db, organizationId, requireWebhookId(row.webhook_id));
       data.push({ ...present(row), stats: presentStats(counts) });
     }
-    return reply.header('cache-control', 'no-store').send({ data });
+    const meta = { linkExpiresAt: expiresAt.toISOString() };
+    return reply.header('cache-control', 'no-store').send({ data, meta });
   });
   app.get(
     `${root}/:id/deliveries`,

@@ -3,17 +3,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
+import { sql } from 'kysely';
 import type { Page } from 'playwright-core';
 import { launchBrowser } from '../../../../test/browser.ts';
 import { atEnd } from '../../../../test/database.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { freePort, send } from '../../../../test/service.ts';
 import { hostileTexts } from '../../../../test/world/hostile-texts.ts';
-import { loadSigner } from '../../../platform/signing-keys.ts';
-import { inTransaction } from '../../../platform/database/database.ts';
-import { newTypeId, type OrganizationId } from '../../../platform/ids.ts';
+import { dayMs } from '../../../platform/time.ts';
+import { expireWebhookData } from '../deliveries/maintenance.ts';
 import { allEnded, startWebhookService } from '../webhooks.fixture.ts';
-import { portalToken } from './portal-links.ts';
 
 /** A page of the operator that shows the portal in a frame. */
 const framePort = await freePort();
@@ -35,15 +34,18 @@ async function create(customer: string | null, fields: object = {}) {
   return answered.data;
 }
 
+const root = '/v1/webhook-portal/webhooks';
+const links = '/v1/webhook-portal-links';
+
 async function linkFor(customer: string, expiresIn = 600) {
   const body = { customer, expiresIn };
-  const answer = await service.call('POST', '/v1/webhooks/portal-links', { body });
+  const answer = await service.call('POST', links, { body });
   assert.equal(answer.status, 201, answer.text);
   const url = new URL(answer.body.data.url);
-  return { url: `${service.url}${url.pathname}${url.hash}`, token: url.hash.slice(1) };
+  const { id } = answer.body.data;
+  return { url: `${service.url}${url.pathname}${url.hash}`, token: url.hash.slice(1), id };
 }
 
-const root = '/v1/webhook-portal/webhooks';
 const ask = (token: string, path = '', method = 'GET', body?: object) =>
   send(`${service.url}${root}${path}`, method, { key: token, ...(body && { body }) });
 
@@ -82,34 +84,59 @@ test('a link shows the webhooks of its customer and of no other', async () => {
 });
 
 test('a token that is changed, expired or of another kind opens nothing', async () => {
-  const { token } = await linkFor('acme');
-  const [body = '', signature = ''] = token.slice('whp_'.length).split('.');
-  const [organizationId] = JSON.parse(Buffer.from(body, 'base64url').toString('utf8'));
-  const forged = Buffer.from(JSON.stringify([organizationId, 'globex', 9e9])).toString('base64url');
-  const signer = await loadSigner(service.db, 'webhook portal');
-  const visitor = { organizationId: organizationId as OrganizationId, customer: 'acme' };
-  const expired = portalToken(signer, visitor, new Date(Date.now() - 1_000));
-  const tokens = [
-    `whp_${forged}.${signature}`,
-    `whp_${body}.`,
-    `${token}A`,
-    expired,
-    service.secretKey,
-  ];
-  for (const one of tokens) assert.equal((await ask(one)).status, 401, one);
+  const { token, id } = await linkFor('acme');
+  const changed = `${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`;
+  const { token: expired, id: expiredId } = await linkFor('acme');
+  await sql`update webhook_portal_link set expires_at = now() where link_id = ${expiredId}`.execute(
+    service.db,
+  );
+  for (const one of [changed, 'whp_', `${token}A`, id, expired, service.secretKey]) {
+    assert.equal((await ask(one)).status, 401, one);
+  }
   assert.equal((await ask(token)).status, 200);
   const key = await send(`${service.url}/v1/webhooks`, 'GET', { key: token });
   assert.equal(key.status, 401, 'it is no key');
-  const stranger = newTypeId('org');
-  await inTransaction(service.db, (tx) =>
-    tx.insertInto('organization').values({ organization_id: stranger, name: 'B' }).execute(),
+  await expireWebhookData(service.db, 30 * dayMs, new AbortController().signal);
+  const { rows } = await sql`select from webhook_portal_link where link_id = ${expiredId}`.execute(
+    service.db,
   );
-  const elsewhere = portalToken(
-    signer,
-    { organizationId: stranger, customer: 'acme' },
-    new Date(Date.now() + 60_000),
+  assert.equal(rows.length, 0);
+});
+
+test('links are listed without their tokens, and revoked at once', async () => {
+  const first = await linkFor('initech');
+  const second = await linkFor('initech');
+  const other = await linkFor('hooli');
+  const list = async (query: string) => {
+    const { status, body, text } = await service.call('GET', `${links}?${query}`);
+    assert.equal(status, 200, text);
+    assert.ok(![first, second, other].some(({ token }) => text.includes(token)));
+    return body;
+  };
+  const { data, meta } = await list('customer=initech&limit=1');
+  assert.deepEqual([data[0].id, data[0].customer, meta.total], [second.id, 'initech', 2]);
+  const next = await list(`customer=initech&limit=1&cursor=${meta.nextCursor}`);
+  assert.deepEqual([next.data[0].id, next.meta.nextCursor], [first.id, null]);
+  const { rows: stored } = await sql`select row_to_json(link)::text as link
+    from webhook_portal_link link`.execute(service.db);
+  assert.ok(!JSON.stringify(stored).includes(first.token));
+  const revoked = await service.call('DELETE', `${links}/${first.id}`);
+  assert.deepEqual([revoked.status, revoked.body.data], [200, { id: first.id, deleted: true }]);
+  assert.equal((await ask(first.token)).status, 401);
+  assert.equal((await ask(second.token)).status, 200);
+  for (const id of [first.id, 'whl_0', 'nothing']) {
+    assert.equal((await service.call('DELETE', `${links}/${id}`)).status, 404, id);
+  }
+  assert.equal((await list('customer=initech')).meta.total, 1);
+  const audit = await service.call('GET', '/v1/audit');
+  const actions = audit.body.data.filter(
+    ({ resourceId }: { resourceId: string }) => resourceId === first.id,
   );
-  assert.deepEqual((await ask(elsewhere)).body.data, []);
+  assert.ok(
+    actions.some(({ action }: { action: string }) => action === 'revokeWebhookPortalLink'),
+    audit.text,
+  );
+  assert.ok(!audit.text.includes(first.token));
 });
 
 test('what a visitor does is done and recorded', async () => {
@@ -153,7 +180,7 @@ test('what a visitor does is done and recorded', async () => {
 
 const { browser, reason } = await launchBrowser();
 if (browser !== null) after(() => browser.close());
-const options = browser === null ? { skip: reason } : { timeout: 120_000 };
+const options = browser === null ? { skip: reason } : { timeout: 300_000 };
 
 /** A page of somebody who shows the portal in a frame. */
 async function startFrame(port: number, portal: string): Promise<string> {
@@ -185,7 +212,7 @@ test('the page shows hostile texts as texts, and works', options, async () => {
   page.on('console', (message) => {
     if (message.type() === 'error') errors.push(message.text());
   });
-  const { url: link } = await linkFor(hostileTexts.svg);
+  const { url: link, id } = await linkFor(hostileTexts.svg);
   await page.goto(link);
   await page.getByText(hostileTexts.svg).waitFor();
   const failed = page.locator('summary', { hasText: /failed 500/ });
@@ -200,9 +227,10 @@ test('the page shows hostile texts as texts, and works', options, async () => {
   await page.getByText(/^whsec_/).waitFor();
   assert.ok(await isUnharmed(page));
   assert.deepEqual(errors, []);
-  await page.goto(`${service.url}/portal/webhooks#whp_wrong`);
-  await page.reload();
-  await page.getByText('The link is not valid or has expired').waitFor();
+  await page.getByText(/^This link works until /).waitFor();
+  await service.call('DELETE', `${links}/${id}`);
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await page.getByText('The link is not valid, has expired or was revoked').waitFor();
   await page.close();
   await service.call('DELETE', `/v1/webhooks/${webhook.id}`);
 });

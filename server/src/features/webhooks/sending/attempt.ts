@@ -29,12 +29,21 @@ export type AttemptParts = {
   send: Driver;
   /** From the start of the attempt to the last byte of the answer, at most. */
   totalTimeoutMs: number;
+  /** The body to send where the stored one only refers to its data. */
+  bodyOf?: BodyAtSending;
 };
+
+export type BodyAtSending = (
+  organizationId: string,
+  delivery: Pick<Outgoing, 'kind' | 'body'>,
+) => Promise<string>;
 
 export type AttemptOptions = {
   /** From 1. */
   readonly attempt: number;
   readonly isTest?: boolean;
+  /** See `SendOptions`. */
+  readonly isApart?: boolean;
   readonly signal: AbortSignal;
   /**
    * Called when there is a connection, right before the first byte is sent. Throws
@@ -48,7 +57,7 @@ export type AttemptResult = {
   /** By the process's monotonic clock. */
   readonly startedAt: number;
   readonly endedAt: number;
-  /** The beginning of the answer's body. */
+  /** The beginning of the answer's body; null for a success that is no test. */
   readonly response: string | null;
   /** For the log only. */
   readonly cause: unknown;
@@ -63,7 +72,7 @@ export async function attemptDelivery(
   parts: AttemptParts,
   destination: Destination,
   outgoing: Outgoing,
-  { attempt, isTest = false, signal, onBegin }: AttemptOptions,
+  { attempt, isTest = false, isApart = false, signal, onBegin }: AttemptOptions,
 ): Promise<AttemptResult> {
   const startedAt = performance.now();
   const ended = (end: AttemptEnd, response: string | null = null, cause: unknown = null) => ({
@@ -77,8 +86,9 @@ export async function attemptDelivery(
   if (keys instanceof Error) {
     return ended({ type: 'not made', reason: 'unreadable secret' }, null, keys);
   }
-  const { deliveryId, kind, body, occurredAtMs } = outgoing;
+  const { deliveryId, kind, occurredAtMs } = outgoing;
   try {
+    const body = (await parts.bodyOf?.(destination.organizationId, outgoing)) ?? outgoing.body;
     const timestamp = new Date(occurredAtMs).toISOString();
     const sentAtMs = Date.now();
     const message = { webhookId, deliveryId, attempt, timestamp, body, sentAtMs, isTest };
@@ -91,12 +101,15 @@ export async function attemptDelivery(
         body,
         headers: { ...headers, ...signedHeaders(message, keys) },
       },
-      { timeoutMs: timeoutOf(options, parts), signal, onBegin },
+      { timeoutMs: timeoutOf(options, parts), signal, onBegin, isApart },
     );
     const { statusCode, retryAfter } = answer;
     if (statusCode === null) return ended({ type: 'confirmed', statusCode });
     const retryAfterMs = readRetryAfter(statusCode, retryAfter, Date.now());
-    return ended({ type: 'answered', statusCode, retryAfterMs }, readableText(answer, destination));
+    const end = { type: 'answered', statusCode, retryAfterMs } as const;
+    // Only test sends show what is said to a success.
+    const isShown = isTest || statusCode < 200 || statusCode > 299;
+    return ended(end, isShown ? readableText(answer, destination) : null);
   } catch (error) {
     if (error instanceof EgressError) {
       const { failure, statusCode } = error;

@@ -25,12 +25,12 @@ const place = (number: number) => ({
   deliveryId: `dlv_${String(number).padStart(4, '0')}`,
 });
 
-test('at most a third of the time goes to looking at all lines (1)', () => {
+test('at most half of the time goes to looking at all lines (1)', () => {
   const lines = new Lines();
   assert.equal(lines.next(0, allowing('a')), null);
   lines.looked(0, 3, claimed('a', 64));
-  assert.notEqual(lines.next(8, allowing('a')), null);
-  assert.equal(lines.next(9, allowing('a')), null);
+  assert.notEqual(lines.next(5, allowing('a')), null);
+  assert.equal(lines.next(6, allowing('a')), null);
 });
 
 test('meanwhile long lines are read on from the last of what was claimed (2)', () => {
@@ -74,7 +74,7 @@ test('a line that had no room at a look keeps its place (2)', () => {
   const lines = new Lines();
   lines.looked(0, 3, claimed('a', 64));
   lines.looked(33, 34, []);
-  assert.deepEqual(lines.next(35, allowing('a'))?.get('a'), place(64));
+  assert.deepEqual(lines.next(34, allowing('a'))?.get('a'), place(64));
 });
 
 test('webhooks that may get nothing are not looked at (2)', () => {
@@ -88,7 +88,7 @@ test('a reason to claim that came between two looks is not forgotten', () => {
   lines.looked(0, 3, claimed('a', 64));
   assert.equal(lines.untilLookMs(3), Infinity);
   assert.notEqual(lines.next(4, allowing('a')), null);
-  assert.equal(lines.untilLookMs(5), 4);
+  assert.equal(lines.untilLookMs(5), 1);
   assert.equal(lines.untilLookMs(40), 0);
   lines.looked(40, 41, []);
   assert.equal(lines.untilLookMs(41), Infinity);

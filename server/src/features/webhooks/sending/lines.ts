@@ -3,7 +3,7 @@
  * time for each webhook that has something queued, and for whatever has been sent since the last
  * vacuum. Hence:
  *
- * 1. At most a third of the time goes to looking at all lines: the first delivery of a webhook waits
+ * 1. At most half of the time goes to looking at all lines: the first delivery of a webhook waits
  *    for such a look.
  * 2. Between two such looks, claims look at the webhooks that may get something and are known from
  *    their latest sends: a hundred webhooks that hang delay no healthy one. Long lines are read on
@@ -12,8 +12,8 @@
  */
 import { lineStart, type ClaimedDelivery, type LinePosition } from './claim-queries.ts';
 
-/** A look at all lines that took 3 ms is followed by another one after 6 ms at the earliest. */
-const pausePerLook = 2;
+/** A look at all lines that took 3 ms is followed by another one after 3 ms at the earliest. */
+const pausePerLook = 1;
 /** A line is long when a claim takes this many deliveries from it. */
 const longFrom = 32;
 

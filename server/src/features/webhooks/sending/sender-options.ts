@@ -5,6 +5,7 @@ import type { Egress } from '../../../platform/egress/egress.ts';
 import type { Hints } from '../../../platform/hints.ts';
 import type { Vault } from '../../../platform/vault.ts';
 import type { Decision, DeliveryError } from './schedule.ts';
+import type { BodyAtSending } from './attempt.ts';
 import type { WebhookChanges } from '../endpoints/endpoint-changes.ts';
 
 /** One attempt, for metrics. */
@@ -52,6 +53,7 @@ export type SenderOptions = {
   readonly changes?: WebhookChanges;
   /** Whether no other process can be sending: what others have left is taken back at once. */
   readonly isOnlySender?: boolean;
+  readonly bodyOf?: BodyAtSending;
   readonly onAttempt?: (report: DeliveryReport) => void;
   readonly timing?: Partial<SenderTiming>;
 };

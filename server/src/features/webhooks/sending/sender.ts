@@ -102,7 +102,8 @@ class Sender implements DeliverySender {
     this.#timing = { ...defaultSenderTiming, ...options.timing };
     const { totalTimeoutMs, deadAfterMs, beatEveryMs } = this.#timing;
     this.#drivers = createDrivers(egress);
-    this.#attempts = { send: this.#drivers.send, totalTimeoutMs };
+    const { bodyOf } = options;
+    this.#attempts = { send: this.#drivers.send, totalTimeoutMs, ...(bodyOf && { bodyOf }) };
     this.#database = new DatabaseWatch(log);
     this.#readSecrets = createSecretReader(vault);
     this.#claimer = new Claimer(db, this.#timing.pollEveryMs / 2);
@@ -237,7 +238,8 @@ class Sender implements DeliverySender {
     };
     const { isTest } = claim;
     const signal = this.#cutOff.signal;
-    const options = { attempt: attemptNumber(claim), isTest, signal, onBegin };
+    const isApart = slot.pool === 'slow';
+    const options = { attempt: attemptNumber(claim), isTest, isApart, signal, onBegin };
     void attemptDelivery(this.#attempts, webhook, claim, options).then((result) => {
       sending.result = result;
       const record = toRecord(sending, result, this.#options.scheduleMs);

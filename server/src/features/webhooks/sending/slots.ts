@@ -13,14 +13,14 @@
  *    quick one to others.
  * 4. Sends to unknown and slow webhooks are limited by what may be claimed for them: four times
  *    `total`, of which slow ones leave a reserve to unknown ones. So a webhook whose first send hangs
- *    never holds a slot of a healthy one. Few of them open a connection at the same time, because
- *    the handshakes of hundreds would keep the process busy for a second; unknown and slow ones have
- *    places of their own for that, so that the former need not wait for the latter.
+ *    never holds a slot of a healthy one. All but quick ones open few connections at a time
+ *    (`connecting.ts`); each kind has places of its own for that, so that none waits for another.
  * 5. A webhook with a rate limit gets no more claimed than it may send now (`rate-limit.ts`).
  * 6. Deliveries beyond the window of a quick webhook wait here, a few windows at most, so that a
  *    quick receiver need not wait for the next claim. A claim has a price of its own, so none is
  *    made for a webhook before half of them have gone, and for one that is not quick now and then.
  */
+import { Connecting, connectingPlaces } from './connecting.ts';
 import { RateLimit } from './rate-limit.ts';
 import { roomFor, type Room } from './room.ts';
 import { SlotPool } from './slot-pool.ts';
@@ -58,15 +58,15 @@ export type KnownWebhook = {
   readonly rateLimit: number | null;
 };
 
-/** Sends to unknown and to slow webhooks that may wait for a connection, */
-const maxConnecting = { unknown: 12, slow: 4 } as const;
-/** unless they have waited for so long that it is not the handshake that takes the time. */
-const handshakeMs = 25;
 /**
  * Between two claims for webhooks that are not quick: hundreds of them make a claim longer, and quick
  * ones wait for its end.
  */
 const patienceMs = 25;
+/** Between two looks whether a send has lasted so long that it leaves its slot to others. */
+const lookAgainMs = 25;
+/** A start takes a tenth of a millisecond: what has come meanwhile has its turn after this many. */
+const maxStartsAtOnce = 32;
 /** Webhooks that were good and have been idle since. */
 const maxRemembered = 10_000;
 
@@ -78,12 +78,12 @@ export class Slots<T> {
   /** How long the latest answers of webhooks took that were good and are forgotten. */
   readonly #remembered = new Map<string, number>();
   readonly #pools: Record<PoolName, SlotPool>;
-  /** Sends to unknown and slow webhooks that have no connection yet, oldest first. */
-  readonly #connecting = new Set<Slot>();
+  readonly #connecting = new Connecting();
   #underWay = 0;
   #turn = 0;
   #claimedForAllAt = Number.NEGATIVE_INFINITY;
   #isForAllDue = false;
+  #isServedNext = false;
   #timer: NodeJS.Timeout | null = null;
 
   /**
@@ -101,8 +101,8 @@ export class Slots<T> {
     this.#pools = {
       quick: new SlotPool({ size: limits.total, share: 3 }),
       leisurely: new SlotPool({ size: limits.total * 2, share: 3 }),
-      unknown: new SlotPool({ size: maxConnecting.unknown, share: 1 }),
-      slow: new SlotPool({ size: maxConnecting.slow, share: 1 }),
+      unknown: new SlotPool({ size: connectingPlaces('unknown'), share: 1 }),
+      slow: new SlotPool({ size: connectingPlaces('slow'), share: 1 }),
     };
   }
 
@@ -176,8 +176,8 @@ export class Slots<T> {
     slot.waitingSince = now;
     if (!slot.hasBegun) this.#loads.get(slot.webhookId)?.rate?.begin(now);
     slot.hasBegun = true;
-    if (!this.#connecting.delete(slot)) return;
-    this.#leavePool(slot);
+    if (!this.#connecting.leave(slot, now)) return;
+    this.#connected(slot);
     this.serve();
   }
 
@@ -185,9 +185,9 @@ export class Slots<T> {
     const load = this.#loads.get(slot.webhookId);
     if (!load?.underWay.delete(slot)) return;
     this.#underWay -= 1;
-    this.#connecting.delete(slot);
-    this.#leavePool(slot);
     const now = this.#now();
+    this.#connecting.leave(slot, now);
+    this.#leavePool(slot);
     load.idleSince = now;
     if (!slot.hasBegun && result === 'not made') load.rate?.giveBack();
     else if (!slot.hasBegun) load.rate?.begin(now);
@@ -202,11 +202,7 @@ export class Slots<T> {
   /** Starts what there is room for. Call it now and then: time makes room as well. */
   serve(): void {
     const now = this.#now();
-    for (const slot of this.#connecting) {
-      if (now - slot.waitingSince < handshakeMs) break;
-      this.#connecting.delete(slot);
-      this.#leavePool(slot);
-    }
+    for (const slot of this.#connecting.takeOverdue(now)) this.#connected(slot);
     for (const name of poolNames) this.#serve(name);
   }
 
@@ -272,9 +268,12 @@ export class Slots<T> {
   #serve(name: PoolName): void {
     const pool = this.#pools[name];
     const sendsOf = (webhookId: string) => this.#loads.get(webhookId)?.held[name] ?? 0;
-    while (pool.isWaitedFor) {
+    for (let starts = 0; pool.isWaitedFor; starts += 1) {
+      if (starts === maxStartsAtOnce) return this.#serveNext();
+      const untilMs = this.#connecting.untilRoomMs(name, this.#now());
+      if (untilMs > 0) return this.#serveSoon(untilMs);
       const webhookId = pool.next(sendsOf);
-      if (webhookId === null) return this.#serveSoon();
+      if (webhookId === null) return this.#serveSoon(lookAgainMs);
       const load = this.#loads.get(webhookId);
       if (load === undefined) continue;
       load.isInLine = false;
@@ -285,25 +284,46 @@ export class Slots<T> {
     }
   }
 
+  #serveNext(): void {
+    if (this.#isServedNext) return;
+    this.#isServedNext = true;
+    setImmediate(() => {
+      this.#isServedNext = false;
+      this.serve();
+    });
+  }
+
   /** Time makes room where connections and answers take long. */
-  #serveSoon(): void {
+  #serveSoon(ms: number): void {
     if (this.#timer !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#lookAround();
-    }, handshakeMs).unref();
+    }, ms).unref();
   }
 
   #startNext(webhookId: string, load: Load<T>, pool: PoolName): void {
     const item = load.waiting.shift();
     if (item === undefined) return;
-    const waitingSince = this.#now();
-    const slot: Slot = { webhookId, waitingSince, hasBegun: false, pool: null, place: 0 };
+    const now = this.#now();
+    const slot: Slot = {
+      webhookId,
+      startedAt: now,
+      waitingSince: now,
+      hasBegun: false,
+      pool: null,
+      place: 0,
+    };
     load.underWay.add(slot);
     this.#underWay += 1;
     this.#enterPool(slot, load, pool);
-    if (pool === 'unknown' || pool === 'slow') this.#connecting.add(slot);
+    this.#connecting.add(slot, pool);
     this.#start(item, slot);
+  }
+
+  /** Sends to unknown and slow webhooks are limited only until there is a connection. */
+  #connected(slot: Slot): void {
+    if (slot.pool === 'unknown' || slot.pool === 'slow') this.#leavePool(slot);
   }
 
   #enterPool(slot: Slot, load: Load<T>, pool: PoolName): void {

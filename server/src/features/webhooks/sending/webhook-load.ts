@@ -12,6 +12,7 @@ export type PoolName = (typeof poolNames)[number];
 /** One send under way. */
 export type Slot = BagMember & {
   readonly webhookId: string;
+  readonly startedAt: number;
   /** When it began to wait for a connection, and then for its answer. */
   waitingSince: number;
   hasBegun: boolean;

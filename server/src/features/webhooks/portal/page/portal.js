@@ -168,8 +168,13 @@ async function showDelivery(webhookId, id, place) {
 
 try {
   if (token === '') throw new Error('The address is incomplete: use the whole link.');
-  const { data } = await ask('');
+  const { data, meta } = await ask('');
   status.textContent = data.length === 0 ? 'There is no webhook yet.' : '';
+  list.before(
+    element('p', {
+      textContent: `This link works until ${moment(meta.linkExpiresAt)}, unless whoever gave it to you revokes it. Anyone who has it can do what you can do here.`,
+    }),
+  );
   list.replaceChildren(...data.map(webhookSection));
 } catch (error) {
   status.textContent = error.message;

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { createServer } from 'node:https';
-import { connect as connectSocket, type AddressInfo, type LookupFunction } from 'node:net';
+import type { AddressInfo, LookupFunction } from 'node:net';
 import { test } from 'node:test';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect as connectNats } from '@nats-io/transport-node';
@@ -17,6 +17,14 @@ import { eventually } from '../../../../../test/waiting.ts';
 import { parseAllowList } from '../../../../platform/egress/allow-list.ts';
 import { createEgress } from '../../../../platform/egress/egress.ts';
 import { allEnded, startWebhookService } from '../../webhooks.fixture.ts';
+import {
+  isListening,
+  lacksNats,
+  lacksRabbit,
+  startNats,
+  startRabbit,
+  type Broker,
+} from './brokers.fixture.ts';
 import { testDestination, type Subject } from './conformance.ts';
 
 const service = await startWebhookService({
@@ -24,16 +32,6 @@ const service = await startWebhookService({
   REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s',
 });
 const nothingSecret = 'guessed-wrong-secret';
-
-async function isListening(port: number): Promise<boolean> {
-  const socket = connectSocket(port, '127.0.0.1');
-  const isOpen = await Promise.race([
-    once(socket, 'connect').then(() => true),
-    once(socket, 'error').then(() => false),
-  ]);
-  socket.destroy();
-  return isOpen;
-}
 
 async function httpsSubject(): Promise<Subject> {
   const receiver = await startReceiver(({ path }) => (path.endsWith('/gone') ? 404 : 204));
@@ -54,18 +52,31 @@ async function httpsSubject(): Promise<Subject> {
   };
 }
 
-async function natsSubject(): Promise<Subject> {
-  const connection = await connectNats({ servers: ['127.0.0.1:4222'] });
+/** @param broker behind TLS; null for the one that runs here without */
+async function natsSubject(broker: Broker | null): Promise<Subject> {
+  const { port, access } = broker ?? { port: 4_222, access: null };
+  const { username, password } = { username: undefined, password: undefined, ...access };
+  const byToken = password !== undefined && username === undefined;
+  const connection = await connectNats({
+    servers: [`127.0.0.1:${port}`],
+    ...(broker !== null && { tls: {} }),
+    ...(byToken && { token: password }),
+    ...(username !== undefined && { user: username, pass: access?.password ?? '' }),
+  });
   atEnd(() => connection.close());
   const manager = await jetstreamManager(connection);
   const stream = `hooks-${randomUUID()}`;
   await manager.streams.add({ name: stream, subjects: [`${stream}.>`], storage: 'memory' });
   atEnd(async () => void (await manager.streams.delete(stream)));
+  const named = username === undefined ? {} : { username };
+  const credentialsOf = (secret: string) => ({
+    destination: byToken ? { token: secret } : { password: secret },
+  });
   return {
-    port: 4_222,
-    url: (port) => `nats://127.0.0.1:${port}`,
-    destination: { type: 'nats', subject: `${stream}.{event}` },
-    credentials: {},
+    port,
+    url: (at) => `${broker === null ? 'nats' : 'tls'}://127.0.0.1:${at}`,
+    destination: { type: 'nats', subject: `${stream}.{event}`, ...named },
+    credentials: password === undefined ? {} : credentialsOf(password),
     async received() {
       const { state } = await manager.streams.info(stream);
       const found = [];
@@ -81,13 +92,21 @@ async function natsSubject(): Promise<Subject> {
       return found;
     },
     repeats: 1,
-    closed: { destination: { type: 'nats', subject: `none-${stream}` }, failure: 'rejected' },
-    refused: null,
+    closed: {
+      destination: { type: 'nats', subject: `none-${stream}`, ...named },
+      failure: 'rejected',
+    },
+    refused:
+      broker === null ? null : { credentials: credentialsOf(nothingSecret), failure: 'rejected' },
   };
 }
 
-async function rabbitSubject(): Promise<Subject> {
-  const connection = await connectRabbit('amqp://127.0.0.1:5672');
+/** @param broker behind TLS; null for the one that runs here without */
+async function rabbitSubject(broker: Broker | null): Promise<Subject> {
+  const port = broker?.port ?? 5_672;
+  const { username = 'guest', password } = broker?.access ?? { password: 'guest' };
+  const scheme = broker === null ? 'amqp' : 'amqps';
+  const connection = await connectRabbit(`${scheme}://${username}:${password}@127.0.0.1:${port}`);
   atEnd(() => connection.close());
   const channel = await connection.createChannel();
   const queue = `hooks-${randomUUID()}`;
@@ -108,10 +127,10 @@ async function rabbitSubject(): Promise<Subject> {
   );
   const destination = { type: 'rabbitmq', exchange, routingKey: 'reelfeed.{event}' } as const;
   return {
-    port: 5_672,
-    url: (port) => `amqp://127.0.0.1:${port}/`,
-    destination: { ...destination, username: 'guest' },
-    credentials: { destination: { password: 'guest' } },
+    port,
+    url: (at) => `${scheme}://127.0.0.1:${at}/`,
+    destination: { ...destination, username },
+    credentials: { destination: { password } },
     async received() {
       // The queue is read when a message that was sent after all others has come back.
       const marker = randomUUID();
@@ -120,7 +139,10 @@ async function rabbitSubject(): Promise<Subject> {
       return found.filter(({ body }) => body !== '');
     },
     repeats: 2,
-    closed: { destination: { ...destination, routingKey: 'nobody' }, failure: 'rejected' },
+    closed: {
+      destination: { ...destination, routingKey: 'nobody', username },
+      failure: 'rejected',
+    },
     refused: {
       credentials: { destination: { password: nothingSecret } },
       failure: 'rejected',
@@ -173,19 +195,37 @@ async function s3Subject(): Promise<Subject> {
   };
 }
 
-const subjects: Record<string, { port: number | null; make: () => Promise<Subject> }> = {
-  https: { port: null, make: httpsSubject },
-  nats: { port: 4_222, make: natsSubject },
-  rabbitmq: { port: 5_672, make: rabbitSubject },
-  s3: { port: null, make: s3Subject },
+const lacksPort = async (port: number) =>
+  (await isListening(port)) ? null : `no server listens on 127.0.0.1:${port}`;
+
+/** The destinations, and why one can't be tried here. */
+const subjects: Record<string, { lacks: string | null; make: () => Promise<Subject> }> = {
+  https: { lacks: null, make: httpsSubject },
+  nats: { lacks: await lacksPort(4_222), make: () => natsSubject(null) },
+  'nats, TLS and a password': {
+    lacks: lacksNats(),
+    make: async () => natsSubject(await startNats('password')),
+  },
+  'nats, TLS and a token': {
+    lacks: lacksNats(),
+    make: async () => natsSubject(await startNats('token')),
+  },
+  rabbitmq: { lacks: await lacksPort(5_672), make: () => rabbitSubject(null) },
+  'rabbitmq, TLS': { lacks: lacksRabbit(), make: async () => rabbitSubject(await startRabbit()) },
+  s3: { lacks: null, make: s3Subject },
 };
 
-for (const [name, { port, make }] of Object.entries(subjects)) {
-  if (port !== null && !(await isListening(port))) {
-    test(name, { skip: `no server listens on 127.0.0.1:${port}` }, () => undefined);
+// All servers are there before the first test: tests that have ended would stop those that still start.
+const made = await Promise.all(
+  Object.entries(subjects).map(async ([name, { lacks, make }]) => {
+    return { name, lacks, subject: lacks === null ? await make() : null };
+  }),
+);
+for (const { name, lacks, subject } of made) {
+  if (subject === null) {
+    test(name, { skip: lacks ?? true }, () => undefined);
     continue;
   }
-  const subject = await make();
   testDestination(name, subject);
   test(`${name}: a webhook delivers there, and shows no credentials`, async () => {
     await deliver(subject);
@@ -193,9 +233,13 @@ for (const [name, { port, make }] of Object.entries(subjects)) {
 }
 
 async function deliver({ port, url, destination, credentials, received }: Subject): Promise<void> {
-  const { password } = credentials.destination ?? {};
+  const { password, token } = credentials.destination ?? {};
   const secret = destination.type === 's3' ? { secretAccessKey: password } : { password };
-  const given = { ...destination, ...(password !== undefined && secret) };
+  const given = {
+    ...destination,
+    ...(password !== undefined && secret),
+    ...(token !== undefined && { token }),
+  };
   const body = { url: url(port), events: ['content.ready'], destination: given };
   const made = await service.call('POST', '/v1/webhooks', { body });
   assert.equal(made.status, 201, made.text);
@@ -217,8 +261,9 @@ async function deliver({ port, url, destination, credentials, received }: Subjec
   });
   assert.equal(tested.body.data.status, 'success', tested.text);
   const audit = await service.call('GET', '/v1/audit');
-  if (password !== undefined && password !== 'guest') {
-    assert.ok(!`${made.text}${audit.text}`.includes(password), 'no answer holds the secret');
+  const kept = password ?? token;
+  if (kept !== undefined && kept !== 'guest') {
+    assert.ok(!`${made.text}${audit.text}`.includes(kept), 'no answer holds the secret');
   }
   await service.call('DELETE', `/v1/webhooks/${id}`);
 }

@@ -32,6 +32,8 @@ export type SendOptions = {
   readonly signal: AbortSignal;
   /** Called right before the first byte of the message is sent; nothing is sent when it throws. */
   readonly onBegin: () => void;
+  /** Whether the destination fails, so that others should not share its connections. */
+  readonly isApart?: boolean;
 };
 
 /** What the destination has said; `statusCode` is null where there are no statuses. */

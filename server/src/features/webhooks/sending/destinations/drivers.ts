@@ -4,10 +4,9 @@ import { Connections } from './connections.ts';
 import type { Driver, Target } from './driver.ts';
 import type { Destination } from './destination.ts';
 import { httpsDriver } from './https.ts';
-import { natsDriver, type NatsStream } from './nats.ts';
+import type { NatsStream } from './nats.ts';
 import { Tokens } from './oauth.ts';
-import { rabbitDriver, type RabbitChannel } from './rabbitmq.ts';
-import { s3Driver } from './s3.ts';
+import type { RabbitChannel } from './rabbitmq.ts';
 
 export type Drivers = AsyncDisposable & { readonly send: Driver };
 
@@ -20,9 +19,9 @@ export function createDrivers(egress: Egress): Drivers {
     readonly [Type in Destination['type']]: Driver<Extract<Destination, { type: Type }>>;
   } = {
     https: httpsDriver(parts, new Tokens(egress)),
-    nats: natsDriver(parts, streams),
-    rabbitmq: rabbitDriver(parts, channels),
-    s3: s3Driver(parts),
+    nats: onDemand(async () => (await import('./nats.ts')).natsDriver(parts, streams)),
+    rabbitmq: onDemand(async () => (await import('./rabbitmq.ts')).rabbitDriver(parts, channels)),
+    s3: onDemand(async () => (await import('./s3.ts')).s3Driver(parts)),
   };
   return {
     send(target, message, options) {
@@ -33,5 +32,14 @@ export function createDrivers(egress: Egress): Drivers {
       await streams[Symbol.asyncDispose]();
       await channels[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** Loads a driver, with its client library, by the first message: few services need one. */
+function onDemand<To extends Destination>(load: () => Promise<Driver<To>>): Driver<To> {
+  let driver: Promise<Driver<To>> | null = null;
+  return async (...call) => {
+    driver ??= load();
+    return (await driver)(...call);
   };
 }

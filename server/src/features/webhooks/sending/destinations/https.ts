@@ -5,6 +5,8 @@ import type { Answer, Driver, DriverParts, Message, SendOptions, Target } from '
 import type { Tokens } from './oauth.ts';
 
 const maxAnswerBytes = 65_536;
+/** Enough for what is shown of an answer after secrets are taken out. */
+const keptAnswerBytes = 8_192;
 
 export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<HttpsDestination> {
   return async (target, message, options) => {
@@ -30,7 +32,7 @@ export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<Htt
   async function post(
     { url, credentials, clientCertificate }: Target,
     { headers, body }: Message,
-    { timeoutMs, signal, onBegin }: SendOptions,
+    { timeoutMs, signal, onBegin, isApart = false }: SendOptions,
   ): Promise<Answer> {
     const secret = credentials.clientCertificate;
     const answer = await egress.request(
@@ -41,6 +43,8 @@ export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<Htt
         body,
         totalTimeoutMs: timeoutMs,
         maxBodyBytes: maxAnswerBytes,
+        keptBodyBytes: keptAnswerBytes,
+        isApart,
         onBegin,
         ...(clientCertificate !== undefined &&
           secret !== undefined && {

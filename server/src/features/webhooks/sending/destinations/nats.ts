@@ -7,7 +7,7 @@ import {
   type NatsConnection,
   type TlsOptions,
 } from '@nats-io/transport-node';
-import { isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { connectionName, type Connection, type Connections } from './connections.ts';
 import type { NatsDestination } from './destination.ts';
 import {
@@ -53,8 +53,9 @@ export function natsDriver(
     const { host, port, address } = await egress.resolve(url, ['tls:', 'nats:']);
     const { password, token } = credentials.destination ?? {};
     const server = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
-    // The type of the options lacks what is passed on to Node.
-    const tls: TlsOptions & { servername: string } = { servername: host };
+    // The type of the options lacks what is passed on to Node. An address is no server name in TLS.
+    const tls: TlsOptions & { servername?: string; host: string } =
+      isIP(host) === 0 ? { servername: host, host } : { host };
     const connection = await connect({
       servers: [server],
       // What a server says about other servers is not followed: nobody has judged their addresses.

@@ -2,6 +2,7 @@
  * RabbitMQ: a message is sent when the broker has confirmed it and at least one queue took it. Its
  * `message_id` is that of the delivery.
  */
+import { isIP } from 'node:net';
 import { connect, type ChannelModel, type ConfirmChannel, type Message as Returned } from 'amqplib';
 import { connectionName, type Connection, type Connections } from './connections.ts';
 import type { RabbitDestination } from './destination.ts';
@@ -118,7 +119,7 @@ export function rabbitDriver(
         password: credentials.destination?.password ?? 'guest',
         heartbeat: heartbeatS,
       },
-      { timeout: connectTimeoutMs, ...(isTls && { servername: host }) },
+      { timeout: connectTimeoutMs, ...(isTls && isIP(host) === 0 && { servername: host }) },
     );
     // A connection that breaks before its channel is open must not be an error that reaches nobody.
     connection.on('error', () => undefined);

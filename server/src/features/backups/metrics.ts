@@ -1,0 +1,61 @@
+/** What monitoring, and the page System of the console, see of backups. */
+import type { Db } from '../../platform/database/database.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { listRuns, type RunStatus } from './queries.ts';
+import type { BackupConfig } from './runs.ts';
+
+export function collectBackupMetrics(metrics: Metrics, db: Db, config: BackupConfig): void {
+  const isOn = config.backupTo !== null;
+  const runs = async () => (isOn ? listRuns(db) : []);
+  const times = async (of: (run: RunStatus) => Date | null) =>
+    (await runs()).flatMap((run) => {
+      const at = of(run);
+      return at === null ? [] : [{ labels: { kind: run.kind }, value: at.getTime() / 1_000 }];
+    });
+  metrics.collected({
+    type: 'gauge',
+    name: 'backup_last_success_timestamp_seconds',
+    help: 'When a backup, an archiving of the log and a restore drill last succeeded.',
+    labels: ['kind'],
+    collect: () => times(({ succeededAt }) => succeededAt),
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'backup_last_failure_timestamp_seconds',
+    help: 'When a backup, an archiving of the log and a restore drill last failed.',
+    labels: ['kind'],
+    collect: () => times(({ failedAt }) => failedAt),
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'backup_recovery_timestamp_seconds',
+    help: 'The first and the last moment that a restore of the embedded database reaches.',
+    labels: ['end'],
+    collect: async () => {
+      const facts = (await runs()).find(({ kind }) => kind === 'archive')?.facts;
+      return [
+        ['first', facts?.['reachesFrom']],
+        ['last', facts?.['reachesTo']],
+      ].flatMap(([end, at]) =>
+        typeof at === 'string'
+          ? [{ labels: { end: String(end) }, value: Date.parse(at) / 1_000 }]
+          : [],
+      );
+    },
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'backup_setting_seconds',
+    help: 'How often backups and drills are made, and how long backups and the log are kept.',
+    labels: ['setting'],
+    collect: () =>
+      isOn
+        ? Object.entries({
+            every: config.backupEveryMs,
+            keep: config.backupKeepMs,
+            window: config.recoveryWindowMs,
+            drill: config.drillEveryMs,
+          }).map(([setting, ms]) => ({ labels: { setting }, value: ms / 1_000 }))
+        : [],
+  });
+}

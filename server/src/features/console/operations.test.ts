@@ -1,0 +1,96 @@
+/**
+ * Proves that every operation of the API has its place in the console: the table names a view that there
+ * is, and the sources of the console call the operation. Operations without a view yet are counted, and
+ * printed with their reasons.
+ */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { places } from './operations.fixture.ts';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const sources = globSync('console/src/**/*.{ts,tsx}', { cwd: root }).map((file) =>
+  readFileSync(`${root}${file}`, 'utf8'),
+);
+const all = sources.join('\n');
+
+/** Never raised: a new operation gets its view. */
+const maxWithoutPlace = 3;
+
+type Description = { paths: Record<string, Record<string, { operationId?: string }>> };
+const { paths } = JSON.parse(readFileSync(`${root}docs/openapi.json`, 'utf8')) as Description;
+const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).flatMap(([method, { operationId }]) =>
+    operationId === undefined ? [] : [{ id: operationId, method, path }],
+  ),
+);
+
+const quoted = (path: string) => path.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+
+/** Whether the console asks for it: by the client, a hook, a form with a file, or a stream. */
+function isCalled(method: string, path: string): boolean {
+  const place = quoted(path);
+  const patterns = [String.raw`api\s*\.(?:${method})\(\s*'${place}'`];
+  if (method === 'get') {
+    patterns.push(String.raw`use(?:Read|List|Tagged)(?:<[^>]*>)?\(\s*'${place}'`);
+    patterns.push(String.raw`api\s*\.each\(\s*'${place}'`, String.raw`openStream\('${place}'`);
+  }
+  // Forms with files are sent to an address with the id in it.
+  const address = quoted(path.replaceAll(/\{\w+\}/g, '@')).replaceAll('@', String.raw`\$\{[^}]+\}`);
+  const isPut = method === 'put';
+  if (isPut) patterns.push(`sendForm\\(\`${address}\`[^;]*'PUT'`);
+  if (method === 'post') patterns.push(`sendForm\\(\`${address}\`, \\w+\\)`);
+  return patterns.some((pattern) => new RegExp(pattern).test(all));
+}
+
+const viewOf = (path: string) =>
+  [...all.matchAll(/\/\^(\\\/\S+)\$\/,\s*load\(/g)].some((found) =>
+    new RegExp(`^${found[1] ?? ''}$`).test(path.replaceAll(/\{\w+\}/g, 'some')),
+  );
+
+test('every operation of the API has a place in the console', () => {
+  assert.deepEqual(
+    operations.filter(({ id }) => !(id in places)).map(({ id }) => id),
+    [],
+    'operations without a place: add a page or a control, and name it in operations.fixture.ts',
+  );
+  const known = new Set(operations.map(({ id }) => id));
+  assert.deepEqual(
+    Object.keys(places).filter((id) => !known.has(id)),
+    [],
+  );
+});
+
+test('every place is a view of the console', () => {
+  const missing = Object.entries(places).filter(([, { view }]) => view !== null && !viewOf(view));
+  assert.deepEqual(missing, []);
+});
+
+test('the console calls every operation that has a place, or the one that does the same', () => {
+  const called = new Set(
+    operations.filter(({ method, path }) => isCalled(method, path)).map(({ id }) => id),
+  );
+  // Resumable uploads go to the address of the upload by tus.
+  if (/\bupload\(file, \{ uploadUrl/.test(all)) called.add('tus');
+  const missing = operations.filter(({ id }) => {
+    const place = places[id];
+    return place !== undefined && place.view !== null && !called.has(place.by ?? id);
+  });
+  assert.deepEqual(missing, []);
+  const withoutPlace = Object.entries(places).filter(([, { view }]) => view === null);
+  assert.deepEqual(
+    withoutPlace.filter(([id]) => called.has(id)),
+    [],
+    'operations that the console calls by now: name their view',
+  );
+});
+
+test('the operations that the console does not have yet are few, each with its reason', (context) => {
+  const reasons = Object.entries(places).flatMap(([id, place]) =>
+    place.view === null ? [`${id}: ${place.reason}`] : [],
+  );
+  context.diagnostic(`${reasons.length} operations without a place in the console`);
+  for (const reason of reasons) context.diagnostic(reason);
+  assert.ok(reasons.length <= maxWithoutPlace);
+});

@@ -1,0 +1,100 @@
+import type { FastifyRequest } from 'fastify';
+import { Type, type Static } from 'typebox';
+import type { Db } from '../../platform/database/database.ts';
+import type { HttpApp } from '../../platform/http/app.ts';
+import { ApiError, fieldError } from '../../platform/http/errors.ts';
+import { parseContentId } from '../../platform/ids.ts';
+import { principalOf } from '../../platform/http/principal.ts';
+import { answers, Closed } from '../../platform/http/schemas.ts';
+import { selectMarks, viewerKeyOf } from '../analytics/analytics.ts';
+import { isVouchedFor, type SignatureReader } from '../keys/keys.ts';
+import { ViewerSecrets } from '../organizations/organizations.ts';
+import { viewerId } from './schemas.ts';
+import { viewerOfRequest } from './viewer-of-request.ts';
+
+const maxItems = 100;
+
+const Query = Closed({
+  contentIds: Type.String({
+    minLength: 1,
+    maxLength: 8_000,
+    description: `Comma-separated list of at most ${maxItems} item ids. Unknown ones are ignored.`,
+  }),
+  userId: viewerId('Identified user. The header X-User-Id says the same.'),
+  deviceId: viewerId('Device of a viewer without a user id. The header X-Device-Id says the same.'),
+});
+
+const ViewerReactions = Type.Object({
+  data: Type.Object({
+    likes: Type.Array(Type.String(), { description: 'Ids of the items that the viewer likes.' }),
+    saves: Type.Array(Type.String(), {
+      description: 'Ids of the items that the viewer has saved.',
+    }),
+  }),
+  meta: Type.Object({ requestId: Type.String() }),
+});
+
+type Parts = { readonly db: Db; readonly viewerSignatures: SignatureReader };
+
+/** What a viewer likes and has saved, so that a player shows it on every device of the user. */
+export function addReactionsRoute(app: HttpApp, { db, viewerSignatures }: Parts): void {
+  const secrets = new ViewerSecrets();
+  app.get(
+    '/v1/feed/reactions',
+    {
+      config: { access: 'publishable' },
+      schema: {
+        operationId: 'listViewerReactions',
+        summary: 'List which of some items the viewer likes and has saved',
+        description:
+          'Of each pair of kinds (`like` and `unlike`, `save` and `unsave`) the viewer’s latest event ' +
+          'decides; an event is seen here within a second. With a publishable key, a `userId` ' +
+          'needs its signature in the header `X-Viewer-Signature`, so that nobody else reads what a ' +
+          'user likes. Without a `userId` the answer is about what the device did without one.',
+        tags: ['Feed'],
+        querystring: Query,
+        response: answers({ 200: ViewerReactions }),
+      },
+    },
+    async (request) => {
+      const { organizationId } = principalOf(request);
+      const contentIds = idsOf(request.query.contentIds);
+      const viewer = await viewerOf(request, request.query, viewerSignatures);
+      const key = await viewerKeyOf(db, secrets, organizationId, viewer);
+      const marks = key === null ? [] : await selectMarks(db, organizationId, key, contentIds);
+      const idsWith = (mark: 'like' | 'save') =>
+        contentIds.filter((id) => marks.some((one) => one.contentId === id && one.mark === mark));
+      return {
+        data: { likes: idsWith('like'), saves: idsWith('save') },
+        meta: { requestId: request.id },
+      };
+    },
+  );
+}
+
+/** @throws ApiError VALIDATION_ERROR */
+function idsOf(list: string): string[] {
+  const named = list.split(',').map((id) => id.trim());
+  if (named.length > maxItems) {
+    throw fieldError('query.contentIds', `must name at most ${maxItems} items`);
+  }
+  return [...new Set(named.flatMap((id) => parseContentId(id) ?? []))];
+}
+
+/** @throws ApiError VALIDATION_ERROR, FORBIDDEN */
+async function viewerOf(
+  request: FastifyRequest,
+  query: Static<typeof Query>,
+  signatures: SignatureReader,
+): Promise<{ readonly userId: string } | { readonly deviceId: string }> {
+  const { userId, deviceId } = viewerOfRequest(request, query);
+  if (userId === undefined) {
+    if (deviceId === undefined) throw fieldError('query.userId', 'or `deviceId` is required');
+    return { deviceId };
+  }
+  if (await isVouchedFor(request, userId, signatures)) return { userId };
+  throw new ApiError('FORBIDDEN', {
+    message:
+      'With a publishable key, what a user likes needs the user’s signature in X-Viewer-Signature.',
+  });
+}

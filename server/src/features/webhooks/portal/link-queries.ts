@@ -1,0 +1,119 @@
+/** The SQL of links to the portal. A link that has expired is there until it is removed, and never shown. */
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../../platform/database/keyset.ts';
+import type { OrganizationId } from '../../../platform/ids.ts';
+
+const shownColumns = ['link_id', 'customer', 'created_at', 'expires_at'] as const;
+const isOpen = sql<boolean>`expires_at > clock_timestamp()`;
+
+export type LinkRow = {
+  link_id: string;
+  customer: string;
+  created_at: Date;
+  expires_at: Date;
+};
+
+export type NewLink = {
+  organizationId: OrganizationId;
+  linkId: string;
+  customer: string;
+  tokenHash: Buffer;
+  expiresInS: number;
+};
+
+/** Until the transaction ends, no other one adds a link to the organization. */
+export async function lockLinks(tx: Tx, organizationId: OrganizationId): Promise<void> {
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended(${`portal links ${organizationId}`}, 76))
+  `.execute(tx);
+}
+
+export async function insertLink(tx: Tx, link: NewLink): Promise<LinkRow> {
+  return tx
+    .insertInto('webhook_portal_link')
+    .values({
+      organization_id: link.organizationId,
+      link_id: link.linkId,
+      customer: link.customer,
+      token_hash: link.tokenHash,
+      expires_at: sql<Date>`clock_timestamp() + ${link.expiresInS} * interval '1 second'`,
+    })
+    .returning(shownColumns)
+    .executeTakeFirstOrThrow();
+}
+
+/** Newest first, of one customer or, for null, of all. `position` is the exact moment of creation. */
+export async function listLinks(
+  db: Db,
+  organizationId: OrganizationId,
+  customer: string | null,
+  { limit, after }: KeysetPage,
+): Promise<(LinkRow & { position: string })[]> {
+  return db
+    .selectFrom('webhook_portal_link')
+    .select(shownColumns)
+    .select(sql<string>`created_at::text`.as('position'))
+    .where('organization_id', '=', organizationId)
+    .where(isOpen)
+    .$if(customer !== null, (query) => query.where('customer', '=', customer ?? ''))
+    .where(isBehind('created_at', 'link_id', after))
+    .orderBy('created_at', 'desc')
+    .orderBy('link_id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+export async function countLinks(
+  db: Db,
+  organizationId: OrganizationId,
+  customer: string | null,
+): Promise<number> {
+  const { count } = await db
+    .selectFrom('webhook_portal_link')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('organization_id', '=', organizationId)
+    .where(isOpen)
+    .$if(customer !== null, (query) => query.where('customer', '=', customer ?? ''))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Whose link this is; null for one that is unknown, revoked or expired. */
+export async function findLink(
+  db: Db,
+  tokenHash: Buffer,
+): Promise<{ organizationId: OrganizationId; customer: string; expiresAt: Date } | null> {
+  const row = await db
+    .selectFrom('webhook_portal_link')
+    .select(['organization_id', 'customer', 'expires_at'])
+    .where('token_hash', '=', tokenHash)
+    .where(isOpen)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return {
+    organizationId: row.organization_id as OrganizationId,
+    customer: row.customer,
+    expiresAt: row.expires_at,
+  };
+}
+
+/** @returns whether there was such a link */
+export async function deleteLink(
+  tx: Tx,
+  organizationId: OrganizationId,
+  linkId: string,
+): Promise<boolean> {
+  const row = await tx
+    .deleteFrom('webhook_portal_link')
+    .where('organization_id', '=', organizationId)
+    .where('link_id', '=', linkId)
+    .where(isOpen)
+    .returning('link_id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function deleteExpiredLinks(db: Db): Promise<void> {
+  await sql`delete from webhook_portal_link where expires_at <= clock_timestamp()`.execute(db);
+}
