@@ -6,6 +6,8 @@ export type CommandInput = {
   org?: string | undefined;
   type?: string | undefined;
   name?: string | undefined;
+  /** The role that `people invite` gives. */
+  role?: string | undefined;
   /** The URL that `webhooks listen` forwards events to. */
   forward?: string | undefined;
   /** Which events `webhooks listen` shows: kinds and patterns, separated by commas. */
@@ -21,7 +23,11 @@ export type CommandInput = {
   includeKey: boolean;
   /** A file of `erasures export`, for `restore`. */
   erasures?: string | undefined;
-  /** What `export` makes a file of. */
+  /** The statement that `psql` runs instead of asking for some. */
+  execute?: string | undefined;
+  /** The id of the backup that `verify` and `restore` take. */
+  backup?: string | undefined;
+  /** What `export` makes a file of; for `restore`, the moment that it restores. */
   from?: string | undefined;
   to?: string | undefined;
   format?: string | undefined;

@@ -1,4 +1,5 @@
 /** `npm run docs`: writes the generated parts of the documentation between their markers. */
+import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describeEventKinds } from '../features/events/events.ts';
 import { describeDatasets } from '../features/exports/exports.ts';
@@ -40,7 +41,26 @@ export const generatedParts: readonly GeneratedPart[] = [
     name: 'error codes',
     generate: () => describeErrors(errorKinds(features.list)),
   },
+  {
+    file: new URL('../../../docs/apps.md', import.meta.url),
+    name: 'examples',
+    generate: describeExamples,
+  },
 ];
+
+/** The programs of `docs/examples` as blocks of code with labels, which the site shows as tabs. */
+function describeExamples(): string {
+  const programs = [
+    ['feed.ts', 'ts [TypeScript]'],
+    ['feed.py', 'python [Python]'],
+    ['Feed.kt', 'kotlin [Kotlin]'],
+    ['Feed.swift', 'swift [Swift]'],
+  ] as const;
+  const read = (name: string) =>
+    readFileSync(new URL(`../../../docs/examples/${name}`, import.meta.url), 'utf8');
+  const blocks = programs.map(([name, info]) => `\`\`\`${info}\n${read(name)}\`\`\`\n`);
+  return blocks.join('\n');
+}
 
 /** The document with this part regenerated. */
 export function withPart(text: string, { name, generate }: Omit<GeneratedPart, 'file'>): string {

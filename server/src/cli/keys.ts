@@ -7,10 +7,10 @@ import {
   revoke,
   type KeyType,
 } from '../features/keys/keys.ts';
-import { listOrganizations } from '../features/organizations/organizations.ts';
 import { readPlatformConfig } from '../platform/config.ts';
 import { inTransaction, type Db } from '../platform/database/database.ts';
 import type { OrganizationId } from '../platform/ids.ts';
+import { chooseOrganization } from './choose-organization.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -91,19 +91,4 @@ async function list(json: boolean, db: Db, organizationId: OrganizationId): Prom
 function requireType(type: string | undefined): KeyType {
   if (type === 'secret' || type === 'publishable') return type;
   throw new UsageError(usage);
-}
-
-async function chooseOrganization(db: Db, wanted: string | undefined): Promise<OrganizationId> {
-  const organizations = await listOrganizations(db, 1_000);
-  const chosen =
-    wanted === undefined && organizations.length === 1
-      ? organizations[0]
-      : organizations.find((organization) => organization.organization_id === wanted);
-  if (chosen !== undefined) return chosen.organization_id as OrganizationId;
-  const names = organizations.map(({ organization_id: id, name }) => `  ${id}  ${name}`).join('\n');
-  throw new UsageError(
-    organizations.length === 0
-      ? 'There is no organization yet: start the service once, or run reelfeed org create.'
-      : `Choose the organization by --org <id>:\n${names}`,
-  );
 }

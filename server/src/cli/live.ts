@@ -2,12 +2,8 @@
  * `reelfeed live test`: publishes a moving test picture with a tone to a live stream, as an encoder
  * would, so that ingest, feed and player can be tried without one.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { ClipLoop, readFlvFile, RtmpPublisher, type FlvTag } from '../features/live/live.ts';
-import { generateClip } from '../features/media/media.ts';
 import { duration } from '../platform/config-values.ts';
+import { broadcast } from './broadcast.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 import { explainRequest, openAdmin, serviceUrl } from './open-admin.ts';
 
@@ -23,7 +19,7 @@ export const liveCommand: Command = async (input) => {
   if (streamKey === undefined) return testNewStream(input, signal);
   const url = `rtmp://${new URL(serviceUrl(input)).hostname}:${input.env['REELFEED_RTMP_PORT'] ?? 1935}/live`;
   print(input.json, { url }, [`Publishing a test picture to ${url}. Ctrl+C stops it.`]);
-  await publish(url, streamKey, signal);
+  await broadcast(url, streamKey, signal);
 };
 
 /** Aborts after the given time, and when the command is told to stop. */
@@ -54,32 +50,9 @@ async function testNewStream(input: CommandInput, signal: AbortSignal): Promise<
     `It is in the feed at ${serviceUrl(input)}/feed, as item ${contentId}. Ctrl+C ends it.`,
   ]);
   try {
-    await publish(rtmpUrl, streamKey, signal);
+    await broadcast(rtmpUrl, streamKey, signal);
   } finally {
     await admin.post('/v1/live-streams/{id}/end', { path: { id } });
   }
   print(input.json, { id, ended: true }, ['The stream has ended; its recording is processed now.']);
-}
-
-async function publish(url: string, streamKey: string, signal: AbortSignal): Promise<void> {
-  const tags = await makeClip(signal);
-  const publisher = await RtmpPublisher.open(url, streamKey).catch((error: unknown) => {
-    throw new UsageError(`${url} was not reached: ${(error as Error).message}`);
-  });
-  await new ClipLoop(tags).send(publisher, signal);
-  if (!publisher.isOpen) throw new UsageError('The service has closed the connection.');
-  await publisher.end();
-}
-
-/** Two seconds with one key frame, upright, as phones show it. */
-async function makeClip(signal: AbortSignal): Promise<FlvTag[]> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-live-'));
-  try {
-    const file = path.join(folder, 'clip.flv');
-    const picture = { source: 'testsrc2', width: 720, height: 1280, frameRate: 30 } as const;
-    await generateClip({ ...picture, path: file, seconds: 2, tone: 440 }, signal);
-    return readFlvFile(await readFile(file));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }

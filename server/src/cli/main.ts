@@ -50,6 +50,18 @@ const commands: Record<string, Entry> = {
     maxWords: 2,
     load: async () => (await import('./keys.ts')).keysCommand,
   },
+  people: {
+    summary: 'accounts of the console: list, invite, remove, links for new passwords',
+    usage: [
+      'people list [--org <id>]',
+      'people invite <email> --role viewer|analyst|editor|admin|owner [--org <id>]',
+      'people remove <email> [--org <id>]',
+      'people reset <email>',
+      'people remove-second-factor <email>',
+    ],
+    maxWords: 2,
+    load: async () => (await import('./people.ts')).peopleCommand,
+  },
   webhooks: {
     summary: 'show events as they happen, make one up, or send again what failed: `help webhooks`',
     usage: [
@@ -91,20 +103,27 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./rebuild.ts')).rebuild,
   },
   backup: {
-    summary: 'copy database and media of a running or stopped service to a new folder',
-    usage: 'backup <folder> [--include-key]',
+    summary: 'add a backup of a running or stopped service to a place; only new media are copied',
+    usage: 'backup [<folder>|s3://<bucket>/<prefix>] [--include-key]',
     maxWords: 1,
     load: async () => (await import('./backup/backup.ts')).backup,
   },
+  backups: {
+    summary: 'list the backups of a place, and the moments that a restore reaches',
+    usage: 'backups [<folder>|s3://<bucket>/<prefix>]',
+    maxWords: 1,
+    load: async () => (await import('./backup/backups.ts')).backupsCommand,
+  },
   verify: {
-    summary: 'tell whether a backup is whole',
-    usage: 'verify <folder>',
+    summary: 'tell whether a backup is whole; the newest, if none is named',
+    usage: 'verify [<folder>|s3://<bucket>/<prefix>] [--backup <id>]',
     maxWords: 1,
     load: async () => (await import('./backup/verify.ts')).verify,
   },
   restore: {
     summary: 'make an installation from a backup, in an empty data directory and database',
-    usage: 'restore <folder> [--erasures <file>]',
+    usage:
+      'restore [<folder>|s3://<bucket>/<prefix>] [--backup <id> | --to <time>] [--erasures <file>]',
     maxWords: 1,
     load: async () => (await import('./backup/restore.ts')).restore,
   },
@@ -113,6 +132,12 @@ const commands: Record<string, Entry> = {
     usage: 'erasures export <file>',
     maxWords: 2,
     load: async () => (await import('./erasures.ts')).erasuresCommand,
+  },
+  psql: {
+    summary: 'open a session with the database; `psql connection` prints how other tools reach it',
+    usage: ['psql [--execute <statement>]', 'psql connection [--json]'],
+    maxWords: 1,
+    load: async () => (await import('./psql.ts')).psqlCommand,
   },
   docs: {
     summary: 'write the generated parts of the documentation',
@@ -164,6 +189,7 @@ async function main(): Promise<void> {
       org: { type: 'string' },
       type: { type: 'string' },
       name: { type: 'string' },
+      role: { type: 'string' },
       forward: { type: 'string' },
       events: { type: 'string' },
       wait: { type: 'boolean', default: false },
@@ -172,6 +198,8 @@ async function main(): Promise<void> {
       for: { type: 'string' },
       'include-key': { type: 'boolean', default: false },
       erasures: { type: 'string' },
+      backup: { type: 'string' },
+      execute: { type: 'string' },
       from: { type: 'string' },
       to: { type: 'string' },
       format: { type: 'string' },

@@ -1,7 +1,8 @@
 import { allProjections } from '../app/projections.ts';
 import { rebuildProjection } from '../platform/projections/rebuild.ts';
-import { openEventLog } from '../features/events/events.ts';
+import { openConfiguredLog } from '../features/events/events.ts';
 import { readConfig } from '../app/config.ts';
+import { createLogger } from '../platform/logging.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -16,11 +17,12 @@ export const rebuild: Command = async ({ env, positionals: [wanted], json }) => 
   }
   const { signal } = new AbortController();
   await withDatabase(config, async (db) => {
+    await using opened = await openConfiguredLog(db, config, createLogger('error'));
     for (const projection of projections) {
       let shownPercent = -1;
       await rebuildProjection(projection, {
         db,
-        eventLog: openEventLog(db),
+        eventLog: opened.eventLog,
         onProgress: ({ events, total }) => {
           const percent = total === 0 ? 100 : Math.floor((100 * events) / total);
           // Progress goes to the other stream, so that --json prints JSON alone.

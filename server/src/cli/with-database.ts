@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { PlatformConfig } from '../platform/config.ts';
+import { directConnection, type PlatformConfig } from '../platform/config.ts';
 import {
   claimDataDirectory,
   DataDirectoryError,
@@ -22,7 +22,7 @@ export async function withConnection<T>(
   config: PlatformConfig,
   work: (connection: DatabaseConnection) => Promise<T>,
 ): Promise<T> {
-  if (config.databaseUrl !== null) return work({ url: config.databaseUrl });
+  if (config.databaseUrl !== null) return work(directConnection(config, config.databaseUrl));
   await requireDatabase(config.dataDir);
   await using stack = new AsyncDisposableStack();
   const claim = await claimUnlessOwned(config.dataDir);

@@ -1,67 +1,66 @@
-/** `reelfeed backup <folder>`: a complete copy of a running installation. */
-import { copyFile, mkdir, readdir, stat } from 'node:fs/promises';
-import path from 'node:path';
+/** `reelfeed backup [<place>]`: adds a backup of a running or stopped installation to a place. */
 import { readConfig, type Config } from '../../app/config.ts';
+import { openPlace } from '../../platform/backup/place.ts';
+import { openRepository } from '../../platform/backup/repository.ts';
+import { takeBackup } from '../../platform/backup/take-backup.ts';
+import { openJetStream } from '../../platform/event-log/jetstream/jetstream-stream.ts';
+import { createLogger } from '../../platform/logging.ts';
 import { ConfigurationError } from '../../platform/settings.ts';
-import { sync } from '../../platform/storage/durable.ts';
 import { openStorage } from '../../platform/storage/open-storage.ts';
 import { keyFile } from '../../platform/vault.ts';
 import { version } from '../../version.ts';
 import { print, UsageError, type Command } from '../command.ts';
 import { withConnection } from '../with-database.ts';
-import { beginSnapshot, dumpDatabase } from './database-dump.ts';
-import { withBackupClient } from './database-load.ts';
-import { hashFile, writeManifest, type FileEntry, type Manifest } from './manifest.ts';
-import { MediaCopy } from './media-copy.ts';
 
 export const backup: Command = async ({ env, json, positionals: [target], includeKey }) => {
-  if (target === undefined) throw new UsageError('Usage: reelfeed backup <folder> [--include-key]');
   const config = readConfig(env);
-  const folder = path.resolve(target);
-  await makeEmptyFolder(folder);
-  const manifest = await withConnection(config, (connection) =>
-    withBackupClient(connection, async (client) => {
-      const media = new MediaCopy(await openStorage(config), folder);
-      await media.pass();
-      await beginSnapshot(client);
-      await media.pass();
-      const database = await dumpDatabase(client, folder);
-      return {
-        format: 1,
-        version,
-        createdAt: new Date().toISOString(),
-        ...database,
-        media: media.entries(),
-        encryptionKey: includeKey ? await copyKey(config, folder) : null,
-      } satisfies Manifest;
-    }),
+  const place = placeOf(target, config, 'backup [<folder>|s3://<bucket>/<prefix>] [--include-key]');
+  const repository = await openRepository(await openPlace(place, config), {
+    place,
+    passphrase: config.backupPassphrase,
+    create: true,
+  });
+  await using stream =
+    config.eventLogUrl === null
+      ? null
+      : await openJetStream(config.eventLogUrl, createLogger('error'));
+  const storage = await openStorage(config);
+  const key = keyToInclude(config, includeKey, repository.isEncrypted);
+  const { id, manifest, added } = await withConnection(config, (connection) =>
+    takeBackup({ connection, storage, stream, version }, repository, key),
   );
-  await writeManifest(folder, manifest);
-  const { tables, media, encryptionKey } = manifest;
+  const { tables, media } = manifest;
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  print(json, { folder, tables: tables.length, rows, mediaFiles: media.length }, [
-    `${folder} holds ${rows} rows of ${tables.length} tables and ${media.length} media files.`,
-    encryptionKey === null
+  const mediaFiles = Array.isArray(media) ? media.length : media.files;
+  const facts = { place, id, tables: tables.length, rows, mediaFiles };
+  print(json, { ...facts, newMediaFiles: added.files, newMediaBytes: added.bytes }, [
+    `${place} holds the backup ${id}: ${rows} rows of ${tables.length} tables and ${mediaFiles} media files, ${added.files} of them new.`,
+    key === null
       ? 'The encryption key is not in it: keep a copy of it elsewhere, or use --include-key.'
-      : 'It holds the encryption key too: keep it as safe as the key.',
+      : repository.isEncrypted
+        ? 'It holds the encryption key too, and opens with the passphrase alone: keep that elsewhere.'
+        : 'It holds the encryption key too: keep it as safe as the key.',
   ]);
 };
 
-async function makeEmptyFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  if ((await readdir(folder)).length === 0) return;
-  throw new ConfigurationError(`${folder} is not empty. Choose a new folder for the backup.`);
+/** The place that the command or the settings name. @throws UsageError where neither does */
+export function placeOf(
+  given: string | undefined,
+  { backupTo }: Pick<Config, 'backupTo'>,
+  usage: string,
+): string {
+  const place = given ?? backupTo;
+  if (place !== null) return place;
+  throw new UsageError(`Usage: reelfeed ${usage}\nName the place, or set REELFEED_BACKUP_TO.`);
 }
 
-async function copyKey(config: Config, folder: string): Promise<FileEntry> {
-  if (config.encryptionKey !== null) {
-    throw new ConfigurationError(
-      'The key comes from REELFEED_ENCRYPTION_KEY, not from a file: keep it where it is kept.',
-    );
+/** An encrypted backup holds the key by itself, so that the passphrase is all that a restore needs. */
+function keyToInclude(config: Config, isAsked: boolean, isEncrypted: boolean): string | null {
+  if (config.encryptionKey === null) {
+    return isAsked || isEncrypted ? keyFile(config.dataDir) : null;
   }
-  const copy = path.join(folder, 'encryption.key');
-  await copyFile(keyFile(config.dataDir), copy);
-  await sync(copy);
-  const { size: sizeBytes } = await stat(copy);
-  return { path: 'encryption.key', sizeBytes, sha256: await hashFile(copy) };
+  if (!isAsked) return null;
+  throw new ConfigurationError(
+    'The key comes from REELFEED_ENCRYPTION_KEY, not from a file: keep it where it is kept.',
+  );
 }

@@ -1,23 +1,21 @@
-/** `reelfeed verify <folder>`: checks that a backup is complete and undamaged. */
-import path from 'node:path';
-import { print, UsageError, type Command } from '../command.ts';
-import { fileProblem, filesOf, readManifest } from './manifest.ts';
+/** `reelfeed verify [<place>]`: checks that a backup is complete and undamaged. */
+import { readConfig } from '../../app/config.ts';
+import { examineBackup, openSource } from '../../platform/backup/backup-source.ts';
+import { print, type Command } from '../command.ts';
+import { placeOf } from './backup.ts';
 
-export const verify: Command = async ({ json, positionals: [target] }) => {
-  if (target === undefined) throw new UsageError('Usage: reelfeed verify <folder>');
-  const folder = path.resolve(target);
-  const manifest = await readManifest(folder);
-  const files = filesOf(manifest);
-  const problems: string[] = [];
-  for (const file of files) {
-    const problem = await fileProblem(folder, file);
-    if (problem !== null) problems.push(`${file.path} ${problem}`);
-  }
-  const { createdAt, version } = manifest;
+export const verify: Command = async ({ env, json, positionals: [target], backup = null }) => {
+  const config = readConfig(env);
+  const place = placeOf(target, config, 'verify [<folder>|s3://<bucket>/<prefix>] [--backup <id>]');
+  const options = { place, passphrase: config.backupPassphrase, id: backup };
+  const source = await openSource(options, config);
+  const { files, problems } = await examineBackup(source);
+  const { createdAt, version } = source.manifest;
   const summary =
     problems.length === 0
-      ? `The backup of ${createdAt} by Reelfeed ${version} is whole: ${files.length} files.`
-      : `The backup is damaged: ${problems.length} of ${files.length} files.`;
-  print(json, { createdAt, version, files: files.length, problems }, [...problems, summary]);
+      ? `The backup of ${createdAt} by Reelfeed ${version} is whole: ${files} files.`
+      : `The backup is damaged: ${problems.length} of ${files} files.`;
+  const facts = { backup: source.name, createdAt, version, files, problems };
+  print(json, facts, [...problems, summary]);
   if (problems.length > 0) process.exitCode = 1;
 };

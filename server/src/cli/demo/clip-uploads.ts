@@ -5,6 +5,7 @@ import path from 'node:path';
 import { generateClip } from '../../features/media/media.ts';
 import { sleep } from '../../platform/lifecycle.ts';
 import { demoClips, type DemoClip } from './clips.ts';
+import { drawScene } from './scenes.ts';
 
 export type ContentAccess = { url: string; secretKey: string };
 
@@ -83,7 +84,10 @@ async function uploadClip(
   signal: AbortSignal,
 ): Promise<void> {
   const file = path.join(folder, `${clip.externalId}.mp4`);
-  await generateClip({ ...clip.picture, path: file }, signal);
+  const { picture, theme, externalId } = clip;
+  const layers = theme === undefined ? [] : await drawScene(theme, picture, externalId, folder);
+  await generateClip({ ...picture, layers, path: file }, signal);
+  await Promise.all(layers.map((layer) => rm(layer.file)));
   const form = new FormData();
   form.set('title', clip.title);
   form.set('description', clip.description);

@@ -1,4 +1,5 @@
 import type { ClipSpec } from '../../features/media/media.ts';
+import type { Theme } from './scenes.ts';
 
 /** One generated clip of the demo. */
 export type DemoClip = {
@@ -9,34 +10,28 @@ export type DemoClip = {
   tags: readonly string[];
   /** Played with a signed URL alone. */
   protected: boolean;
-  picture: Omit<ClipSpec, 'path'>;
+  /** What is drawn for the source `layers`. */
+  theme?: Theme;
+  picture: Omit<ClipSpec, 'path' | 'layers'>;
 };
 
 type Size = readonly [width: number, height: number];
 const tall: Size = [1080, 1920];
-const portrait: Size = [720, 1280];
-/** For soft pictures, which gain nothing from more pixels: the demo is there sooner. */
-const soft: Size = [540, 960];
+const portrait: Size = [540, 960];
 const square: Size = [720, 720];
 const fourToFive: Size = [576, 720];
 const landscape: Size = [960, 540];
-const small: Size = [360, 640];
 
-/** Sources that take a second of processor time for each second of picture when drawn in full size. */
-const drawnSmaller: { readonly [Source in ClipSpec['source']]?: number } = {
-  gradients: 4,
-  mandelbrot: 2,
-};
+type Picture = { size: Size; seconds: number; tone: number | null };
 
 function clip(
   title: string,
   description: string,
   [author, ...tags]: readonly [string, ...string[]],
-  picture: Pick<ClipSpec, 'source' | 'seconds' | 'tone'> & { size: Size; seed?: number },
-  { isProtected = false } = {},
+  shown: Theme | 'smptebars' | 'testsrc2',
+  { size, seconds, tone, isProtected = false }: Picture & { isProtected?: boolean },
 ): DemoClip {
-  const { size, seed, ...rest } = picture;
-  const smaller = drawnSmaller[picture.source];
+  const isDrawn = shown !== 'smptebars' && shown !== 'testsrc2';
   return {
     externalId: `demo-${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`,
     title,
@@ -44,99 +39,113 @@ function clip(
     author,
     tags,
     protected: isProtected,
+    ...(isDrawn && { theme: shown }),
     picture: {
-      ...rest,
+      source: isDrawn ? 'layers' : shown,
       width: size[0],
       height: size[1],
+      seconds,
+      tone,
       frameRate: 30,
-      ...(seed !== undefined && { seed }),
-      ...(smaller !== undefined && { drawnSmaller: smaller }),
     },
   };
 }
 
 /**
- * A dozen clips of different lengths, sizes and shapes, from FFmpeg's own sources. The first one is
- * made and processed fastest: until it plays there is nothing to look at.
+ * A dozen clips of different lengths, sizes and shapes. The first one is made and processed fastest:
+ * until it plays there is nothing to look at.
  */
 export const demoClips: readonly DemoClip[] = [
-  clip('Broadcast bars', 'As seen on television, before breakfast.', ['Studio', 'test', 'bars'], {
-    source: 'smptebars',
-    size: square,
+  clip('Dunes at noon', 'Sand that goes on and on.', ['Ada', 'calm', 'colour'], 'dunes', {
+    size: portrait,
     seconds: 5,
-    tone: 1000,
-  }),
-  clip('Slow gradients', 'Colours that take their time.', ['Ada', 'calm', 'colour'], {
-    source: 'gradients',
-    size: soft,
-    seconds: 6,
     tone: 220,
-    seed: 1,
+  }),
+  clip('City that never sleeps', 'The last tram home.', ['Grace', 'city', 'night'], 'city', {
+    size: portrait,
+    seconds: 6,
+    tone: 196,
   }),
   clip(
-    'Into the Mandelbrot set',
-    'A long way down, and never the same twice.',
-    ['Benoit', 'maths', 'fractal'],
-    { source: 'mandelbrot', size: portrait, seconds: 5, tone: 330 },
+    'Blue hour',
+    'Mountains, just before the stars.',
+    ['Ada', 'nature', 'evening'],
+    'mountains',
+    {
+      size: portrait,
+      seconds: 8,
+      tone: 330,
+    },
   ),
-  clip('Life finds a way', 'Conway’s rules, left alone for a while.', ['John', 'maths', 'life'], {
-    source: 'life',
-    size: small,
-    seconds: 8,
+  clip('Bubbles', 'Pop, without a sound.', ['Grace', 'calm', 'silent'], 'bubbles', {
+    size: portrait,
+    seconds: 12,
     tone: null,
-    seed: 2,
   }),
   clip(
     'Test pattern in full HD',
     'For checking that every pixel arrives.',
     ['Studio', 'test', 'pattern'],
-    { source: 'testsrc2', size: tall, seconds: 4, tone: 440 },
+    'testsrc2',
+    {
+      size: tall,
+      seconds: 4,
+      tone: 440,
+    },
   ),
-  clip('Sideways', 'A landscape clip in a portrait world.', ['Ada', 'landscape', 'colour'], {
-    source: 'gradients',
-    size: landscape,
-    seconds: 6,
-    tone: 262,
-    seed: 3,
+  clip(
+    'Out at sea',
+    'A landscape clip in a portrait world.',
+    ['Ada', 'landscape', 'nature'],
+    'sea',
+    {
+      size: landscape,
+      seconds: 6,
+      tone: 262,
+    },
+  ),
+  clip('First snow', 'Nobody has walked here yet.', ['Stephen', 'nature', 'winter'], 'snow', {
+    size: portrait,
+    seconds: 7,
+    tone: 294,
   }),
   clip(
-    'One rule, many lines',
-    'A cellular automaton draws itself.',
-    ['Stephen', 'maths', 'pattern'],
-    { source: 'cellauto', size: small, seconds: 7, tone: 196, seed: 4 },
-  ),
-  clip(
     'Warm evening',
-    'The last light of a generated day. Protected: it plays with a signed URL alone.',
+    'The last light of a drawn day. Protected: it plays with a signed URL alone.',
     ['Grace', 'calm', 'colour'],
-    { source: 'gradients', size: fourToFive, seconds: 6, tone: 294, seed: 5 },
-    { isProtected: true },
+    'dunes',
+    { size: fourToFive, seconds: 6, tone: 294, isProtected: true },
   ),
   clip(
     'Counting in squares',
     'The counter runs, the squares follow.',
     ['Studio', 'test', 'pattern'],
-    { source: 'testsrc2', size: square, seconds: 9, tone: 523 },
+    'testsrc2',
+    {
+      size: square,
+      seconds: 9,
+      tone: 523,
+    },
   ),
-  clip('A second life', 'Another beginning, another ending.', ['John', 'life'], {
-    source: 'life',
-    size: soft,
+  clip('Into the woods', 'Keep to the path.', ['John', 'nature', 'forest'], 'forest', {
+    size: portrait,
     seconds: 5,
     tone: 247,
-    seed: 6,
   }),
-  clip('Silent colours', 'No sound at all: look.', ['Grace', 'calm', 'silent'], {
-    source: 'gradients',
-    size: soft,
-    seconds: 12,
-    tone: null,
-    seed: 7,
-  }),
-  clip('Wide automaton', 'The same rule with more room.', ['Stephen', 'maths', 'landscape'], {
-    source: 'cellauto',
+  clip(
+    'Broadcast bars',
+    'As seen on television, before breakfast.',
+    ['Studio', 'test', 'bars'],
+    'smptebars',
+    {
+      size: square,
+      seconds: 5,
+      tone: 1000,
+    },
+  ),
+  clip('Skyline', 'The same city with more room.', ['Stephen', 'city', 'landscape'], 'city', {
     size: landscape,
     seconds: 5,
     tone: 175,
-    seed: 8,
   }),
 ];

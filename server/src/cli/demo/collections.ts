@@ -64,17 +64,17 @@ const galleries: readonly Gallery[] = [
 
 /** Items pinned near the front of the feed, by position, so that they are easy to find. */
 const pinned = new Map([
-  [1, 'demo-patterns-in-a-row'],
+  [1, 'demo-a-day-outside'],
   [3, 'demo-good-morning'],
 ]);
 
 const playlist = {
-  externalId: 'demo-patterns-in-a-row',
-  title: 'Patterns in a row',
+  externalId: 'demo-a-day-outside',
+  title: 'A day outside',
   description: 'A video carousel: swipe to the side for the next clip.',
   author: 'Stephen',
-  tags: ['maths', 'pattern'],
-  clips: ['demo-one-rule-many-lines', 'demo-life-finds-a-way', 'demo-broadcast-bars'],
+  tags: ['nature', 'day'],
+  clips: ['demo-blue-hour', 'demo-into-the-woods', 'demo-first-snow'],
 };
 
 const captioned = 'demo-counting-in-squares';

@@ -10,6 +10,8 @@ const env = {
   REELFEED_MIN_FREE_BYTES: '0',
   REELFEED_LOG_LEVEL: 'info',
   REELFEED_MEDIA_NICENESS: '0',
+  // Enough for reports by rendition; the tall clip of 1080 would take longer than all others.
+  REELFEED_MEDIA_RENDITIONS: '240,360,540',
 };
 
 type Demo = {
@@ -116,6 +118,11 @@ test('the demo fills its reports: a day of visits at once, and more as time goes
     assert.ok(variants[0].participants + variants[1].participants >= 50, JSON.stringify(variants));
   }
 
+  await eventually('an alert, a metric and an export', async () => {
+    const lists = ['/v1/analytics/alerts', '/v1/metrics', '/v1/exports'].map(get);
+    return (await Promise.all(lists)).every(({ length }) => length > 0) ? true : null;
+  });
+
   const byId = (externalId: string) =>
     eventually(externalId, async () => {
       const [found] = await get(`/v1/content?externalId=${externalId}`);
@@ -131,7 +138,7 @@ test('the demo fills its reports: a day of visits at once, and more as time goes
     captionTracks.map(({ language }: { language: string }) => language),
     ['en', 'de'],
   );
-  const carousel = await byId('demo-patterns-in-a-row');
+  const carousel = await byId('demo-a-day-outside');
   assert.equal((await get(`/v1/content/${carousel.id}/videos`)).length, 3);
   const front = await eventually('the carousels near the front', async () => {
     const shown = await get('/v1/feed?limit=4');

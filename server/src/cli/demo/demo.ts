@@ -10,6 +10,15 @@ import { runService } from '../../app/run.ts';
 import type { Command } from '../command.ts';
 import { uploadMissing } from './clip-uploads.ts';
 import { addCollections } from './collections.ts';
+import { broadcastOnce } from './live-stream.ts';
+import { startDemoReceiver } from './receiver.ts';
+import {
+  addAlertsAndMetrics,
+  addConfiguration,
+  addExport,
+  addRulesAndKeys,
+  addWebhooks,
+} from './showcase.ts';
 import { runViewers } from './viewing.ts';
 
 type DemoKeys = { secretKey: string; publishableKey: string };
@@ -17,8 +26,11 @@ type DemoKeys = { secretKey: string; publishableKey: string };
 export const demo: Command = async ({ env }) => {
   const dataDir = path.resolve(env['REELFEED_DATA_DIR'] ?? './data/demo');
   const keys = await loadKeys(dataDir);
+  await using receiver = await startDemoReceiver();
+  const allowed = env['REELFEED_EGRESS_ALLOW'];
   const settings = {
     ...env,
+    REELFEED_EGRESS_ALLOW: allowed ? `${allowed},${receiver.host}` : receiver.host,
     REELFEED_DATA_DIR: dataDir,
     REELFEED_SECRET_KEY: keys.secretKey,
     REELFEED_PUBLISHABLE_KEY: keys.publishableKey,
@@ -37,15 +49,30 @@ export const demo: Command = async ({ env }) => {
       if (url === null) return;
       process.stdout.write(`  Secret key         ${keys.secretKey}\n`);
       process.stdout.write(`  Publishable key    ${keys.publishableKey}\n\n`);
+      const access = { url, secretKey: keys.secretKey };
+      const parts = { ...access, receiver: receiver.host };
+      const log = createLogger(logLevel);
       try {
-        await uploadMissing({ url, secretKey: keys.secretKey }, path.join(dataDir, 'clips'), {
+        await addWebhooks(parts, signal);
+        await addConfiguration(parts, signal);
+        await uploadMissing(access, path.join(dataDir, 'clips'), {
           onPlayable: () => process.stdout.write(`\n  The feed plays: ${publicUrl}/feed\n\n`),
           signal,
         });
-        const collecting = addCollections(url, keys.secretKey, signal);
+        const fill = async (): Promise<void> => {
+          await addCollections(url, keys.secretKey, signal);
+          await addRulesAndKeys(parts, signal);
+        };
         await Promise.all([
-          collecting,
-          runViewers({ url, ...keys }, createLogger(logLevel), signal),
+          fill(),
+          runViewers({ url, ...keys }, log, signal, async () => {
+            await addAlertsAndMetrics(parts, signal);
+            await addExport(parts, signal);
+            // A port for live streams that is taken is no reason to end the demo.
+            await broadcastOnce(access, signal).catch((error: unknown) => {
+              if (!signal.aborted) log.warn({ err: error }, 'the broadcast of the demo failed');
+            });
+          }),
         ]);
       } catch (error) {
         if (!signal.aborted) throw error;

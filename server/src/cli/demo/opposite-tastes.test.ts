@@ -30,7 +30,7 @@ test('each meets what it likes earlier than the other does, and last of all what
     { baseUrl: service.url, publishableKey: service.publishableKey },
     new AbortController().signal,
   );
-  // How much earlier than clips of calm those of maths come.
+  // How much earlier than clips of calm those of nature come.
   const leads: number[] = [];
   for (const { userId, likes } of oppositeTastes) {
     // Each feed explores with clips of its own choice, so that one alone says little.
@@ -45,8 +45,8 @@ test('each meets what it likes earlier than the other does, and last of all what
       feeds
         .map((items) => items.findIndex(({ tags }) => tags.includes(tag)))
         .reduce((sum, place) => sum + place / feeds.length, 0);
-    leads.push(firstPlace('calm') - firstPlace('maths'));
+    leads.push(firstPlace('calm') - firstPlace('nature'));
   }
   const [maya = 0, carl = 0] = leads;
-  assert.ok(maya > carl, `maths leads by ${maya} for Maya, and by ${carl} for Carl`);
+  assert.ok(maya > carl, `nature leads by ${maya} for Maya, and by ${carl} for Carl`);
 });

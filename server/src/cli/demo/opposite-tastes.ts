@@ -8,8 +8,8 @@ import { readClips, type FeedAccess } from './feed-clips.ts';
 type Taste = { readonly userId: string; readonly likes: string; readonly dislikes: string };
 
 export const oppositeTastes: readonly Taste[] = [
-  { userId: 'maya-likes-maths', likes: 'maths', dislikes: 'calm' },
-  { userId: 'carl-likes-calm', likes: 'calm', dislikes: 'maths' },
+  { userId: 'maya-likes-nature', likes: 'nature', dislikes: 'calm' },
+  { userId: 'carl-likes-calm', likes: 'calm', dislikes: 'nature' },
 ];
 
 /**

@@ -11,11 +11,16 @@ import { demoViewers } from './viewers.ts';
 /** Viewers at the same time; together they send three or four events per second. */
 const maxAtATime = 5;
 
-/** Runs until the signal aborts and the last events are sent. */
+/**
+ * Runs until the signal aborts and the last events are sent.
+ *
+ * @param onPastSent is called once the past day of the viewers is sent
+ */
 export async function runViewers(
   { url, secretKey, publishableKey }: { url: string; secretKey: string; publishableKey: string },
   log: Logger,
   signal: AbortSignal,
+  onPastSent: () => Promise<void>,
 ): Promise<void> {
   const access = { baseUrl: url, publishableKey };
   const past = async (signal: AbortSignal): Promise<void> => {
@@ -39,6 +44,7 @@ export async function runViewers(
           .join('') +
         '\n',
     );
+    await onPastSent();
   };
   const groups = Array.from({ length: maxAtATime }, (_, group) =>
     demoViewers.filter((_viewer, index) => index % maxAtATime === group),

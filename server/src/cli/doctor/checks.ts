@@ -2,6 +2,7 @@
 import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { describeBackups } from '../../features/backups/backups.ts';
 import { keyType } from '../../features/keys/keys.ts';
 import { settings, type Config } from '../../app/config.ts';
 import { claimDataDirectory, DataDirectoryError } from '../../platform/data-directory.ts';
@@ -12,6 +13,7 @@ import {
 } from '../../platform/database/database.ts';
 import { migrationStatus, type MigrationStatus } from '../../platform/database/migrate.ts';
 import { checkOutsideServer } from '../../platform/database/outside-server.ts';
+import { examineReplica } from '../../platform/database/read-replica.ts';
 import { parseAllowList } from '../../platform/egress/allow-list.ts';
 import { encryptionKeyProblem } from '../../platform/encryption-key.ts';
 import { createLogger } from '../../platform/logging.ts';
@@ -124,6 +126,8 @@ export const checks: Record<string, Check> = {
     }));
   },
 
+  'Read replica': examineReadReplica,
+
   async Database(config) {
     const exists = await stat(path.join(config.dataDir, 'postgres')).then(
       () => true,
@@ -151,10 +155,21 @@ export const checks: Record<string, Check> = {
           detail: 'none has failed for good',
         });
       }
+      findings.push(...(await describeBackups(database.db, config)));
       return findings;
     });
   },
 };
+
+async function examineReadReplica({ databaseReadUrl: url }: Config): Promise<Finding[]> {
+  if (url === null) return [];
+  const subject = 'Read replica';
+  const { problem } = await examineReplica(url);
+  if (problem === null)
+    return [{ subject, state: 'ok', detail: 'answers, and replays the primary' }];
+  const mend = 'Check REELFEED_DATABASE_READ_URL. Until then the primary answers reports.';
+  return [{ subject, state: 'problem', detail: problem, mend }];
+}
 
 /** Decrypts a secret from the database, as signing a webhook would. */
 async function describeKey(db: Db, config: Config): Promise<Finding> {
