@@ -19,7 +19,7 @@ import { eventually, startService, temporaryFolder, toUrl } from './service.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const { browser, reason } = await launchBrowser();
 after(() => browser?.close());
-const options = browser === null ? { skip: reason } : { timeout: 120_000 };
+const options = browser === null ? { skip: reason } : { timeout: 300_000 };
 
 /** What each page shows, by the first part of its path. */
 const pages: Readonly<Record<string, string>> = {
@@ -32,6 +32,7 @@ const pages: Readonly<Record<string, string>> = {
 async function shows(address: string): Promise<void> {
   assert(browser !== null);
   const profile = await browser.newContext();
+  profile.setDefaultTimeout(90_000);
   const page = await profile.newPage();
   const failed: string[] = [];
   page.on('response', (answer) => {
@@ -97,6 +98,7 @@ test(
 const forms = [
   ...['/console', '/console/', '/console?from=mail#/keys', '/console/library', '/console/a/b?c'],
   ...['/feed', '/feed/', '/feed/?from=mail', '/docs', '/docs/', '/docs/errors'],
+  ...['/docs/quick-start', '/docs/quick-start.html', '/docs/reference', '/docs/reference/'],
 ];
 
 /** A reverse proxy that takes a folder off the path, as docs/operations.md asks for. */
@@ -131,7 +133,8 @@ test('each page has one address, and the others lead there with their query', op
     assert.equal(await led('/console?a=b%20c'), '/console/?a=b%20c');
     assert.equal(await led('/console/a/b/c?d'), '/console/?d');
     assert.equal(await led('/feed/?key=rf_pk_x'), '/feed?key=rf_pk_x');
-    assert.equal(await led('/docs/?a'), '/docs?a');
+    assert.equal(await led('/docs?a'), '/docs/?a');
+    assert.equal(await led('/docs/content?a'), '/docs/content.html?a');
     assert.equal(await led('/'), '/console/');
   }
 });
@@ -140,7 +143,7 @@ test('the reference leads to the console', options, async () => {
   assert(browser !== null);
   const service = await startService({ REELFEED_ROLES: 'api' });
   const page: Page = await browser.newPage();
-  await page.goto(`${service.url}/docs`);
+  await page.goto(`${service.url}/docs/reference/`);
   await page.getByRole('link', { name: 'Console', exact: true }).click();
   await page.getByRole('heading', { name: 'Sign in to Reelfeed' }).waitFor();
 });

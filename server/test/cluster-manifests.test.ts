@@ -73,7 +73,7 @@ test('processes of a cluster have settings that the service knows and takes', ()
   const unknown = [...named.map(([name]) => name), ...secrets].filter(
     (name) => !variables.has(name),
   );
-  assert.deepEqual(new Set(unknown), new Set(['POSTGRES_PASSWORD']));
+  assert.deepEqual(new Set(unknown), new Set(['POSTGRES_PASSWORD', 'NATS_PASSWORD']));
   const map = manifests.find(({ resource }) => resource.kind === 'ConfigMap')?.resource;
   const { data } = map as unknown as { data: Record<string, string> };
   for (const role of ['api', 'worker', 'media']) {

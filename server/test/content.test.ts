@@ -97,6 +97,7 @@ test('a new item has every field, empty where nothing was said', async () => {
     errorReason: null,
     sourceTracks: [],
     warnings: [],
+    archivedAt: null,
     progress: 0,
   });
   assert.deepEqual((await get(id)).body.data, item);

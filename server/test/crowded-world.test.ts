@@ -50,9 +50,16 @@ async function samplesOf({ service, ...world }: CrowdedWorld): Promise<Record<st
     '/v1/keys/{id}/requests': Object.values(world.keys).map(({ id }) => id),
     '/v1/content/{id}': items,
     '/v1/content/{id}/similar': items,
+    '/v1/feed/items/{id}': items,
     '/v1/content/{id}/videos': items,
     '/v1/content/{id}/captions': items,
     '/v1/analytics/content/{id}': items,
+    '/v1/analytics/content/{id}/benchmark': items,
+    '/v1/analytics/alerts/{id}': ids(world.alerts),
+    '/v1/analytics/reports/{id}': ids(world.reports),
+    '/v1/analytics/reports/{id}/runs': ids(world.reports),
+    '/v1/analytics/reports/{id}/links': ids(world.reports),
+    '/v1/analytics/alerts/{id}/events': ids(world.alerts),
     '/v1/content/bulk/jobs/{id}': ids(world.jobs),
     '/v1/content/bulk/jobs/{id}/failures': ids(world.jobs),
     '/v1/webhooks/{id}': webhooks,
@@ -72,8 +79,15 @@ async function samplesOf({ service, ...world }: CrowdedWorld): Promise<Record<st
     '/v1/webhooks/{webhookId}/deliveries/{deliveryId}': deliveries,
     '/v1/users/{userId}/data': ['/v1/users/erased%20viewer/data'],
     '/v1/users/data': ['/v1/users/data?userId=erased%20viewer'],
+    '/v1/analytics/reports/{id}/runs/{runId}': [
+      `/v1/analytics/reports/${world.reports['plain']}/runs/${world.runId}`,
+    ],
+    '/v1/feed/reactions': [
+      `/v1/feed/reactions?deviceId=d&contentIds=${items.slice(0, 3).join(',')}`,
+    ],
     '/v1/settings/{key}': hostileEntries.map(([name]) => `/v1/settings/text.${name}`),
     '/v1/flags/{key}': ['/v1/flags/nested', '/v1/flags/hostile', '/v1/flags/nothing'],
+    '/v1/live-streams/status': [`/v1/live-streams/status?ids=${streams.slice(0, 50).join(',')}`],
     '/v1/webhook-events/recent': [`/v1/webhook-events/recent?since=${since}`],
   };
 }
@@ -184,7 +198,10 @@ test('reports over every filter and segment are answered as described', async ()
     ...[`appVersion=${encodeURIComponent(hostileTexts.formula)}`, 'tag=hostile'],
     `contentId=${world.items['portrait']}`,
   ];
-  const reports = routes.filter(({ path }) => /^\/v1\/analytics\/[a-z]+$/.test(path));
+  const reports = routes.filter(
+    // The list of alerts, saved reports and the last hour take no filters.
+    ({ path }) => /^\/v1\/analytics\/(?!alerts|reports|realtime)[a-z]+$/.test(path),
+  );
   assert.ok(reports.length >= 7);
   for (const route of reports) {
     for (const filter of filters) {

@@ -13,10 +13,12 @@ import { buildConfiguration } from './world/world-configuration.ts';
 import { sendWorldEvents } from './world/world-events.ts';
 import { buildStreams, type WorldStreams } from './world/world-live.ts';
 import {
+  buildAlerts,
   buildExports,
   buildJobs,
   buildKeys,
   buildRemovals,
+  buildReports,
   type WorldKeys,
 } from './world/world-operations.ts';
 import {
@@ -34,6 +36,10 @@ export type CrowdedWorld = WorldContent & {
   webhooks: WorldWebhooks;
   experiments: Record<string, string>;
   exports: Record<string, string>;
+  alerts: Record<string, string>;
+  reports: Record<string, string>;
+  /** A run of the saved report `plain`. */
+  runId: string;
   jobs: Record<string, string>;
   keys: WorldKeys;
   /** Another organization on the same service, with the same external ids. */
@@ -63,15 +69,18 @@ export async function startCrowdedWorld(env: Record<string, string> = {}): Promi
   const events = await sendWorldEvents(service, watched(content, streams.recorded));
   // An erasure takes exports away that were made before it.
   await buildRemovals(service, content.items['purged'] ?? '');
-  const [webhooks, exports, jobs, neighbour] = await Promise.all([
+  const [webhooks, exports, alerts, reports, jobs, neighbour] = await Promise.all([
     buildWebhooks(service, receivers),
     buildExports(service),
+    buildAlerts(service),
+    buildReports(service),
     buildJobs(service),
     buildNeighbour(service),
   ]);
   return {
     ...{ ...content, service, streams, receivers, webhooks },
-    ...{ experiments, exports, jobs, keys, neighbour, events },
+    ...reports,
+    ...{ experiments, exports, alerts, jobs, keys, neighbour, events },
   };
 }
 

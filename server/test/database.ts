@@ -21,7 +21,11 @@ const sharedServerVariable = 'REELFEED_TEST_SERVER';
 const templateName = 'reelfeed_template';
 export const silentLog = pino({ level: 'silent' });
 
-export type TestServer = AsyncDisposable & { connection: DatabaseConnection };
+export type TestServer = AsyncDisposable & {
+  connection: DatabaseConnection;
+  /** The server's process; undefined for a server that runs elsewhere. */
+  pid?: number | undefined;
+};
 
 /**
  * Starts a throwaway PostgreSQL with the migrated template database. It does without fsync: tests
@@ -53,6 +57,7 @@ export async function startTestServer(): Promise<TestServer> {
   await prepareTemplate(server.connection);
   return {
     connection: server.connection,
+    pid: server.pid,
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       await dataDir[Symbol.asyncDispose]();

@@ -113,7 +113,7 @@ test('what the image holds starts with its own database, serves its pages, is he
     },
   });
   const url = await ready(running);
-  for (const page of ['/feed', '/console/', '/docs']) {
+  for (const page of ['/feed', '/console/', '/docs/', '/docs/reference/']) {
     assert.equal((await send(url + page, 'GET')).status, 200, page);
   }
   const [command = '', ...check] = list('HEALTHCHECK --start-period=60s CMD');

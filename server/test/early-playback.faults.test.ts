@@ -1,4 +1,5 @@
 /** Proves that a long video in a bucket plays while the rest of it is processed. */
+import './early-playback.test.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseMediaPlaylist } from '../src/features/media/media.ts';

@@ -7,6 +7,7 @@ import { before, test } from 'node:test';
 import { parseMediaPlaylist } from '../src/features/media/media.ts';
 import { form, local, putSample, sampleBytes, settledItem } from './media.ts';
 import { startProcess } from './processes.ts';
+import { isFullScale } from './scale.ts';
 import { query } from './seed.ts';
 import { eventually, startService } from './service.ts';
 import { storedFiles } from './stored-files.ts';
@@ -105,47 +106,57 @@ test('a long video plays while it is processed; a kill -9 changes nothing that w
   await service.call('POST', '/v1/content/bulk/delete', { body: { ids: [id] } });
 });
 
-test('a protected one plays with a token alone; a deletion ends it and removes its files', async () => {
-  const { body } = await putSample(service, 'early.mp4', { protected: true });
-  const { id } = body.data;
-  const isNamed = `select media_prefix from content where content_id = $1 and media_prefix is not null`;
-  await eventually('the item to play early', async () =>
-    (await query(service, isNamed, [id])).length === 1 ? true : null,
-  );
-  assert.deepEqual(
-    [(await get(id)).streamingUrl, (await get(id)).uploadStatus],
-    ['', 'processing'],
-  );
-  const signed = (await service.call('POST', `/v1/content/${id}/playback-token`)).body.data;
-  const seen = await playlist(signed.streamingUrl);
-  assert.equal(seen.headers.get('cache-control'), 'private, max-age=1');
-  assert.equal((await read(seen.url.replace(/\/t\/[^/]+/, ''))).status, 403);
-  await service.call('POST', '/v1/content/bulk/delete', { body: { ids: [id] } });
-  assert.equal((await read(seen.url)).status, 404);
-});
+const inFullRuns = { skip: isFullScale ? false : 'a long run: npm run test:faults' };
 
-test('damage that shows later ends it; without the setting nothing plays early', async () => {
-  const cut = (await sampleBytes('early.mp4')).subarray(0);
-  // The index at the end promises what is overwritten here.
-  cut.fill(0xff, Math.floor(cut.length * 0.4), Math.floor(cut.length * 0.9));
-  const made = await service.call('POST', '/v1/content/upload', {
-    body: form([
-      ['title', 'Damaged'],
-      ['file', cut],
-    ]),
-  });
-  const damaged = await settledItem(service, made.body.data.id, 'error', 300_000);
-  assert.equal(damaged.errorReason.code, 'CORRUPT_MEDIA');
-  assert.equal(damaged.streamingUrl, null);
-  await allow(false);
-  const { body } = await putSample(service, 'early.mp4');
-  await eventually(
-    'most of it to be processed',
-    async () => {
-      const item = await get(body.data.id);
-      assert.equal(item.streamingUrl, null);
-      return item.progress > 0.6 ? true : null;
-    },
-    300_000,
-  );
-});
+test(
+  'a protected one plays with a token alone; a deletion ends it and removes its files',
+  inFullRuns,
+  async () => {
+    const { body } = await putSample(service, 'early.mp4', { protected: true });
+    const { id } = body.data;
+    const isNamed = `select media_prefix from content where content_id = $1 and media_prefix is not null`;
+    await eventually('the item to play early', async () =>
+      (await query(service, isNamed, [id])).length === 1 ? true : null,
+    );
+    assert.deepEqual(
+      [(await get(id)).streamingUrl, (await get(id)).uploadStatus],
+      ['', 'processing'],
+    );
+    const signed = (await service.call('POST', `/v1/content/${id}/playback-token`)).body.data;
+    const seen = await playlist(signed.streamingUrl);
+    assert.equal(seen.headers.get('cache-control'), 'private, max-age=1');
+    assert.equal((await read(seen.url.replace(/\/t\/[^/]+/, ''))).status, 403);
+    await service.call('POST', '/v1/content/bulk/delete', { body: { ids: [id] } });
+    assert.equal((await read(seen.url)).status, 404);
+  },
+);
+
+test(
+  'damage that shows later ends it; without the setting nothing plays early',
+  inFullRuns,
+  async () => {
+    const cut = (await sampleBytes('early.mp4')).subarray(0);
+    // The index at the end promises what is overwritten here.
+    cut.fill(0xff, Math.floor(cut.length * 0.4), Math.floor(cut.length * 0.9));
+    const made = await service.call('POST', '/v1/content/upload', {
+      body: form([
+        ['title', 'Damaged'],
+        ['file', cut],
+      ]),
+    });
+    const damaged = await settledItem(service, made.body.data.id, 'error', 300_000);
+    assert.equal(damaged.errorReason.code, 'CORRUPT_MEDIA');
+    assert.equal(damaged.streamingUrl, null);
+    await allow(false);
+    const { body } = await putSample(service, 'early.mp4');
+    await eventually(
+      'most of it to be processed',
+      async () => {
+        const item = await get(body.data.id);
+        assert.equal(item.streamingUrl, null);
+        return item.progress > 0.6 ? true : null;
+      },
+      300_000,
+    );
+  },
+);

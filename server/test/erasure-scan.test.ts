@@ -272,7 +272,7 @@ async function projected(): Promise<void> {
     const [row] = await query(
       of,
       `select min(events) as least, (select sum(event_count) from event_block) as all
-       from projection where name <> 'live'`,
+       from (select sum(events) as events from projection where name <> 'live' group by name) done`,
     );
     return row;
   };

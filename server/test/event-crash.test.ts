@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { Client } from 'pg';
 import { poolConnection } from '../src/platform/database/database.ts';
 import { connectionToRunningServer } from '../src/platform/postgres/running-server.ts';
+import { assertExactlyOnce, createFirstItem, newJournal, sendEvents } from './event-journal.ts';
 import { sampleEvent } from './event-samples.ts';
 import { kill, seededRandom, serviceProcesses } from './process-tree.ts';
 import { ready, startMain, startProcess, type RunningProcess } from './processes.ts';
@@ -32,54 +33,6 @@ const onlyLinux = {
   skip: existsSync('/proc/self/stat') ? false : 'reads /proc, which this system does not have',
 };
 
-type Journal = { sent: Set<string>; acknowledged: Set<string>; refusals: Map<string, number> };
-
-const newJournal = (): Journal => ({
-  sent: new Set(),
-  acknowledged: new Set(),
-  refusals: new Map(),
-});
-
-/**
- * Sends batches one after another until it is stopped, as the client library does: what was not
- * acknowledged is sent again, with the same ids.
- */
-async function sendEvents(
-  target: () => string,
-  { key, contentId }: { key: string; contentId: string },
-  journal: Journal,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    const events = Array.from({ length: randomInt(1, 60) }, () => sampleEvent('like', contentId));
-    for (const { eventId } of events) journal.sent.add(String(eventId));
-    for (;;) {
-      const outcome = await send(`${target()}/v1/events/batch`, 'POST', {
-        key,
-        body: { events },
-      }).catch(() => null);
-      if (outcome?.status === 200) {
-        assert.equal(outcome.body.data.received, events.length);
-        for (const { eventId } of events) journal.acknowledged.add(String(eventId));
-        break;
-      }
-      const what = outcome === null ? 'broken' : String(outcome.status);
-      journal.refusals.set(what, (journal.refusals.get(what) ?? 0) + 1);
-      if (outcome?.status === 503) assert.match(outcome.headers.get('retry-after') ?? '', /^\d+$/);
-      await pause(20, 'before another try');
-    }
-  }
-}
-
-/** Every acknowledged event is there, once, and nothing that nobody has sent. */
-function assertExactlyOnce(stored: readonly string[], journal: Journal): void {
-  const once = new Set(stored);
-  assert.equal(once.size, stored.length, `${stored.length - once.size} events are there twice`);
-  const lost = [...journal.acknowledged].filter((id) => !once.has(id));
-  assert.deepEqual(lost, [], `${lost.length} acknowledged events are lost`);
-  assert.ok(stored.every((id) => journal.sent.has(id)));
-}
-
 type Instance = { url: string; process: RunningProcess; output: string };
 
 async function startInstance(dataDir: string): Promise<Instance> {
@@ -92,17 +45,6 @@ async function startInstance(dataDir: string): Promise<Instance> {
     },
   });
   return { url: await ready(running), process: running, output: running.output.stdout };
-}
-
-/** An item of an instance that has just made its keys, and the key to send its events with. */
-async function createFirstItem({ url, output }: Instance) {
-  const key = /(rf_pk_\w+)/.exec(output)?.[1] ?? '';
-  const secretKey = /(rf_sk_\w+)/.exec(output)?.[1] ?? '';
-  const made = await send(`${url}/v1/content/upload`, 'POST', {
-    key: secretKey,
-    body: { title: 'Item' },
-  });
-  return { key, contentId: made.body.data.id as string };
 }
 
 const kills = scaled(3, 18);

@@ -6,7 +6,7 @@ import { eventKinds, type EventKind } from '../src/features/events/events.ts';
 import { startEventService } from './event-judge.ts';
 import { newUuid7 } from '../src/platform/uuid7.ts';
 
-const { stored, sendOne, event, judge } = await startEventService();
+const { service, stored, otherId, sendOne, event, judge } = await startEventService();
 
 describe('an event of each kind', () => {
   for (const kind of eventKinds) {
@@ -24,6 +24,53 @@ describe('an event of each kind', () => {
       assert.deepEqual(kept, { ...rest, at: Date.parse(String(timestamp)) });
     });
   }
+});
+
+describe('values that can not be', () => {
+  const progress = (data: object) => event('watchProgress', { data });
+
+  test('a position beyond the end is refused, rounding is not', async () => {
+    const problem = await judge(progress({ currentTime: 900, duration: 10 }));
+    assert.equal(problem?.code, 'VALIDATION_ERROR');
+    assert.equal(
+      problem?.message,
+      'data.currentTime: must not be beyond data.duration by more than 5 % and 2 seconds',
+    );
+    assert.equal(await judge(progress({ currentTime: 12.5, duration: 10 })), null);
+    assert.equal(await judge(progress({ currentTime: 900, duration: 0 })), null, 'unknown length');
+  });
+
+  test('positions of a live stream are not checked', async () => {
+    const created = await service.call('POST', '/v1/live-streams', {
+      key: service.secretKey,
+      body: { title: 'Live' },
+    });
+    assert.equal(created.status, 201, created.text);
+    const { contentId: liveId } = created.body.data;
+    const fields = { contentId: liveId, data: { currentTime: 900, duration: 10 } };
+    assert.equal(await judge(event('watchProgress', fields)), null);
+  });
+
+  test('a watch time of more than a week is refused', async () => {
+    for (const raw of [
+      progress({ currentTime: 1, duration: 10, watchTime: 9e8 }),
+      event('completion', { data: { watchTime: 604_801, looped: true } }),
+      event('swipe', { data: { fromContentId: otherId, watchTimeOnFrom: 9e8 } }),
+    ]) {
+      const problem = await judge(raw);
+      assert.equal(problem?.code, 'VALIDATION_ERROR');
+      assert.match(problem?.message ?? '', /must be a number of seconds from 0 to 604,800/);
+    }
+    assert.equal(
+      await judge(event('completion', { data: { watchTime: 604_800, looped: true } })),
+      null,
+    );
+  });
+
+  test('a swipe may tell its watch time beside its data', async () => {
+    const { data: _, ...swipe } = event('swipe');
+    assert.equal(await judge({ ...swipe, fromContentId: otherId, watchTime: 2 }), null);
+  });
 });
 
 const wrong: Record<string, unknown[]> = {

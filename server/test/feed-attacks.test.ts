@@ -62,7 +62,8 @@ async function openWorld(name: string) {
       const rows = await query(
         service,
         `select min(events)::int as least, (select sum(event_count) from event_block)::int as all
-         from projection where name in ('feed-items', 'feed-viewers')`,
+         from (select sum(events) as events from projection
+           where name in ('feed-items', 'feed-viewers') group by name) done`,
       );
       return rows[0]?.['least'] === rows[0]?.['all'] ? true : null;
     });

@@ -1,7 +1,8 @@
 /**
  * Proves that the commands of the guides do what they say, run as they stand there: only the address of
- * the service, its keys and folders are filled in. `events.md`, `webhooks.md` and `content.sh` have tests
- * of their own; `npm start` is run by `first-minute.test.ts`, `npm run demo` by `demo.test.ts`.
+ * the service, its keys and folders are filled in. `events.md`, `journeys.md`, `ten-questions.md`,
+ * `webhooks.md`, `content.sh` and the programs of `apps.md` have tests of their own; `npm start` is run by
+ * `first-minute.test.ts`, `npm run demo` by `demo.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -12,6 +13,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readyItem } from './media.ts';
+import { fingerprint, record } from '../../site/fingerprint.ts';
 import { mediaSample } from './media-samples.ts';
 import { eventually, startService, temporaryFolder, toUrl } from './service.ts';
 
@@ -35,7 +37,7 @@ async function run(commands: readonly string[], env: Record<string, string> = {}
   const strict = 'set -eu\ncurl() { command curl -sS --fail-with-body "$@"; }\n';
   const { stdout } = await promisify(execFile)('sh', ['-c', strict + commands.join('\n')], {
     cwd,
-    timeout: 120_000,
+    timeout: 300_000,
     env: {
       PATH: process.env['PATH'],
       SECRET_KEY: service.secretKey,
@@ -73,6 +75,19 @@ test('the commands about ranking, reports and keys are answered as they stand', 
   assert.match(await run(commandsOf('keys.md'), values), /"key":"rf_sk_/);
 });
 
+test('the five minutes of each role lead to what they promise', async () => {
+  await copyFile(await mediaSample('small.mp4'), path.join(cwd, 'clip.mp4'));
+  assert.match(
+    await run(commandsOf('editor.md')),
+    /"title":"Monday in two minutes".*"type":"pin"/s,
+  );
+  await readyItem(service, 'small.mp4', {});
+  assert.match(await run(commandsOf('app-developer.md')), /"streamingUrl":"http.*"received":true/s);
+  assert.match(await run(commandsOf('analyst.md')), /"completionRate".*"dataset":"events"/s);
+  const [ask = ''] = commandsOf('operator.md');
+  assert.match(await run([ask]), /\d{2,}\n$/);
+});
+
 test('an export is made and downloaded by the commands of its guide', async () => {
   const [create = '', download = '', schedule = '', ...rest] = commandsOf('exports.md');
   assert.deepEqual(rest, []);
@@ -96,7 +111,7 @@ test('a backup is made, verified and restored by the commands of the guide', asy
   const program = fileURLToPath(new URL('../bin/reelfeed.js', import.meta.url));
   const filledIn = (block: string) =>
     block
-      .replaceAll('/backups/2026-11-22', folder)
+      .replaceAll('/backups/reelfeed', folder)
       .replaceAll('REELFEED_DATA_DIR=/srv/new', `DATABASE_URL= REELFEED_DATA_DIR=${folder}-new`)
       .replaceAll('npx reelfeed', `node --disable-warning=ExperimentalWarning ${program}`);
   const env = {
@@ -106,17 +121,18 @@ test('a backup is made, verified and restored by the commands of the guide', asy
     REELFEED_ACCEPT_UNSAFE_DATABASE: 'fsync,full_page_writes,synchronous_commit',
   };
   await run([filledIn(backup)], env);
-  assert.ok(existsSync(path.join(folder, 'manifest.json')));
+  assert.ok(existsSync(path.join(folder, 'objects', 'repository.json')));
   assert.ok(existsSync(path.join(`${folder}-new`, 'media')));
   assert.match(await run([filledIn(doctor)], env), /migrations/i);
 });
 
 test('the commands of the README lead from the start to an upload, in one step and in two', async () => {
   await copyFile(await mediaSample('small.mp4'), path.join(cwd, 'clip.mp4'));
-  const [start = '', demo = '', report = '', upload = '', read = '', twoSteps = '', ...rest] =
+  const [start = '', report = '', upload = '', read = '', twoSteps = '', ...rest] =
     commandsOf('../README.md');
   assert.deepEqual(rest, []);
-  assert.deepEqual([start.trim(), demo.trim()], ['npm ci && npm start', 'npm run demo']);
+  const first = ['npm ci && npm start', 'npm run demo', 'npx reelfeed doctor'];
+  assert.deepEqual(start.trim().split('\n'), first);
   assert.match(await run([report]), /"plays":/);
   assert.match(await run([upload]), /"title":"My first clip"/);
   assert.match(await run([read]), /"title":"My first clip"/);
@@ -125,6 +141,21 @@ test('the commands of the README lead from the start to an upload, in one step a
   const { pathname, search } = new URL(uploadUrl);
   const address = `${service.url}${pathname}${search}`;
   assert.match(await run([put.replace(`${service.url}/v1/uploads/...`, address)]), /"Two steps"/);
+});
+
+test('people are invited by the commands of their guide', async () => {
+  const program = fileURLToPath(new URL('../bin/reelfeed.js', import.meta.url));
+  const env = {
+    DATABASE_URL: toUrl(service.connection),
+    REELFEED_DATA_DIR: service.dataDir,
+    REELFEED_ACCEPT_UNSAFE_DATABASE: 'fsync,full_page_writes,synchronous_commit',
+    URL: service.url,
+    KEY: service.secretKey,
+  };
+  const [byCommand = '', byKey = ''] = commandsOf('people.md');
+  const launched = `node --disable-warning=ExperimentalWarning ${program}`;
+  assert.match(await run([byCommand.replaceAll('npx reelfeed', launched)], env), /#\/invitation\//);
+  assert.match(await run([byKey], env), /"url":"http/);
 });
 
 test('a metric of one’s own leads to a roll-out by the commands of its guide', async () => {
@@ -155,15 +186,26 @@ test('what contributors are told to run exists', () => {
   }
 });
 
-test('the client is built and packed under the name that its guide installs', () => {
-  const all = commandsOf('../client/README.md').join('');
+test('the client is built and packed under the name that its guides install', () => {
+  const guides = ['../client/README.md', 'apps.md'].map((name) => commandsOf(name).join(''));
   const { scripts, version } = JSON.parse(read('../client/package.json')) as {
     scripts: Record<string, string>;
     version: string;
   };
-  assert.ok(all.includes('npm run build -w client') && scripts['build'] !== undefined);
-  // client/package.test.ts installs it.
-  assert.ok(all.includes(`npm install ./reelfeed-client-${version}.tgz`));
+  assert.ok(scripts['build'] !== undefined);
+  for (const all of guides) {
+    assert.ok(all.includes('npm run build -w client'));
+    // client/package.test.ts installs it.
+    assert.ok(all.includes(`npm install ./reelfeed-client-${version}.tgz`));
+  }
+});
+
+test('the player is packed under the name that its guide installs', () => {
+  const { version } = JSON.parse(read('../player/package.json')) as { version: string };
+  const all = commandsOf('player.md').join('');
+  // player-frameworks.test.ts installs it.
+  assert.match(all, /^npm pack \.\/player /m);
+  assert.ok(all.includes(`/reelfeed-player-${version}.tgz`));
 });
 
 test('the commands for systemd and Docker name what the repository has', () => {
@@ -187,16 +229,25 @@ test('every file with commands is one whose commands a test runs', () => {
     'CONTRIBUTING.md',
     'README.md',
     'client/README.md',
+    'docs/analyst.md',
     'docs/analytics.md',
+    'docs/app-developer.md',
+    'docs/apps.md',
     'docs/content.md',
+    'docs/editor.md',
     'docs/events.md',
     'docs/exports.md',
+    'docs/journeys.md',
     'docs/keys.md',
     'docs/live.md',
     'docs/operations.md',
+    'docs/operator.md',
     'docs/own-metrics.md',
+    'docs/people.md',
+    'docs/player.md',
     'docs/quick-start.md',
     'docs/ranking.md',
+    'docs/ten-questions.md',
     'docs/webhooks.md',
   ]);
 });
@@ -210,4 +261,8 @@ test('the index names every guide, and no link of a guide leads nowhere', () => 
       assert.ok(existsSync(path.join(docs, target)), `${name} links to ${target}`);
     }
   }
+});
+
+test('the built site is of these guides; build it by `npm run build:site`', () => {
+  assert.equal(readFileSync(record, 'utf8').trim(), fingerprint());
 });

@@ -26,6 +26,8 @@ export async function startInstance(
       REELFEED_DATA_DIR: dataDir,
       REELFEED_LOG_LEVEL: 'error',
       REELFEED_MIN_FREE_BYTES: '0',
+      // Tests wait for the media, beside other tests that would take the processor from it.
+      REELFEED_MEDIA_NICENESS: '0',
       ...env,
     },
   });

@@ -19,19 +19,24 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-let making: Promise<FlvTag[]> | null = null;
+type Size = { width: number; height: number };
+
+const portrait = { width: 180, height: 320 };
+const clips = new Map<string, Promise<FlvTag[]>>();
 
 /** One second with one key frame, and a tone. */
-export function liveClip(): Promise<FlvTag[]> {
-  making ??= makeClip();
-  return making;
+export function liveClip(size: Size = portrait): Promise<FlvTag[]> {
+  const name = `${size.width}x${size.height}`;
+  const clip = clips.get(name) ?? makeClip(size);
+  clips.set(name, clip);
+  return clip;
 }
 
-async function makeClip(): Promise<FlvTag[]> {
+async function makeClip({ width, height }: Size): Promise<FlvTag[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-live-'));
   atEnd(() => rm(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'clip.flv');
-  const picture = { source: 'testsrc2', width: 180, height: 320, frameRate: 15 } as const;
+  const picture = { source: 'testsrc2', width, height, frameRate: 15 } as const;
   const clip = { ...picture, path: file, seconds: 1, tone: 440 };
   await generateClip(clip, AbortSignal.timeout(60_000));
   return readFlvFile(await readFile(file));
@@ -80,4 +85,21 @@ export async function publish(port: number, key: string, pace = 4): Promise<Publ
   };
   atEnd(() => publishing[Symbol.asyncDispose]());
   return publishing;
+}
+
+/** Sends seconds of a clip as fast as they are taken, from this time of the encoder's clock on. */
+export async function sendSeconds(
+  publisher: RtmpPublisher,
+  clip: readonly FlvTag[],
+  { fromMs, seconds }: { fromMs: number; seconds: number },
+): Promise<void> {
+  for (const { type, payload } of clip.filter((tag) => tag.payload[1] === 0)) {
+    await publisher.send(type, fromMs >>> 0, payload);
+  }
+  const media = clip.filter((tag) => tag.payload[1] === 1);
+  for (let second = 0; second < seconds; second += 1) {
+    for (const { type, payload, timestampMs } of media) {
+      await publisher.send(type, (fromMs + second * 1_000 + timestampMs) >>> 0, payload);
+    }
+  }
 }

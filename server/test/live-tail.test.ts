@@ -70,6 +70,8 @@ test('accepted and rejected events of every process, with reasons', async () => 
     sessionId: 'session-1',
     country: null,
     device: null,
+    appVersion: null,
+    bot: false,
     data: {},
   });
   assert.ok(byId.has(there['eventId']));

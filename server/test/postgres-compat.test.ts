@@ -3,61 +3,17 @@
  * It needs such a server, or a newer one, at its usual place on this machine; elsewhere it skips.
  */
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
-import { Client } from 'pg';
 import { migrate, migrationStatus, readMigrations } from '../src/platform/database/migrate.ts';
 import { createLogger } from '../src/platform/logging.ts';
-import { atEnd, silentLog } from './database.ts';
+import { silentLog } from './database.ts';
 import { local, readyItem } from './media.ts';
+import { findServer, makeDatabase } from './outside-postgres.ts';
 import { startReceiver } from './receiver.ts';
 import { createItem, createItems, query } from './seed.ts';
 import { eventually, send, startService, type TestService } from './service.ts';
 
-const candidates = ['root', 'postgres'].map((user) => `postgres://${user}@127.0.0.1:5432/postgres`);
 const unknownId = '01890000-0000-7000-8000-000000000000';
-
-async function run(url: string, statement: string): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return (await client.query<Record<string, unknown>>(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-/** The server of this machine where we may make a database, or why there is none. */
-async function findServer(): Promise<{ url: string; version: string } | { reason: string }> {
-  const reasons: string[] = [];
-  for (const url of candidates) {
-    try {
-      const [row] = await run(
-        url,
-        `select current_setting('server_version') as version, rolcreatedb or rolsuper as may_create
-         from pg_roles where rolname = current_user`,
-      );
-      const version = String(row?.['version']);
-      if (row?.['may_create'] !== true) reasons.push(`${url} may not create databases`);
-      else if (Number.parseInt(version, 10) < 15) reasons.push(`${url} is PostgreSQL ${version}`);
-      else return { url, version };
-    } catch (error) {
-      reasons.push(`${url}: ${(error as Error).message}`);
-    }
-  }
-  return { reason: `no outside PostgreSQL to try: ${reasons.join('; ')}` };
-}
-
-/** A database of its own, dropped at the end. */
-async function makeDatabase(server: string): Promise<string> {
-  const name = `reelfeed_compat_${randomBytes(6).toString('hex')}`;
-  await run(server, `create database ${name} template template0 encoding 'UTF8'`);
-  atEnd(() => run(server, `drop database if exists ${name} with (force)`));
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return url.href;
-}
 
 const server = await findServer();
 

@@ -196,7 +196,9 @@ test('every built file comes in the encoding that it names, which is one that wa
     '/openapi.json',
     '/docs/start.js',
     '/docs/scalar.js',
-    ...built('player/dist/*.{js,svg}').map((file) => `/player/${file.split('/').at(-1)}`),
+    ...built('player/dist/{hls-*.js,reelfeed-*.js,icon.svg}').map(
+      (file) => `/player/${file.split('/').at(-1)}`,
+    ),
     ...built('console/dist/assets/*').map((file) => `/console/assets/${file.split('/').at(-1)}`),
   ];
   assert.ok(paths.length > 20 && paths.includes('/player/icon.svg'));

@@ -14,7 +14,7 @@ import { eventually, type Call, type TestService } from './service.ts';
 export type RouteSample = () => Promise<readonly [path: string, call?: Call]>;
 
 /** What a feature exports from `route-samples.fixture.ts`. */
-type SamplesOfFeature = (service: TestService) => Record<string, RouteSample>;
+type SamplesOfFeature = (service: TestService, receiverUrl: string) => Record<string, RouteSample>;
 
 const ofFeatures = await Promise.all(
   globSync('../src/features/*/route-samples.fixture.ts', { cwd: import.meta.dirname })
@@ -27,8 +27,10 @@ const ofFeatures = await Promise.all(
     }),
 );
 
-function samplesOfFeatures(service: TestService): Record<string, RouteSample> {
-  return Object.fromEntries(ofFeatures.flatMap((samplesOf) => Object.entries(samplesOf(service))));
+function samplesOfFeatures(service: TestService, receiverUrl: string): Record<string, RouteSample> {
+  return Object.fromEntries(
+    ofFeatures.flatMap((samplesOf) => Object.entries(samplesOf(service, receiverUrl))),
+  );
 }
 
 /** By operation id. `receiverUrl` is where webhooks may be sent. */
@@ -48,7 +50,7 @@ export function routeSamples(
     ...rankingSamples(service),
     ...configurationSamples(service),
     ...experimentSamples(service),
-    ...samplesOfFeatures(service),
+    ...samplesOfFeatures(service, receiverUrl),
   };
 }
 
@@ -312,9 +314,15 @@ function webhookSamples(service: TestService, url: string): Record<string, Route
     updateWebhook: async () => [await create(), { body: { status: 'disabled' } }],
     deleteWebhook: async () => [await create()],
     createWebhookPortalLink: async () => [
-      '/v1/webhooks/portal-links',
+      '/v1/webhook-portal-links',
       { body: { customer: 'acme' } },
     ],
+    listWebhookPortalLinks: async () => ['/v1/webhook-portal-links'],
+    revokeWebhookPortalLink: async () => {
+      const link = { body: { customer: 'acme' } };
+      const made = await service.call('POST', '/v1/webhook-portal-links', link);
+      return [`/v1/webhook-portal-links/${made.body.data.id}`];
+    },
     rotateWebhookSecret: async () => [`${await create()}/rotate-secret`],
     testWebhook: async () => [`${await create()}/test`, { body: { event: 'export.ready' } }],
     listWebhookDeliveries: async () => [`${(await tested()).path}/deliveries`],
@@ -358,6 +366,12 @@ function analyticsSamples(service: TestService): Record<string, RouteSample> {
     getQualityAnalytics: async () => [`/v1/analytics/quality`],
     getMovers: async () => ['/v1/analytics/movers?direction=up&limit=3'],
     getTrafficSources: async () => [`/v1/analytics/sources?${days}`],
+    getContentBenchmark: async () => [
+      `/v1/analytics/content/${(await createItem(service)).id}/benchmark`,
+    ],
+    getViewerAnalytics: async () => [`/v1/analytics/viewers?${days}`],
+    getHourAnalytics: async () => ['/v1/analytics/hours'],
+    getRealtimeAnalytics: async () => ['/v1/analytics/realtime'],
     getRetentionAnalytics: async () => [`/v1/analytics/retention?${days}`],
   };
 }
@@ -443,6 +457,14 @@ function rankingSamples(service: TestService): Record<string, RouteSample> {
       const tags = ['similar'];
       const [id = ''] = await createReadyItems(service, 3, () => ({ tags }));
       return [`/v1/content/${id}/similar?limit=2`];
+    },
+    getFeedItem: async () => {
+      const [id = ''] = await createReadyItems(service, 1);
+      return [`/v1/feed/items/${id}`];
+    },
+    listViewerReactions: async () => {
+      const [id = ''] = await createReadyItems(service, 1);
+      return [`/v1/feed/reactions?userId=ada&contentIds=${id}`];
     },
     listRankingSignals: async () => ['/v1/ranking/signals'],
     getRankingConfig: async () => ['/v1/ranking/config'],

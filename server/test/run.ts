@@ -12,7 +12,10 @@
  * fails runs once more, alone. If it passes then, the failure is flaky: the second run counts, and
  * the last lines name the test and its message, because a race was seen. With `--strict` nothing
  * runs twice and every failure counts. `--repeat N` runs the files N times and says what failed in
- * which round. What each file of a whole run took is in `node_modules/.cache/test-times.txt`.
+ * which round.
+ *
+ * The last lines say how much processor time the files took, which tells more than the clock where
+ * others use the machine. Each file's times are in `node_modules/.cache/test-times.txt`.
  */
 import { globSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -22,6 +25,7 @@ import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { shareTestServer, startTestServer } from './database.ts';
+import { cpuSecondsOf } from './runner/cpu-time.ts';
 import { longestFirst } from './runner/order.ts';
 import { runFile, type Outcome } from './runner/run-file.ts';
 
@@ -42,7 +46,9 @@ const timeoutMs = (values.faults ? 100 : 15) * 60_000;
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const files = longestFirst(
   globSync(
-    ['server', 'client', 'player', 'bench'].map((folder) => `${folder}/**/*.test.ts`),
+    ['server', 'client', 'console', 'player', 'bench', 'release'].map(
+      (folder) => `${folder}/**/*.test.ts`,
+    ),
     { cwd: root },
   )
     .filter((file) => !file.includes('node_modules'))
@@ -109,16 +115,31 @@ function printTotals(outcomes: readonly Outcome[]): void {
     }
   }
   process.stdout.write(`\n${files.length} test files in ${seconds} s\n`);
-  if (files.length > 20) {
-    const slowest = first.toSorted((a, b) => b.seconds - a.seconds);
-    const all = slowest.map(({ file, seconds: took }) => `${took} s: ${file}\n`);
-    writeFileSync(path.join(root, 'node_modules/.cache/test-times.txt'), all.join(''));
-    process.stdout.write(all.slice(0, 10).join(''));
-  }
+  printTimes();
   for (const line of lines) process.stdout.write(`${line}\n`);
   process.stdout.write(`${passed} passed, ${failed} failed`);
   process.stdout.write(skipped === 0 ? '\n' : `, ${skipped} skipped\n`);
   if (failed > 0 || passed === 0) process.exitCode = 1;
+}
+
+/** The processor time of everything, and of the files that took most of it. */
+function printTimes(): void {
+  const cpuOf = ({ cpuSeconds }: Outcome) => cpuSeconds ?? 0;
+  const ofFiles = first.reduce((sum, outcome) => sum + cpuOf(outcome), 0);
+  const ofDatabase = server.pid === undefined ? null : cpuSecondsOf(server.pid);
+  process.stdout.write(
+    `${Math.round(ofFiles)} s of processor time in files, ` +
+      `${Math.round(ofDatabase ?? 0)} s in the shared database\n`,
+  );
+  const times = first
+    .toSorted((a, b) => cpuOf(b) - cpuOf(a))
+    .map((outcome) => {
+      const cpu = outcome.cpuSeconds === null ? 'unknown' : `${outcome.cpuSeconds.toFixed(1)} s`;
+      return `${cpu} of processor time, ${outcome.seconds} s: ${outcome.file}\n`;
+    });
+  const target = path.join(root, 'node_modules/.cache/test-times.txt');
+  if (files.length > 20) writeFileSync(target, times.join(''));
+  process.stdout.write(times.slice(0, 10).join(''));
 }
 
 function failureLines(title: string, { file, failures }: Outcome): string[] {

@@ -82,6 +82,8 @@ export async function startService(
     REELFEED_MIN_FREE_BYTES: '0',
     REELFEED_DRAIN_DELAY: '0s',
     REELFEED_RTMP_PORT: '0',
+    // All people of a test come from one address.
+    REELFEED_SIGN_IN_LIMIT: '10000',
     // Tests wait for nothing but the media, and share the machine with other tests.
     REELFEED_MEDIA_NICENESS: '0',
     // A busy machine must not turn a page that a test has ranked into one without a ranking.

@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { createReadyItems, query } from './seed.ts';
+import { createOrganization, createReadyItems, query } from './seed.ts';
 import { eventually, startService } from './service.ts';
 import { openStoredEvents } from './stored-events.ts';
 
@@ -167,6 +167,67 @@ describe('where signatures are required', () => {
     assert.ok(!(await isBelieved(key.key)));
     assert.ok(await isBelieved(next.key));
     await require(false);
+  });
+});
+
+describe('what a user likes and has saved', () => {
+  type Call = Parameters<typeof service.call>[2];
+  const search = `contentIds=${id},${other},${id.toUpperCase()},nothing`;
+  const ask = async (viewer: string, call: Call = {}, from = service) =>
+    from.call('GET', `/v1/feed/reactions?${search}${viewer}`, {
+      key: service.publishableKey,
+      ...call,
+    });
+  const signed = (text: string, userId: string) => ({
+    headers: { 'x-viewer-signature': sign(text, userId) },
+  });
+  const told = async (viewer: string, call: Call, expected: object, from = service) =>
+    eventually(`the reactions of ${viewer}`, async () => {
+      const { status, body, text } = await ask(viewer, call, from);
+      // A process learns of a new key within a moment.
+      if (status === 403) return null;
+      assert.equal(status, 200, text);
+      return JSON.stringify(body.data) === JSON.stringify(expected) ? true : null;
+    });
+
+  test('is the same on every device and process, for the user alone', async () => {
+    const { key: text } = await makeKey('Likes');
+    const fay = { userId: 'fay', deviceId: 'first-phone' };
+    await send([
+      { ...fay, signature: sign(text, 'fay') },
+      { ...fay, event: 'save', contentId: other },
+      { userId: 'gil', contentId: other },
+      { deviceId: 'tablet', contentId: other },
+    ]);
+    const likesOne = { likes: [id], saves: [other] };
+    await told('&userId=fay', signed(text, 'fay'), likesOne);
+    await told('&userId=fay&deviceId=tablet', signed(text, 'fay'), likesOne, second);
+    await told('&userId=fay', { key: service.secretKey }, likesOne);
+    await told('&deviceId=tablet', {}, { likes: [other], saves: [] });
+    await told('&deviceId=first-phone', {}, { likes: [], saves: [] });
+    for (const call of [{}, signed(text, 'gil'), { headers: { 'x-viewer-signature': 'no' } }]) {
+      const refused = await ask('&userId=fay', call);
+      assert.equal(refused.status, 403);
+      assert.equal(refused.body.error.code, 'FORBIDDEN');
+      assert.ok(!refused.text.includes(id));
+    }
+    await send([{ ...fay, event: 'unlike', deviceId: 'tablet' }]);
+    await told('&userId=fay', signed(text, 'fay'), { likes: [], saves: [other] }, second);
+    const erased = await service.call('DELETE', '/v1/users/fay/data');
+    assert.ok(erased.status === 202 || erased.status === 200, erased.text);
+    await told('&userId=fay', { key: service.secretKey }, { likes: [], saves: [] });
+    await told('&userId=gil', { key: service.secretKey }, { likes: [other], saves: [] });
+    const others = await createOrganization(service, 'Others');
+    const elsewhere = await ask('&userId=gil', { key: others.secretKey });
+    assert.deepEqual(elsewhere.body.data, { likes: [], saves: [] });
+  });
+
+  test('needs a viewer, and items within bounds', async () => {
+    const tooMany = 'a,'.repeat(101);
+    for (const search of [`contentIds=${id}`, 'userId=ada', `userId=ada&contentIds=${tooMany}`]) {
+      const { status, text } = await service.call('GET', `/v1/feed/reactions?${search}`);
+      assert.equal(status, 400, text);
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 /** What the event log of a service holds, read as projections read it. */
 import { openEventLog, type LoggedEvent } from '../src/features/events/events.ts';
 import { openDatabase } from '../src/platform/database/database.ts';
+import type { BlockStream } from '../src/platform/event-log/block-stream.ts';
 import type { LogPosition } from '../src/platform/event-log/event-log.ts';
 import { atEnd, silentLog } from './database.ts';
 import type { TestService } from './service.ts';
@@ -12,12 +13,14 @@ export type StoredEvents = {
   all(): Promise<LoggedEvent[]>;
 };
 
-export async function openStoredEvents({
-  connection,
-}: Pick<TestService, 'connection'>): Promise<StoredEvents> {
+/** @param stream what holds the bytes of the service's events, if not the database */
+export async function openStoredEvents(
+  { connection }: Pick<TestService, 'connection'>,
+  stream: BlockStream | null = null,
+): Promise<StoredEvents> {
   const database = openDatabase({ connection, poolSize: 2, log: silentLog });
   atEnd(() => database[Symbol.asyncDispose]());
-  const eventLog = openEventLog(database.db);
+  const eventLog = openEventLog(database.db, { stream });
   let position = await eventLog.end();
   const read = async (from: LogPosition) => {
     const events: LoggedEvent[] = [];

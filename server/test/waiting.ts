@@ -7,7 +7,7 @@ import { inspect, isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Long enough for a machine that does a dozen other things: it is only used up by a failure. */
-const patienceMs = 30_000;
+const patienceMs = 90_000;
 
 /** Waits until `probe` gives something else than null, or fails after `timeoutMs`. */
 export async function eventually<T>(

@@ -1,4 +1,7 @@
 /** Runs one test file in a process of its own and says what came of it. */
+import { randomUUID } from 'node:crypto';
+import { readFile, rm } from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
 import { run } from 'node:test';
 import { fileMarker, killLeftovers } from './leftovers.ts';
@@ -11,6 +14,8 @@ export type Outcome = {
   readonly failed: number;
   readonly skipped: number;
   readonly seconds: number;
+  /** Processor time of the file and of the processes that it started; null where it is not known. */
+  readonly cpuSeconds: number | null;
   readonly failures: readonly Failure[];
 };
 
@@ -35,12 +40,21 @@ export async function runFile(file: string, options: Options): Promise<Outcome> 
   let hasTotals = false;
   const startedAt = performance.now();
   const { name, value } = fileMarker(file);
+  const cpuFile = path.join(os.tmpdir(), `reelfeed-test-cpu-${randomUUID()}`);
   const stream = run({
     files: [path.join(options.root, file)],
     // `timeout` limits each test but not a file whose tests are over and whose process stays.
     signal: AbortSignal.timeout(options.timeoutMs),
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    env: { ...process.env, [name]: value },
+    execArgv: [
+      '--disable-warning=ExperimentalWarning',
+      `--import=${new URL('cpu-at-exit.ts', import.meta.url).href}`,
+    ],
+    env: {
+      ...process.env,
+      [name]: value,
+      TEST_RUNNER_PID: String(process.pid),
+      TEST_CPU_FILE: cpuFile,
+    },
   });
   stream.on('test:pass', ({ skip, details }) => {
     if (details.type === 'suite') return;
@@ -79,7 +93,16 @@ export async function runFile(file: string, options: Options): Promise<Outcome> 
   }
   for (const event of said) options.report(event);
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
-  return { file, passed: counts.passed, failed, skipped: counts.skipped, seconds, failures };
+  const cpuSeconds = await takeNumber(cpuFile);
+  const { passed, skipped } = counts;
+  return { file, passed, failed, skipped, seconds, cpuSeconds, failures };
+}
+
+/** The number that a file holds, which is removed; null if a killed process has left none. */
+async function takeNumber(file: string): Promise<number | null> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  await rm(file, { force: true });
+  return text === '' ? null : Number(text);
 }
 
 function failureTypeOf(error: Error): unknown {

@@ -16,7 +16,7 @@ import { addressesOf, pressAll, visitAll, type Address } from './console-walk.ts
 /** The views of `views.ts`, as patterns of their paths. */
 async function readViews(): Promise<RegExp[]> {
   const source = await readFile(new URL('../../../console/src/views.ts', import.meta.url), 'utf8');
-  const patterns = [...source.matchAll(/\[\/\^(\S+)\$\/,/g)].map((match) => match[1] ?? '');
+  const patterns = [...source.matchAll(/\[\s*\/\^(\S+)\$\/,/g)].map((match) => match[1] ?? '');
   assert.ok(patterns.length >= 20, `${patterns.length} views`);
   return patterns.map((pattern) => new RegExp(`^${pattern.replaceAll('\\/', '/')}$`));
 }
@@ -36,11 +36,27 @@ export function addConsoleTests(world: CrowdedWorld, { browser, reason }: Launch
     );
   });
 
-  for (const width of [1_440, 390]) {
-    test(`every view shows its crowd without a mistake, ${width} px wide`, options, async () => {
+  test('every view shows its crowd without a mistake, wide and narrow', options, async () => {
+    assert.ok(browser !== null);
+    const problems = await visitAll(
+      { browser, world, width: 1_440, isLoadedAnew: isFullScale },
+      addressesOf(world),
+      async (page, watch) => {
+        await watch.assertWell('as it was opened');
+        await page.setViewportSize({ width: 390, height: 900 });
+        await watch.settled();
+        await watch.assertWell('on a phone');
+        await page.setViewportSize({ width: 1_440, height: 900 });
+      },
+    );
+    assert.deepEqual(problems, []);
+  });
+
+  if (isFullScale) {
+    test('every view opens without a mistake on a phone', options, async () => {
       assert.ok(browser !== null);
       const problems = await visitAll(
-        { browser, world, width },
+        { browser, world, width: 390 },
         addressesOf(world),
         (_page, watch) => watch.assertWell('as it was opened'),
       );

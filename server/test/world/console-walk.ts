@@ -2,20 +2,23 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { CrowdedWorld } from '../crowded-world.ts';
+import { scaled } from '../scale.ts';
 import { watchPage, type PageWatch } from './page-watch.ts';
 
 const pagesAtOnce = 3;
 /** Controls of one name, such as those of the rows of a table. */
-const maxAlike = 2;
+const maxAlike = scaled(1, 2);
 const maxPresses = 60;
 /** Asks and changes nothing, although it is no GET. */
-const questions = /\/(experiments\/plan|ranking\/preview|playback-token|console\/session)$/;
+const questions =
+  /\/(analytics\/(funnels|paths|cohorts|custom)|experiments\/plan|alerts\/test|ranking\/preview|playback-token|console\/session)$/;
 
 /** Addresses of every view, each with what is special there. */
 export function addressesOf({ items, ...world }: CrowdedWorld): Address[] {
   const each = (path: string, ids: Record<string, string>) =>
     Object.entries(ids).map(([name, id]) => ({ path: `${path}/${id}`, name }));
   const streams = Object.entries(world.streams).map(([name, { id }]) => [name, id]);
+  const keys = Object.fromEntries(Object.entries(world.keys).map(([name, { id }]) => [name, id]));
   const named = (...names: string[]) =>
     Object.fromEntries(names.map((name) => [name, items[name] ?? '']));
   const shown = named(
@@ -24,9 +27,40 @@ export function addressesOf({ items, ...world }: CrowdedWorld): Address[] {
     ...['script', 'image', 'hebrew', 'wide', 'longWord', 'looksEmpty', 'combining', 'emoji'],
   );
   const plain = [
-    ...['/overview', '/content', '/content/jobs', '/content/import', '/live', '/feed'],
-    ...['/experiments', '/experiments/new', '/metrics', '/webhooks', '/exports', '/settings'],
-    ...['/keys'],
+    ...[
+      '/overview',
+      '/last-hour',
+      '/saved-reports',
+      '/content',
+      '/content/jobs',
+      '/content/import',
+      '/content/calendar',
+      '/live',
+      '/feed',
+    ],
+    ...[
+      '/experiments',
+      '/experiments/new',
+      '/metrics',
+      '/alerts',
+      '/webhooks',
+      '/exports',
+      '/settings',
+    ],
+    ...[
+      '/keys',
+      '/people',
+      '/account',
+      '/viewers',
+      '/viewers?userId=somebody',
+      '/purges',
+      '/reports',
+    ],
+    ...['movers', 'audience', 'viewers', 'hours', 'retention', 'engagement'].map(
+      (report) => `/reports?report=${report}`,
+    ),
+    ...['/reports?report=sources', '/reports?report=quality'],
+    ...['funnel', 'paths', 'cohorts', 'series'].map((name) => `/journeys?question=${name}`),
     ...['/organization', '/audit', '/system'],
     ...['/content?search=script', '/content?archived=only', '/content?contentType=carousel'],
   ];
@@ -36,13 +70,24 @@ export function addressesOf({ items, ...world }: CrowdedWorld): Address[] {
     ...each('/content', shown),
     ...each('/live', Object.fromEntries(streams)),
     ...each('/experiments', world.experiments),
+    ...Object.values(world.experiments).map((id) => ({
+      path: `/experiments/${id}/edit`,
+      name: 'edited',
+    })),
+    ...each('/keys', keys),
     ...each('/webhooks', world.webhooks),
   ];
 }
 
 export type Address = { path: string; name: string };
 export type Visit = (page: Page, watch: PageWatch, reopen: () => Promise<void>) => Promise<void>;
-export type Walk = { browser: Browser; world: CrowdedWorld; width: number };
+export type Walk = {
+  browser: Browser;
+  world: CrowdedWorld;
+  width: number;
+  /** Whether each visit loads the console anew, instead of going on in the page that is there. */
+  isLoadedAnew?: boolean;
+};
 
 async function signIn(started: Browser, { service }: CrowdedWorld): Promise<BrowserContext> {
   const context = await started.newContext({ reducedMotion: 'reduce' });
@@ -63,7 +108,7 @@ async function signIn(started: Browser, { service }: CrowdedWorld): Promise<Brow
 
 /** Visits addresses, several at once, and returns what went wrong at each. */
 export async function visitAll(
-  { browser, world, width }: Walk,
+  { browser, world, width, isLoadedAnew = true }: Walk,
   addresses: readonly Address[],
   visit: Visit,
 ): Promise<string[]> {
@@ -73,9 +118,13 @@ export async function visitAll(
   const walk = async () => {
     const page = await context.newPage();
     await page.setViewportSize({ width, height: 900 });
-    page.setDefaultTimeout(20_000);
-    page.on('dialog', (dialog) => void dialog.dismiss());
+    page.setDefaultTimeout(60_000);
+    // Leaving a form with unsaved changes asks first. The walk leaves all the same.
+    page.on('dialog', (dialog) => {
+      void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss());
+    });
     const watch = watchPage(page);
+    if (!isLoadedAnew) await page.goto(`${world.service.url}/console/#/overview`);
     for (let address = waiting.shift(); address !== undefined; address = waiting.shift()) {
       const { path, name } = address;
       const reopen = async () => {
@@ -85,7 +134,8 @@ export async function visitAll(
         await watch.settled();
       };
       try {
-        await reopen();
+        if (isLoadedAnew) await reopen();
+        else await goOn(page, watch, path);
         await visit(page, watch, reopen);
       } catch (error) {
         problems.push(`${width} px, ${path} ${name}: ${(error as Error).message}`);
@@ -95,6 +145,21 @@ export async function visitAll(
   await Promise.all(Array.from({ length: pagesAtOnce }, walk));
   await context.close();
   return problems;
+}
+
+/** Goes to an address in the page that is open, as a link does. */
+async function goOn(page: Page, watch: PageWatch, path: string): Promise<void> {
+  await page.evaluate(async (hash) => {
+    if (location.hash === `#${hash}`) return;
+    const isChanged = new Promise((resolve) => {
+      addEventListener('hashchange', resolve, { once: true });
+    });
+    location.hash = hash;
+    await isChanged;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }, path);
+  await page.locator('main h1').first().waitFor();
+  await watch.settled();
 }
 
 const leaving = /^(sign out|sign in)$/i;
@@ -137,8 +202,10 @@ export async function pressAll(
   return pressed;
 }
 
-/** Closes a dialog without what it asks for. */
+/** Closes an open list, which covers what lies below it, and a dialog without what it asks for. */
 async function leave(page: Page): Promise<void> {
+  const lists = page.getByRole('listbox').filter({ visible: true });
+  if ((await lists.count()) > 0) await page.keyboard.press('Escape');
   const dialog = page.getByRole('dialog');
   if ((await dialog.count()) === 0) return;
   await page.keyboard.press('Escape');

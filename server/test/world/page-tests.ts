@@ -12,7 +12,7 @@ import { watchPage, type PageWatch } from './page-watch.ts';
 
 /** A walk that finds nothing but broken slides says so after a few of them. */
 const maxProblems = 4;
-const slideTimeoutMs = 20_000;
+const slideTimeoutMs = 60_000;
 
 type Visit = { page: Page; watch: PageWatch };
 
@@ -157,7 +157,7 @@ export function addPageTests(world: CrowdedWorld, launched: LaunchedBrowser): vo
   test('a feed of video carousels alone, and one of pictures alone', options, async () => {
     for (const filter of ['contentType=video_carousel', 'contentType=carousel', 'tags=hostile']) {
       const [name = '', value = ''] = filter.split('=');
-      const { page, watch } = await openPage(launched, `${service.url}/docs`);
+      const { page, watch } = await openPage(launched, `${service.url}/docs/reference/`);
       await page.goto(address);
       await page.evaluate(
         ([attribute, given]) => {

@@ -20,10 +20,14 @@ export async function buildStreams(service: TestService, rtmpPort: number): Prom
     return body.data.recordedSeconds > 2 ? true : null;
   });
   await finished.end();
-  await eventually('the recording', async () => {
-    const { body } = await service.call('GET', `/v1/content/${recorded.contentId}`);
-    return body.data.uploadStatus === 'ready' && body.data.duration !== null ? true : null;
-  });
+  await eventually(
+    'the recording',
+    async () => {
+      const { body } = await service.call('GET', `/v1/content/${recorded.contentId}`);
+      return body.data.uploadStatus === 'ready' && body.data.duration !== null ? true : null;
+    },
+    180_000,
+  );
   await eventually('the broadcast', async () => {
     const { body } = await service.call('GET', `/v1/live-streams/${active.id}`);
     return body.data.status === 'active' ? true : null;

@@ -68,6 +68,46 @@ export async function buildExports(service: TestService): Promise<Record<string,
   return ids;
 }
 
+/** @returns ids of alerts by kind */
+export async function buildAlerts(service: TestService): Promise<Record<string, string>> {
+  const ask = askOf(service);
+  const make = async (name: string, fields: object): Promise<string> =>
+    (await ask('POST', '/v1/analytics/alerts', { name, ...fields })).id;
+  const errors = { report: 'quality', metric: 'errorRate' };
+  return {
+    threshold: await make(hostileTexts.script, {
+      ...errors,
+      condition: { type: 'above', threshold: 0.5 },
+    }),
+    band: await make(hostileTexts.hebrew, {
+      ...errors,
+      filter: { appVersion: hostileTexts.formula },
+      condition: { type: 'band', direction: 'above' },
+      minData: 200,
+    }),
+  };
+}
+
+/** @returns ids of saved reports, and the id of a run of the first */
+export async function buildReports(
+  service: TestService,
+): Promise<{ reports: Record<string, string>; runId: string }> {
+  const ask = askOf(service);
+  const make = async (fields: object): Promise<string> =>
+    (await ask('POST', '/v1/analytics/reports', { range: 'lastWeek', ...fields })).id;
+  const plain = await make({ name: hostileTexts.script, report: 'overview' });
+  const scheduled = await make({
+    name: hostileTexts.hebrew,
+    report: 'quality',
+    query: { appVersion: hostileTexts.formula },
+    schedule: { every: 'week', weekday: 1, hour: 7, timeZone: 'Asia/Tokyo' },
+    postsWebhook: true,
+  });
+  const run = await ask('POST', `/v1/analytics/reports/${plain}/runs`);
+  await ask('POST', `/v1/analytics/reports/${plain}/links`, {});
+  return { reports: { plain, scheduled }, runId: run.id };
+}
+
 /** @returns ids of bulk jobs by state */
 export async function buildJobs(service: TestService): Promise<Record<string, string>> {
   const ask = askOf(service);

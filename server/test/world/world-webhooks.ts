@@ -62,6 +62,9 @@ export async function buildWebhooks(
     }),
     givenUp: await make(receivers.refusing.url),
   };
+  for (const customer of [unusual.customer, hostileTexts.arabic.slice(0, 100)]) {
+    await ask('POST', '/v1/webhook-portal-links', { customer });
+  }
   const webhookIds = Object.values(ids);
   for (const event of ['export.ready', 'content.errored']) {
     await ask('POST', '/v1/webhook-events/trigger', { event, webhookIds });
