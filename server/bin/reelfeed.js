@@ -73,8 +73,8 @@ function startChild(node, args, env) {
 const node = findNode();
 if (node === undefined) {
   process.stderr.write(
-    `Reelfeed needs Node ${minMajor}; this is ${process.version}. Run npm ci, which installs one; ` +
-      'where install scripts were skipped, run npm rebuild.\n',
+    `Reelfeed needs Node ${minMajor}; this is ${process.version}. Run npm install node@${minMajor}, or in a ` +
+      'clone npm ci, which installs one; where install scripts were skipped, run npm rebuild.\n',
   );
   process.exitCode = 1;
 } else {

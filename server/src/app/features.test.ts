@@ -16,6 +16,8 @@ const platformTables = [
   'event_key_a',
   'event_key_b',
   'event_key_generation',
+  'event_stream',
+  'event_stream_garbage',
   'idempotent_request',
   'job',
   'job_turn',

@@ -5,9 +5,10 @@ import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import type { RequestObserver } from '../platform/http/request-log.ts';
-import type { Admit, Authenticate } from '../platform/http/principal.ts';
+import type { Admit, Authenticate, Principal } from '../platform/http/principal.ts';
 import { describeCage, knownCage } from '../features/media/media.ts';
 import { isReachable } from '../platform/database/database.ts';
+import { describeReplica } from '../platform/database/read-replica.ts';
 import type { Contribution } from '../platform/feature.ts';
 import type { ErrorKind } from '../platform/http/errors.ts';
 import { followRequests } from '../platform/http/graceful-close.ts';
@@ -19,6 +20,7 @@ import { version } from '../version.ts';
 import { readApiExamples } from './api-examples.ts';
 import type { Config } from './config.ts';
 import { observeRequests } from './metrics.ts';
+import type { LowestRole } from '../platform/http/roles.ts';
 import type { ScopeOf } from '../platform/http/scopes.ts';
 import type { PlatformParts } from './platform-parts.ts';
 import type { Shutdown } from './shutdown.ts';
@@ -31,7 +33,9 @@ export type ServerOptions = {
   /** Called for every answered request. */
   readonly observe: RequestObserver;
   readonly sessionKey: (request: FastifyRequest) => Promise<string | null>;
+  readonly sessionPerson: (request: FastifyRequest) => Promise<Principal | null>;
   readonly scopeOf: ScopeOf;
+  readonly lowestRole: LowestRole;
   /** All error codes, for the API description. */
   readonly errors: readonly ErrorKind[];
   readonly tags: Readonly<Record<string, string>>;
@@ -48,7 +52,9 @@ export async function listen(
     admit,
     observe,
     sessionKey,
+    sessionPerson,
     scopeOf,
+    lowestRole,
     errors,
     tags,
     contributions,
@@ -64,7 +70,9 @@ export async function listen(
     authenticate,
     admit,
     sessionKey,
+    sessionPerson,
     scopeOf,
+    lowestRole,
     errors,
     outgoing: Object.assign({}, ...contributions.map((one) => one.outgoing ?? {})),
     texts: { tags, examples: readApiExamples() },
@@ -81,7 +89,7 @@ export async function listen(
     checks: readinessChecks(parts, config),
     metrics,
     isDraining,
-    facts,
+    facts: () => facts(parts),
   });
   for (const { routes } of contributions) await routes?.(server.app, opened);
   server.complete();
@@ -125,10 +133,17 @@ function outOfReach(error: unknown): string {
   throw error;
 }
 
-/** The sandbox level of the process that parses uploads, once it is known. */
-function facts(): Record<string, string> {
+/**
+ * The sandbox level of the process that parses uploads, once it is known, and what a read replica does: without
+ * it the service is ready all the same.
+ */
+function facts({ heavyReads }: PlatformParts): Record<string, string> {
   const cage = knownCage();
-  return cage === null ? {} : { mediaCage: describeCage(cage) };
+  const replica = heavyReads.state();
+  return {
+    ...(cage !== null && { mediaCage: describeCage(cage) }),
+    ...(replica !== null && { readReplica: describeReplica(replica) }),
+  };
 }
 
 /** Ports of this range are never given to outgoing connections, which could take one that is free now. */

@@ -1,4 +1,5 @@
 import type { Database } from '../platform/database/database.ts';
+import type { HeavyReads } from '../platform/database/read-replica.ts';
 import type { RequestObserver } from '../platform/http/request-log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { queueStats } from '../platform/queue/queue-reports.ts';
@@ -50,9 +51,14 @@ export function observeStorage(metrics: Metrics): S3Observer {
 /** Metrics that are read at scrape time: connections, the queue, free disk space. */
 export function collectServiceMetrics(
   metrics: Metrics,
-  parts: { database: Database; storage: Storage; workers: () => QueueWorkers | null },
+  parts: {
+    database: Database;
+    heavyReads: HeavyReads;
+    storage: Storage;
+    workers: () => QueueWorkers | null;
+  },
 ): void {
-  const { database, storage, workers } = parts;
+  const { database, heavyReads, storage, workers } = parts;
   metrics.collected({
     type: 'gauge',
     name: 'db_client_connections',
@@ -64,6 +70,7 @@ export function collectServiceMetrics(
         value,
       })),
   });
+  collectReplica(metrics, heavyReads);
   metrics.collected({
     type: 'gauge',
     name: 'job_queue_depth',
@@ -99,5 +106,29 @@ export function collectServiceMetrics(
     name: 'disk_free_bytes',
     help: 'Free space on the disk of the media files, or with S3 on that of the unfinished ones.',
     collect: () => storage.scratch.freeBytes(),
+  });
+}
+
+/** Without a read replica there are no samples. */
+function collectReplica(metrics: Metrics, heavyReads: HeavyReads): void {
+  metrics.collected({
+    type: 'gauge',
+    name: 'db_read_replica_state',
+    help: 'What the read replica does: used, behind or away. In the last two, the primary answers.',
+    labels: ['state'],
+    collect: () => {
+      const state = heavyReads.state();
+      return state === null ? [] : [{ labels: { state: state.is }, value: 1 }];
+    },
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'db_read_replica_lag_seconds',
+    help: 'An upper bound of how far the read replica is behind.',
+    collect: () => {
+      const state = heavyReads.state();
+      if (state === null || state.is === 'away' || state.lagMs === null) return [];
+      return [{ labels: {}, value: state.lagMs / 1_000 }];
+    },
   });
 }

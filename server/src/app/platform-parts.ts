@@ -1,16 +1,18 @@
 /** Opens the parts that features are built from. */
 import type { Logger } from 'pino';
-import { auditRequest } from '../features/audit/audit.ts';
-import type { Role } from '../platform/config.ts';
+import { createAuditor } from '../features/audit/audit.ts';
+import { directConnection, type Role } from '../platform/config.ts';
 import { claimDataDirectory } from '../platform/data-directory.ts';
 import {
   openDatabase,
   type Database,
   type DatabaseConnection,
+  type DatabaseOptions,
   type Db,
-  type SessionSettings,
 } from '../platform/database/database.ts';
+import { openReplica, withoutReplica, type HeavyReads } from '../platform/database/read-replica.ts';
 import { checkOutsideServer } from '../platform/database/outside-server.ts';
+import { checkPooler, refusePooler } from '../platform/database/pooler.ts';
 import { migrate } from '../platform/database/migrate.ts';
 import { parseAllowList } from '../platform/egress/allow-list.ts';
 import { createEgress, type Egress } from '../platform/egress/egress.ts';
@@ -23,12 +25,13 @@ import { createMutations, type Mutations } from '../platform/idempotency/idempot
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { collectProcessMetrics } from '../platform/metrics-process.ts';
 import { startEmbeddedPostgres } from '../platform/postgres/embedded-postgres.ts';
+import { ConfigurationError } from '../platform/settings.ts';
 import { loadSigner, type Signer } from '../platform/signing-keys.ts';
 import { guardItemFiles } from '../platform/storage/item-files.ts';
-import { openStorage } from '../platform/storage/open-storage.ts';
+import { openStorage, type StorageConfig } from '../platform/storage/open-storage.ts';
 import { openSourceBuckets, type SourceBuckets } from '../platform/storage/source-buckets.ts';
 import type { Storage } from '../platform/storage/storage.ts';
-import type { Vault } from '../platform/vault.ts';
+import { keyFile, type Vault } from '../platform/vault.ts';
 import { version } from '../version.ts';
 import type { Config } from './config.ts';
 import { observeStorage } from './metrics.ts';
@@ -48,9 +51,12 @@ export type PlatformParts = {
   /** For code that opens its own connection. */
   connection: DatabaseConnection;
   db: Db;
+  /** For reads that are heavy and may be some seconds old. */
+  heavyReads: HeavyReads;
   /** True if no other process shares the data directory. */
   ownsDataDirectory: boolean;
   storage: Storage;
+  installation: InstallationParts;
   sourceBuckets: SourceBuckets;
   egress: Egress;
   vault: Vault;
@@ -71,6 +77,17 @@ export type PlatformParts = {
   extensionsOf: ExtensionsOf;
 };
 
+/** What backups need of the installation beside its database and media. */
+export type InstallationParts = {
+  readonly dataDir: string;
+  /** The file of the encryption key; null where a setting has the key. */
+  readonly keyFile: string | null;
+  /** The embedded server; null where the database is elsewhere. */
+  readonly embedded: { readonly superuser: DatabaseConnection; readonly folder: string } | null;
+  /** How to reach buckets. */
+  readonly storageConfig: StorageConfig;
+};
+
 type OpenedParts = Omit<
   PlatformParts,
   'isDraining' | 'isClosing' | 'onFreshKeys' | 'playerKey' | 'everyFeature' | 'extensionsOf'
@@ -82,28 +99,42 @@ type PlatformOptions = {
   publicUrl: string;
   /** The `application_name` of this process's connections. */
   applicationName: string;
+  /** What features contribute to one another. */
+  extensionsOf: ExtensionsOf;
 };
 
 /** Opens the parts; `shutdown` closes them. */
 export async function openPlatform(
   config: Config,
-  { log, signal, publicUrl, applicationName }: PlatformOptions,
+  { log, signal, publicUrl, applicationName, extensionsOf }: PlatformOptions,
   shutdown: Shutdown,
 ): Promise<OpenedParts> {
   const postgres = await openPostgres(config, log, signal, shutdown);
-  const { connection, ownsDataDirectory, sessionSettings } = postgres;
+  const { connection, ownsDataDirectory, pool } = postgres;
   await migrate(connection, log);
   const database = shutdown.add(
     'database',
     openDatabase({
-      connection,
+      ...pool,
       poolSize: config.databasePoolSize,
       log,
       applicationName,
-      sessionSettings,
     }),
   );
   const { db } = database;
+  const heavyReads = shutdown.add(
+    'database',
+    config.databaseReadUrl === null
+      ? withoutReplica(db)
+      : await openReplica({
+          primary: db,
+          url: config.databaseReadUrl,
+          maxLagMs: config.databaseReadMaxLagMs,
+          poolSize: config.databasePoolSize,
+          log,
+          applicationName,
+        }),
+  );
   const metrics = createMetrics(log);
   const observe = observeStorage(metrics);
   const storage = guardItemFiles(await openStorage(config, observe));
@@ -117,14 +148,21 @@ export async function openPlatform(
     database,
     connection,
     db,
+    heavyReads,
     ownsDataDirectory,
     storage,
+    installation: {
+      dataDir: config.dataDir,
+      keyFile: config.encryptionKey === null ? keyFile(config.dataDir) : null,
+      embedded: postgres.embedded,
+      storageConfig: config,
+    },
     sourceBuckets: openSourceBuckets(config, observe),
     egress: shutdown.add('egress', openEgress(config, metrics)),
     vault,
     signer,
     cursors: createListCursors(signer),
-    mutations: createMutations(db, vault, auditRequest),
+    mutations: createMutations(db, vault, createAuditor(extensionsOf)),
     hints: new Hints(),
     publicUrl,
     listenHost: config.host,
@@ -132,9 +170,11 @@ export async function openPlatform(
 }
 
 type Postgres = {
+  /** To PostgreSQL itself. */
   connection: DatabaseConnection;
   ownsDataDirectory: boolean;
-  sessionSettings: SessionSettings;
+  embedded: InstallationParts['embedded'];
+  pool: Pick<DatabaseOptions, 'connection' | 'sessionSettings' | 'isPooled'>;
 };
 
 /** Connects to the external server in the configuration, or starts the embedded one. */
@@ -145,13 +185,33 @@ async function openPostgres(
   shutdown: Shutdown,
 ): Promise<Postgres> {
   if (config.databaseUrl !== null) {
-    const connection = { url: config.databaseUrl };
+    const connection = directConnection(config, config.databaseUrl);
     const sessionSettings = await checkOutsideServer(connection, config.acceptUnsafeDatabase);
-    return { connection, ownsDataDirectory: false, sessionSettings };
+    const isPooled = config.databaseDirectUrl !== null;
+    await refusePooler(connection, isPooled ? 'REELFEED_DATABASE_DIRECT_URL' : 'DATABASE_URL');
+    const url = { url: config.databaseUrl };
+    if (isPooled) await checkPooler(url, sessionSettings);
+    return {
+      connection,
+      ownsDataDirectory: false,
+      embedded: null,
+      pool: { connection: url, sessionSettings, isPooled },
+    };
+  }
+  if (config.databaseReadUrl !== null) {
+    throw new ConfigurationError(
+      'REELFEED_DATABASE_READ_URL needs DATABASE_URL: the embedded PostgreSQL has no replica.',
+    );
   }
   const dataDir = shutdown.add('data directory', await claimDataDirectory(config.dataDir, signal));
   const postgres = shutdown.add('postgres', await startEmbeddedPostgres({ dataDir, log, signal }));
-  return { connection: postgres.connection, ownsDataDirectory: true, sessionSettings: {} };
+  const { connection, superuserConnection: superuser, folder } = postgres;
+  return {
+    connection,
+    ownsDataDirectory: true,
+    embedded: { superuser, folder },
+    pool: { connection },
+  };
 }
 
 /** The client for all requests to hosts that customers name. */

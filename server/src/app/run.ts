@@ -108,7 +108,7 @@ function announce(service: Service, config: Config, consoleKey: string | null): 
     lines.push(
       `  Console            ${service.publicUrl}/console/`,
       `  Feed page          ${service.publicUrl}/feed`,
-      `  API reference      ${service.publicUrl}/docs`,
+      `  Guides, reference  ${service.publicUrl}/docs/`,
     );
   }
   process.stdout.write(`${lines.join('\n')}\n\n`);

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { serviceName } from '../platform/database/database.ts';
 import { randomName } from '../platform/ids.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import { apiTags, errorKinds } from './composition.ts';
+import { apiTags, errorKinds, extensionsOf } from './composition.ts';
 import type { Config } from './config.ts';
 import { drainDelayMs } from './drain-delay.ts';
 import { features } from './features.ts';
@@ -50,7 +50,14 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const port = config.roles.includes('api') ? await findFreePort(config) : config.port;
   const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
   const applicationName = serviceName(randomName(6));
-  const opened = await openPlatform(config, { log, signal, publicUrl, applicationName }, shutdown);
+  const platform = {
+    log,
+    signal,
+    publicUrl,
+    applicationName,
+    extensionsOf: extensionsOf(features.list),
+  };
+  const opened = await openPlatform(config, platform, shutdown);
   let phase: 'serving' | 'draining' | 'closing' = 'serving';
   const given = {
     ...opened,
@@ -76,7 +83,9 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     admit,
     observe: parts.observeRequest,
     sessionKey,
+    sessionPerson: parts.personSessions.personOf,
     scopeOf: parts.scopeOf,
+    lowestRole: parts.lowestRole,
     errors: errorKinds(features.list),
     tags: apiTags(features.list),
     contributions,

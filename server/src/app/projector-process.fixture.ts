@@ -1,0 +1,19 @@
+/**
+ * A projector of all features for tests, to be killed: works on the database whose connection is the first
+ * argument, with leases of as many milliseconds as the second says, and ends with its parent.
+ */
+import { pino } from 'pino';
+import { openEventLog } from '../features/events/events.ts';
+import { openDatabase, type DatabaseConnection } from '../platform/database/database.ts';
+import { startProjector } from '../platform/projections/projector.ts';
+import { readConfig } from './config.ts';
+import { allProjections } from './projections.ts';
+
+const connection = JSON.parse(process.argv[2] ?? '') as DatabaseConnection;
+const leaseMs = Number(process.argv[3]);
+const log = pino({ level: 'silent' });
+const { db } = openDatabase({ connection, poolSize: 4, log });
+const projections = allProjections(readConfig({}));
+startProjector({ db, log, eventLog: openEventLog(db), projections, leaseMs });
+console.log('started');
+process.stdin.resume().once('end', () => process.exit());
