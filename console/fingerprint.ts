@@ -26,7 +26,7 @@ const record = path.join(folder, 'dist/sources.sha256');
 export function fingerprint(): string {
   const names = ['index.html', 'package.json', 'vite.config.ts', ...clientSources];
   const sources = [...names, ...globSync('src/**/*', { cwd: folder })]
-    .filter((name) => path.extname(name) !== '')
+    .filter((name) => path.extname(name) !== '' && !name.endsWith('.test.ts'))
     .toSorted((one, other) => (one < other ? -1 : 1));
   const hash = createHash('sha256');
   for (const name of sources) {

@@ -1,5 +1,10 @@
 /** The console's way to the API: the public client, signed by the session cookie. */
-import { createSessionAdmin, ReelfeedError } from '@reelfeed/client/session';
+import {
+  createSessionAdmin,
+  ReelfeedError,
+  type Answer,
+  type PathOf,
+} from '@reelfeed/client/session';
 import { fetchInSession } from './session.ts';
 
 /** The service below whose address this page lies. */
@@ -33,6 +38,22 @@ export async function changeSession(method: 'POST' | 'DELETE', body?: object): P
   await (await ask('/console/session', init, fetch)).text();
 }
 
+/** Asks for what is of people who are not signed in, or of the own account. @throws ReelfeedError */
+export async function askAccount<Data>(
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: object,
+): Promise<Data> {
+  const init = {
+    method,
+    headers: { ...header, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  };
+  // A refused password says nothing of the session that there may be.
+  const answer = await ask(`/console/account${path}`, init, fetch);
+  return ((await answer.json()) as { data: Data }).data;
+}
+
 /** Sends a form with a file, which the client has no method for. @throws ReelfeedError */
 export const sendForm = (
   path: string,
@@ -47,6 +68,16 @@ export const openStream = (path: string, signal: AbortSignal): Promise<Response>
 /** Reads a resource as text of a type. @throws ReelfeedError */
 export const readText = async (path: string, type: string): Promise<string> =>
   (await ask(path, { headers: { ...header, Accept: type } })).text();
+
+/** Reads a resource with its `ETag`, for a form that changes this version of it. @throws ReelfeedError */
+export async function readTagged<P extends PathOf<'get'>>(
+  path: string,
+  signal?: AbortSignal,
+): Promise<Answer<'get', P> & { tag: string | null }> {
+  const answer = await ask(path, { headers: header, ...(signal !== undefined && { signal }) });
+  const body = (await answer.json()) as Answer<'get', P>;
+  return Object.assign({}, body, { tag: answer.headers.get('etag') });
+}
 
 async function send(path: string, init: RequestInit): Promise<void> {
   await (await ask(path, init)).text();

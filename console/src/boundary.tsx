@@ -2,6 +2,7 @@
 import { Alert, Button, Text } from '@mantine/core';
 import { Component, useState, type ReactNode } from 'react';
 import { lookForUpgrade } from './upgrade.ts';
+import { t } from './texts/texts.ts';
 
 /** The code of a page, or of a part of one, could not be loaded. */
 export class NotLoadedError extends Error {}
@@ -58,11 +59,19 @@ function Problem({
     <Alert
       role="alert"
       color={isNotLoaded ? 'yellow' : 'red'}
-      title={`This ${isPage ? 'page' : 'part'} ${isNotLoaded ? 'could not be loaded' : 'has failed'}`}
+      title={
+        isNotLoaded
+          ? isPage
+            ? t('This page could not be loaded')
+            : t('This part could not be loaded')
+          : isPage
+            ? t('This page has failed')
+            : t('This part has failed')
+      }
     >
       <Text size="sm">
         {isNotLoaded
-          ? 'The service cannot be reached, or it was upgraded since you opened the console.'
+          ? t('The service cannot be reached, or it was upgraded since you opened the console.')
           : error.message}
       </Text>
       <Button
@@ -72,7 +81,7 @@ function Problem({
         loading={isLooking}
         onClick={() => void tryAgain()}
       >
-        Try again
+        {t('Try again')}
       </Button>
     </Alert>
   );

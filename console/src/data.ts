@@ -18,7 +18,7 @@ import {
   type UseMutationResult,
   type UseQueryResult,
 } from '@tanstack/react-query';
-import { api } from './api.ts';
+import { api, readTagged } from './api.ts';
 
 export type Schemas = components['schemas'];
 export type Item = Schemas['Content'];
@@ -47,6 +47,25 @@ export function useRead<P extends PathOf<'get'>>(
     refetchInterval: ({ state }) => (typeof every === 'function' ? every(state.data) : every),
   });
 }
+
+type Tagged<P extends PathOf<'get'>> = Answer<'get', P> & { tag: string | null };
+
+/** Reads one resource by its address, with its `ETag`. */
+export function useTagged<P extends PathOf<'get'>>(
+  pattern: P,
+  address: string,
+  { every = false }: Pick<ReadOptions<Tagged<P>>, 'every'> = {},
+): UseQueryResult<Tagged<P>> {
+  return useQuery({
+    queryKey: [pattern, address, 'tagged'],
+    queryFn: ({ signal }) => readTagged<P>(address, signal),
+    refetchInterval: ({ state }) => (typeof every === 'function' ? every(state.data) : every),
+  });
+}
+
+/** The address of an item, archived or not. */
+export const itemAddress = (id: string): string =>
+  `/v1/content/${encodeURIComponent(id)}?archived=true`;
 
 const rowsPerPage = 100;
 /** A list that is longer is no longer read again by itself, since that reads every page. */

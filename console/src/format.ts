@@ -1,27 +1,76 @@
-/** Numbers and times as people read them. */
-export const whole = (value: number): string => Math.round(value).toLocaleString('en');
+/** Numbers and times as people read them, in their language. */
+import { known, language } from './texts/texts.ts';
 
-export const percent = (value: number, digits = 1): string => `${(value * 100).toFixed(digits)} %`;
+const numbers = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
+
+export const whole = (value: number): string => numbers.format(value);
+
+/** Made once for each count of digits: a formatter costs more than a thousand formatted numbers. */
+const decimals = new Map<number, Intl.NumberFormat>();
+
+export function fixed(value: number, digits: number): string {
+  let format = decimals.get(digits);
+  if (format === undefined) {
+    format = new Intl.NumberFormat(language, {
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+      useGrouping: false,
+    });
+    decimals.set(digits, format);
+  }
+  return format.format(value);
+}
+
+export const percent = (value: number, digits = 1): string => `${fixed(value * 100, digits)} %`;
 
 export function seconds(value: number): string {
-  if (value < 120) return `${value.toFixed(1)} s`;
-  return value < 7_200 ? `${(value / 60).toFixed(1)} min` : `${(value / 3_600).toFixed(1)} h`;
+  if (value < 120) return `${fixed(value, 1)} s`;
+  return value < 7_200 ? `${fixed(value / 60, 1)} min` : `${fixed(value / 3_600, 1)} h`;
+}
+
+/** `0:07`, `1:02:03`. */
+export function clock(value: number): string {
+  const whole = Math.round(value);
+  const [hours, minutes, rest] = [
+    Math.floor(whole / 3_600),
+    Math.floor(whole / 60) % 60,
+    whole % 60,
+  ];
+  const two = (part: number) => String(part).padStart(2, '0');
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
 export function bytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   const power = Math.min(Math.floor(Math.log10(Math.max(value, 1)) / 3), units.length - 1);
-  return `${(value / 1_000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
+  return `${fixed(value / 1_000 ** power, power === 0 ? 0 : 1)} ${units[power]}`;
 }
 
-/** Made once: a formatter costs more than a thousand formatted moments. */
-const moments = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+/** Dates follow the customs of the browser where it has the same language. */
+const locale = navigator.languages.find(isOfLanguage) ?? language;
+
+/** Some systems give browsers tags that are none, such as `en-US@posix`. */
+function isOfLanguage(tag: string): boolean {
+  try {
+    return new Intl.Locale(tag).language === language;
+  } catch {
+    return false;
+  }
+}
+const moments = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** A date and a time; a line breaks between them at the most. */
 export const moment = (text: string | null | undefined): string =>
   text === null || text === undefined
     ? '–'
     : moments.format(new Date(text)).replaceAll(/\s(?!\d+:)/g, '\u00A0');
+
+const days = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const hours = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+
+/** A day as the API writes it, or the moment at which an hour begins, as short as a chart needs it. */
+export const dayOrHour = (text: string): string =>
+  text.length > 10 ? hours.format(new Date(text)) : days.format(new Date(`${text}T00:00:00Z`));
 
 /** The value of a `datetime-local` field, in the time zone of the browser. */
 export function localTime(text: string | null): string {
@@ -34,8 +83,8 @@ export function localTime(text: string | null): string {
 export const fromLocalTime = (text: string): string | null =>
   text === '' ? null : new Date(text).toISOString();
 
-/** `completionRate` as `Completion rate`. */
+/** `completionRate` as `Completion rate`, in the language of the reader. */
 export function words(name: string): string {
   const spaced = name.replace(/[A-Z_]/g, (letter) => ` ${letter.replace('_', '').toLowerCase()}`);
-  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
+  return known(spaced.charAt(0).toUpperCase() + spaced.slice(1));
 }

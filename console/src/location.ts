@@ -1,24 +1,74 @@
-/** Where the console is: a path and parameters behind the `#`, so that every view has a link. */
+/**
+ * Where the console is: a path and parameters behind the `#`, so that every view has a link. Another
+ * view is opened once nothing is lost by it, or once somebody has agreed to that.
+ */
 import { useMemo, useSyncExternalStore } from 'react';
+import { ask } from './questions.tsx';
+import { hasUnsaved } from './unsaved.ts';
 
 export type Location = { path: string; query: URLSearchParams };
 
+let hash = window.location.hash;
+const listeners = new Set<() => void>();
+/** The last address of each path, with its parameters, and how far it was scrolled. */
+const addresses = new Map<string, { hash: string; scrollY: number }>();
+
 export function useLocation(): Location {
-  const hash = useSyncExternalStore(listen, () => window.location.hash);
-  return useMemo(() => {
-    const [path = '', query = ''] = hash.replace(/^#/, '').split('?');
-    return { path: path === '' ? '/overview' : path, query: new URLSearchParams(query) };
-  }, [hash]);
+  const current = useSyncExternalStore(listen, () => hash);
+  return useMemo(() => parse(current), [current]);
+}
+
+function parse(text: string): Location {
+  const [path = '', query = ''] = text.replace(/^#/, '').split('?');
+  return { path: path === '' ? '/overview' : path, query: new URLSearchParams(query) };
 }
 
 function listen(onChange: () => void): () => void {
-  window.addEventListener('hashchange', onChange);
-  return () => window.removeEventListener('hashchange', onChange);
+  listeners.add(onChange);
+  return () => listeners.delete(onChange);
 }
+
+function move(next: string): void {
+  addresses.set(parse(hash).path, { hash, scrollY: window.scrollY });
+  hash = next;
+  for (const listener of listeners) listener();
+}
+
+const question = {
+  title: 'Leave without saving?',
+  text: 'What you have changed on this page is not saved yet.',
+  action: 'Leave without saving',
+};
+
+window.addEventListener('hashchange', () => {
+  const next = window.location.hash;
+  if (next === hash) return;
+  const isOtherView = parse(next).path !== parse(hash).path;
+  if (!isOtherView || !hasUnsaved()) {
+    move(next);
+    return;
+  }
+  // The address has changed already, by a link or by the browser's buttons.
+  window.history.pushState(null, '', hash);
+  void ask(question).then((isYes) => {
+    if (!isYes) return;
+    window.history.pushState(null, '', next);
+    move(next);
+  });
+});
 
 /** Goes to another view. */
 export function goTo(path: string): void {
   window.location.hash = path;
+}
+
+/** Where a path was left: its parameters, so that a way back keeps the filters. */
+export const lastAddress = (path: string): string => addresses.get(path)?.hash ?? `#${path}`;
+
+/** How far a view was scrolled when it was left; zero if it is opened with other parameters. */
+export function lastScroll(): number {
+  const left = addresses.get(parse(hash).path);
+  return left?.hash === hash ? left.scrollY : 0;
 }
 
 /** The parameters of the view, and how to change some of them without a step in the history. */
@@ -36,5 +86,5 @@ function replaceQuery(path: string, values: Readonly<Record<string, string | nul
   for (const [name, value] of Object.entries(values)) if (value) query.set(name, value);
   const address = query.size === 0 ? path : `${path}?${query.toString()}`;
   window.history.replaceState(null, '', `#${address}`);
-  window.dispatchEvent(new HashChangeEvent('hashchange'));
+  move(`#${address}`);
 }

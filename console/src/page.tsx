@@ -1,8 +1,11 @@
 /** The frame of a view: where it is, what it is, and the request behind it. */
-import { Anchor, Button, Group, Stack, Title } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { useEffect, type ReactNode } from 'react';
 import { serviceAddress } from './api.ts';
+import { lastAddress } from './location.ts';
+import { Icon } from './shell/icons.tsx';
+import { t } from './texts/texts.ts';
 
 type Curl = {
   path: string;
@@ -13,12 +16,15 @@ type Curl = {
 
 export function Page({
   title,
+  about,
   back,
   actions,
   curl,
   children,
 }: {
   title: string;
+  /** What the page is for, in a sentence. */
+  about?: string;
   back?: { to: string; label: string };
   actions?: ReactNode;
   curl?: Curl;
@@ -29,21 +35,34 @@ export function Page({
   }, [title]);
   return (
     <Stack>
-      {back !== undefined && (
-        <Anchor href={`#${back.to}`} underline="always" w="fit-content">
-          {`Back to ${back.label}`}
-        </Anchor>
-      )}
-      <Group justify="space-between" mih={36}>
-        {/* A letter with dozens of combining marks can't be broken, so it is clipped. */}
-        <Title order={1} size="h2" miw={0} style={{ overflowWrap: 'anywhere', overflowX: 'clip' }}>
-          {title}
-        </Title>
-        <Group gap="xs">
-          {actions}
-          {curl !== undefined && <CopyCurl {...curl} />}
+      <header>
+        {back !== undefined && (
+          <Anchor href={lastAddress(back.to)} className="page-back">
+            <Icon name="back" size={14} />
+            {t('Back to {page}', { page: back.label })}
+          </Anchor>
+        )}
+        <Group justify="space-between" mih={36} gap="xs">
+          {/* A letter with dozens of combining marks can't be broken, so it is clipped. */}
+          <Title
+            order={1}
+            size={22}
+            miw={0}
+            style={{ overflowWrap: 'anywhere', overflowX: 'clip' }}
+          >
+            {title}
+          </Title>
+          <Group gap="xs">
+            {actions}
+            {curl !== undefined && <CopyCurl {...curl} />}
+          </Group>
         </Group>
-      </Group>
+        {about !== undefined && (
+          <Text size="sm" c="dimmed" maw={760}>
+            {about}
+          </Text>
+        )}
+      </header>
       {children}
     </Stack>
   );
@@ -51,7 +70,9 @@ export function Page({
 
 /** Copies a request as curl; the key stays a variable. */
 export function CopyCurl(curl: Curl): ReactNode {
-  return <Copy text={curlOf(curl)} label="Copy as curl" />;
+  return (
+    <Copy text={curlOf(curl)} label={t('Copy as curl')} icon={<Icon name="code" size={16} />} />
+  );
 }
 
 export function curlOf({ method = 'GET', path, query = {}, body }: Curl): string {
@@ -70,11 +91,25 @@ export function curlOf({ method = 'GET', path, query = {}, body }: Curl): string
   return parts.join(' \\\n  ');
 }
 
-export function Copy({ text, label }: { text: string; label: string }): ReactNode {
+export function Copy({
+  text,
+  label,
+  icon = null,
+}: {
+  text: string;
+  label: string;
+  icon?: ReactNode;
+}): ReactNode {
   const clipboard = useClipboard();
   return (
-    <Button size="compact-sm" variant="default" onClick={() => clipboard.copy(text)}>
-      {clipboard.copied ? 'Copied' : label}
+    <Button
+      size="compact-sm"
+      h={30}
+      variant="default"
+      leftSection={icon}
+      onClick={() => clipboard.copy(text)}
+    >
+      {clipboard.copied ? t('Copied') : label}
     </Button>
   );
 }

@@ -31,14 +31,17 @@ export function ShowPart<Props extends object>({
   part: { component, isPage },
   props,
   onRetry,
+  fallback = <Loading />,
 }: {
   part: Part<Props>;
   props: Props;
   onRetry?: () => void;
+  /** Shown while it is loading. */
+  fallback?: ReactNode;
 }): ReactNode {
   return (
     <Boundary isPage={isPage} onRetry={onRetry}>
-      <Suspense fallback={<Loading />}>{createElement(component, props)}</Suspense>
+      <Suspense fallback={fallback}>{createElement(component, props)}</Suspense>
     </Boundary>
   );
 }

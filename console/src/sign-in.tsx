@@ -1,5 +1,9 @@
-/** Sign-in: with a secret key, or by a one-time link that the service has printed. */
+/**
+ * Sign-in: with an account, or by a one-time link that the service has printed. As long as nobody has an
+ * account, with a secret key.
+ */
 import {
+  Anchor,
   Button,
   Code,
   Container,
@@ -11,9 +15,14 @@ import {
   Title,
 } from '@mantine/core';
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
-import { api, changeSession } from './api.ts';
+import { useQuery } from '@tanstack/react-query';
+import { api, askAccount, changeSession } from './api.ts';
 import { useLocation } from './location.ts';
+import { AccountForm, type Door } from './pages/people/account-form.tsx';
+import { Refusal, SingleSignOnButton } from './pages/people/single-sign-on.tsx';
 import { sessionBegun, tellOtherTabs } from './session.ts';
+import { Loading } from './states.tsx';
+import { t } from './texts/texts.ts';
 
 /** A link is taken once per page: React runs effects twice where it looks for mistakes. */
 let takenLink: string | null = null;
@@ -25,9 +34,9 @@ export function SignIn(): ReactNode {
       <Paper withBorder p="lg">
         <Stack>
           <Title order={1} size="h3">
-            Sign in to Reelfeed
+            {t('Sign in to Reelfeed')}
           </Title>
-          <SignInForm signedIn={() => Promise.resolve()} />
+          <Ways signedIn={() => Promise.resolve()} />
         </Stack>
       </Paper>
     </Container>
@@ -51,10 +60,40 @@ export function SignInDialog({ organizationId }: { organizationId: string }): Re
       closeOnEscape={false}
       closeOnClickOutside={false}
       zIndex={1_000}
-      title="You were signed out. Sign in to go on."
+      title={t('You were signed out. Sign in to go on.')}
     >
-      <SignInForm signedIn={signedIn} />
+      <Ways signedIn={signedIn} />
     </Modal>
+  );
+}
+
+/** The way that this service expects, and the other one. */
+function Ways({ signedIn }: { signedIn: () => Promise<void> }): ReactNode {
+  const door = useQuery({
+    queryKey: ['door'],
+    queryFn: () => askAccount<Door>('GET', '/door'),
+    retry: false,
+  });
+  const { query } = useLocation();
+  const [other, setOther] = useState(false);
+  if (door.isPending) return <Loading />;
+  const { hasPeople = false, singleSignOn = null } = door.data ?? {};
+  const byAccount = hasPeople !== other;
+  const byPassword = singleSignOn?.isOnly !== true;
+  return (
+    <Stack>
+      <Refusal code={query.get('refused')} />
+      {singleSignOn !== null && <SingleSignOnButton {...singleSignOn} />}
+      {byAccount && byPassword && (
+        <AccountForm signedIn={signedIn} hasMail={door.data?.hasMail ?? false} />
+      )}
+      {!byAccount && <SignInForm signedIn={signedIn} />}
+      {hasPeople && (
+        <Anchor component="button" type="button" size="sm" onClick={() => setOther(!other)}>
+          {byAccount ? t('Use a secret key') : t('Use an account')}
+        </Anchor>
+      )}
+    </Stack>
   );
 }
 
@@ -93,14 +132,14 @@ function SignInForm({ signedIn }: { signedIn: () => Promise<void> }): ReactNode 
     <form onSubmit={submit}>
       <Stack>
         <Text size="sm" component="div">
-          With a secret key, which the first start printed. This makes another one:
+          {t('With a secret key, which the first start printed. This makes another one:')}
           <Code block mt={4}>
             npx reelfeed keys create --type secret --name console
           </Code>
         </Text>
         <PasswordInput
-          label="Secret key"
-          placeholder="rf_sk_…"
+          label={t('Secret key')}
+          placeholder={t('rf_sk_…')}
           autoComplete="current-password"
           required
           data-autofocus
@@ -109,7 +148,7 @@ function SignInForm({ signedIn }: { signedIn: () => Promise<void> }): ReactNode 
           onChange={(event) => setSecretKey(event.currentTarget.value)}
         />
         <Button type="submit" loading={isWaiting}>
-          Sign in
+          {t('Sign in')}
         </Button>
       </Stack>
     </form>

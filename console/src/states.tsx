@@ -5,10 +5,11 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Rows } from './data.ts';
 import { useSession } from './session.ts';
+import { t } from './texts/texts.ts';
 
 export function Loading(): ReactNode {
   return (
-    <Stack aria-busy="true" aria-label="Loading" role="status" mih={320}>
+    <Stack aria-busy="true" aria-label={t('Loading')} role="status" mih={320}>
       <Skeleton height={28} width="40%" />
       <Skeleton height={120} />
       <Skeleton height={120} />
@@ -39,15 +40,15 @@ export function Failed({ error, retry }: { error: Error | null; retry?: () => vo
   if (error === null) return null;
   if (error instanceof ReelfeedError && error.status === 401) {
     return (
-      <Alert color="yellow" title="You were signed out" role="alert">
+      <Alert color="yellow" title={t('You were signed out')} role="alert">
         <Text size="sm">
           {isOver
-            ? 'Sign in to go on.'
-            : 'You are signed in again. Your last action was not carried out: please repeat it.'}
+            ? t('Sign in to go on.')
+            : t('You are signed in again. Your last action was not carried out: please repeat it.')}
         </Text>
         {retry !== undefined && !isOver && (
           <Button mt="sm" size="xs" variant="default" onClick={retry}>
-            Try again
+            {t('Try again')}
           </Button>
         )}
       </Alert>
@@ -59,10 +60,12 @@ export function Failed({ error, retry }: { error: Error | null; retry?: () => vo
   return (
     <Alert
       color={isOffline ? 'yellow' : 'red'}
-      title={isOffline ? 'No connection to the service' : 'This did not work'}
+      title={isOffline ? t('No connection to the service') : t('This did not work')}
       role="alert"
     >
-      <Text size="sm">{isOffline ? `${error.message} Is it running?` : error.message}</Text>
+      <Text size="sm">
+        {isOffline ? t('{message} Is it running?', { message: error.message }) : error.message}
+      </Text>
       {details.length > 1 && (
         <List size="sm">
           {details.map(({ path, message }) => (
@@ -72,12 +75,12 @@ export function Failed({ error, retry }: { error: Error | null; retry?: () => vo
       )}
       {requestId !== null && (
         <Text size="xs" mt={4}>
-          {`${code}, request ${requestId}`}
+          {t('{code}, request {requestId}', { code, requestId })}
         </Text>
       )}
       {retry !== undefined && (
         <Button mt="sm" size="xs" variant="default" onClick={retry}>
-          Try again
+          {t('Try again')}
         </Button>
       )}
     </Alert>
@@ -94,9 +97,11 @@ export function More({ of }: { of: Rows<unknown> }): ReactNode {
         loading={of.isFetchingNextPage}
         onClick={() => void of.fetchNextPage()}
       >
-        Show more
+        {t('Show more')}
       </Button>
-      <Text size="sm" role="status">{`${of.data?.length ?? 0} shown`}</Text>
+      <Text size="sm" role="status">
+        {t('{count} shown', { count: of.data?.length ?? 0 })}
+      </Text>
     </Group>
   );
 }

@@ -1,1 +1,0 @@
-import{Ct as e,pt as t,yt as n}from"./states-BB0prVA5.js";import{m as r}from"./index-BZXxmXCZ.js";var i=e(),a=t(e=>{let t=n([`Input`,`InputWrapper`,`TextInput`],null,e);return(0,i.jsx)(r,{component:`input`,...t,__staticSelector:`TextInput`})});a.classes=r.classes,a.displayName=`@mantine/core/TextInput`;export{a as t};

@@ -1,0 +1,1 @@
+var e=0,t=()=>e>0;async function n(t){e+=1,e===1&&window.addEventListener(`beforeunload`,r);try{return await t}finally{--e,e===0&&window.removeEventListener(`beforeunload`,r)}}function r(e){e.preventDefault()}export{t as n,n as t};

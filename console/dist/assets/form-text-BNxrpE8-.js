@@ -1,1 +1,0 @@
-function e(e,t){let n=new FormData(e).get(t);return typeof n==`string`?n.trim():``}export{e as t};

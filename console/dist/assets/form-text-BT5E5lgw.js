@@ -1,0 +1,1 @@
+function e(e,t){let n=new FormData(e).get(t);return typeof n==`string`?n.trim():``}function t(e,t=`password`){let n=new FormData(e).get(t);return typeof n==`string`?n:``}export{e as n,t};

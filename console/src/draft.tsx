@@ -1,0 +1,279 @@
+/**
+ * What somebody edits, apart from what is stored.
+ *
+ * 1. Only fields that were changed are sent, for the version that the editing began with.
+ * 2. If somebody else has changed other fields since, both changes stay. If it was the same field, the
+ *    editor sees both versions and chooses; nothing is written before that.
+ * 3. While nothing is edited, the form shows what is stored, and follows it.
+ */
+import { Button, Code, Group, Modal, Radio, Stack, Text } from '@mantine/core';
+import { ReelfeedError } from '@reelfeed/client/session';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { busyWith } from './busy.ts';
+import { Failed } from './states.tsx';
+import { useUnsaved } from './unsaved.ts';
+import { t } from './texts/texts.ts';
+
+/** The stored version of a resource and its `ETag`, which is null where it has none. */
+export type Version<Values> = { values: Values; tag: string | null };
+
+type Options<Values> = {
+  stored: Version<Values>;
+  /** Reads what is stored now. */
+  read: () => Promise<Version<Values>>;
+  /** Writes the changes; a service that knows tags refuses another version with 412. */
+  write: (changes: Partial<Values>, tag: string | null) => Promise<unknown>;
+};
+
+type Conflict<Values> = { now: Version<Values>; fields: (keyof Values & string)[] };
+
+export type Draft<Values> = {
+  values: Values;
+  isDirty: boolean;
+  isSaving: boolean;
+  error: Error | null;
+  /** What the last save did, in words; null before it and while something is edited. */
+  note: string | null;
+  changes: Partial<Values>;
+  /** Grows when the fields go back to what is stored, as a key for those that keep their own text. */
+  generation: number;
+  change: (changes: Partial<Values>) => void;
+  reset: () => void;
+  save: () => void;
+  conflict: Conflict<Values> | null;
+  /** Settles the conflict: the fields of which the stored value is kept. */
+  settle: (kept: readonly string[] | null) => void;
+};
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+const fieldsOf = <Values extends object>(values: Partial<Values>) =>
+  Object.keys(values) as (keyof Values & string)[];
+
+const maxTries = 4;
+
+export function useDraft<Values extends object>(options: Options<Values>): Draft<Values> {
+  const { stored } = options;
+  const client = useQueryClient();
+  const [began, setBegan] = useState<Version<Values> | null>(null);
+  const [edits, setEdits] = useState<Partial<Values>>({});
+  const [conflict, setConflict] = useState<Conflict<Values> | null>(null);
+  const [outcome, setOutcome] = useState<{ error: Error | null; note: string | null }>(fresh);
+  const [isSaving, setSaving] = useState(false);
+  const [generation, setGeneration] = useState(0);
+  const base = began ?? stored;
+  const changes = changed(base.values, edits);
+  const isDirty = fieldsOf(changes).length > 0;
+  useUnsaved(isDirty);
+  const reset = () => {
+    setBegan(null);
+    setEdits({});
+    setOutcome(fresh);
+    setGeneration((old) => old + 1);
+  };
+  const run = async (sent: Partial<Values>, from: Version<Values>) => {
+    setSaving(true);
+    setOutcome(fresh);
+    try {
+      const done = await busyWith(store(sent, from, options));
+      if ('fields' in done) return setConflict(done);
+      await client.invalidateQueries();
+      setBegan(null);
+      // What was typed while it was being saved stays.
+      setEdits((now) => changed(sent as Values, now));
+      setOutcome({ error: null, note: noteOf(done.others) });
+    } catch (error) {
+      setOutcome({ error: error as Error, note: null });
+    } finally {
+      setSaving(false);
+    }
+  };
+  return {
+    values: { ...base.values, ...edits },
+    isDirty,
+    isSaving,
+    changes,
+    conflict,
+    generation,
+    reset,
+    ...outcome,
+    change(next) {
+      setBegan(base);
+      setEdits((old) => ({ ...old, ...next }));
+      setOutcome(fresh);
+    },
+    save() {
+      if (isDirty) void run(changes, base);
+      else setOutcome({ error: null, note: 'Nothing has changed.' });
+    },
+    settle(kept) {
+      setConflict(null);
+      if (kept === null || conflict === null) return;
+      const rest = fieldsOf(changes).filter((name) => !kept.includes(name));
+      const chosen = Object.fromEntries(rest.map((name) => [name, changes[name]]));
+      setBegan(conflict.now);
+      setEdits(chosen as Partial<Values>);
+      if (rest.length > 0) void run(chosen as Partial<Values>, conflict.now);
+      else {
+        reset();
+        void client.invalidateQueries();
+      }
+    },
+  };
+}
+
+const fresh = { error: null, note: null };
+
+function noteOf(others: readonly string[]): string {
+  return others.length === 0
+    ? 'Saved.'
+    : `Saved. Somebody else has changed ${others.join(', ')} meanwhile; that stays.`;
+}
+
+function changed<Values extends object>(base: Values, edits: Partial<Values>): Partial<Values> {
+  const fields = fieldsOf(edits).filter((name) => !isSame(base[name], edits[name]));
+  return Object.fromEntries(fields.map((name) => [name, edits[name]])) as Partial<Values>;
+}
+
+async function store<Values extends object>(
+  sent: Partial<Values>,
+  from: Version<Values>,
+  { read, write }: Options<Values>,
+): Promise<Conflict<Values> | { others: string[] }> {
+  let version = from;
+  // Without a tag, the service cannot notice that another version was edited.
+  let needsLook = from.tag === null;
+  for (let tries = 1; ; tries += 1) {
+    if (needsLook) {
+      const now = await read();
+      const others = fieldsOf(now.values).filter((n) => !isSame(now.values[n], from.values[n]));
+      const fields = others.filter((n) => n in sent && !isSame(now.values[n], sent[n]));
+      if (fields.length > 0) return { now, fields };
+      version = now;
+    }
+    try {
+      await write(sent, version.tag);
+      const others = fieldsOf(version.values).filter(
+        (name) => !(name in sent) && !isSame(version.values[name], from.values[name]),
+      );
+      return { others };
+    } catch (error) {
+      const isOvertaken = error instanceof ReelfeedError && error.status === 412;
+      if (!isOvertaken || tries === maxTries) throw error;
+      needsLook = true;
+    }
+  }
+}
+
+/** The form of a draft, with its buttons and what came of them. */
+export function DraftForm<Values extends object>({
+  draft,
+  labels,
+  children,
+  actions,
+  label = 'Save',
+  isDisabled = false,
+}: {
+  draft: Draft<Values>;
+  /** How fields are called in a conflict. */
+  labels: Readonly<Partial<Record<keyof Values & string, string>>>;
+  children: ReactNode;
+  actions?: ReactNode;
+  label?: string;
+  isDisabled?: boolean;
+}): ReactNode {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    draft.save();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        {children}
+        <Group>
+          <Button type="submit" loading={draft.isSaving} disabled={isDisabled}>
+            {label}
+          </Button>
+          {draft.isDirty && (
+            <Button variant="default" onClick={draft.reset}>
+              {t('Undo changes')}
+            </Button>
+          )}
+          {actions}
+          <Text size="sm" role="status">
+            {draft.note ?? (draft.isDirty ? t('Not saved yet.') : '')}
+          </Text>
+        </Group>
+        <Failed error={draft.error} />
+      </Stack>
+      {draft.conflict !== null && (
+        <Choose conflict={draft.conflict} draft={draft} labels={labels} />
+      )}
+    </form>
+  );
+}
+
+function Choose<Values extends object>({
+  conflict: { fields, now },
+  draft,
+  labels,
+}: {
+  conflict: Conflict<Values>;
+  draft: Draft<Values>;
+  labels: Readonly<Partial<Record<keyof Values & string, string>>>;
+}): ReactNode {
+  const [kept, setKept] = useState<readonly string[]>([]);
+  return (
+    <Modal
+      opened
+      size="lg"
+      zIndex={400}
+      onClose={() => draft.settle(null)}
+      title={t('Somebody else has changed the same')}
+      closeButtonProps={{ 'aria-label': t('Close') }}
+    >
+      <Stack>
+        <Text size="sm">
+          {t(
+            'Your change is not saved yet. Choose which version to keep; everything else stays as it is.',
+          )}
+        </Text>
+        {fields.map((name) => (
+          <Radio.Group
+            key={name}
+            label={labels[name] ?? name}
+            value={kept.includes(name) ? 'theirs' : 'mine'}
+            onChange={(side) =>
+              setKept(side === 'mine' ? kept.filter((each) => each !== name) : [...kept, name])
+            }
+          >
+            <Stack gap={6} mt={4}>
+              <Radio value="mine" label={<Side who="Yours" value={draft.values[name]} />} />
+              <Radio value="theirs" label={<Side who="Stored" value={now.values[name]} />} />
+            </Stack>
+          </Radio.Group>
+        ))}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => draft.settle(null)}>
+            {t('Back to the form')}
+          </Button>
+          <Button onClick={() => draft.settle(kept)}>{t('Save this choice')}</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function Side({ who, value }: { who: string; value: unknown }): ReactNode {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return (
+    <>
+      {`${who}: `}
+      <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+        {value === null || text === '' ? t('(empty)') : text}
+      </Code>
+    </>
+  );
+}

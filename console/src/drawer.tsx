@@ -1,0 +1,123 @@
+/** A form beside the page, which is not lost by closing it. */
+import { Button, Drawer, Group, Stack } from '@mantine/core';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { ask } from './questions.tsx';
+import { Icon } from './shell/icons.tsx';
+import { Failed } from './states.tsx';
+import { useUnsaved } from './unsaved.ts';
+import { t } from './texts/texts.ts';
+
+export const discard = {
+  title: t('Close without saving?'),
+  text: t('What you have entered is not saved yet.'),
+  action: t('Close without saving'),
+};
+
+/** A drawer; `isDirty` asks before it is closed. */
+export function Side({
+  title,
+  close,
+  isDirty = false,
+  children,
+}: {
+  title: string;
+  close: () => void;
+  isDirty?: boolean;
+  children: ReactNode;
+}): ReactNode {
+  useUnsaved(isDirty);
+  const leave = async () => {
+    if (!isDirty || (await ask(discard))) close();
+  };
+  return (
+    <Drawer
+      opened
+      onClose={() => void leave()}
+      position="right"
+      size="lg"
+      title={title}
+      closeButtonProps={{ 'aria-label': t('Close') }}
+    >
+      {children}
+    </Drawer>
+  );
+}
+
+/** The button of what is made in a drawer. */
+export function OpenButton({ label, open }: { label: string; open: () => void }): ReactNode {
+  return (
+    <Button size="compact-sm" h={30} leftSection={<Icon name="add" size={16} />} onClick={open}>
+      {label}
+    </Button>
+  );
+}
+
+/** A button that opens a drawer with a form of its own, which may go on with what it has made. */
+export function Opener({
+  label,
+  children,
+}: {
+  label: string;
+  /** The form, which may close the drawer once it is done. */
+  children: (close: () => void) => ReactNode;
+}): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const [isTouched, setTouched] = useState(false);
+  return (
+    <>
+      <OpenButton label={label} open={() => setOpen(true)} />
+      {isOpen && (
+        <Side title={label} close={() => setOpen(false)} isDirty={isTouched}>
+          {/* What was sent is no longer lost by closing. */}
+          <div onChange={() => setTouched(true)} onSubmit={() => setTouched(false)}>
+            {children(() => setOpen(false))}
+          </div>
+        </Side>
+      )}
+    </>
+  );
+}
+
+/** A drawer with one form, for what is made, or sent as a whole. */
+export function FormDrawer({
+  title,
+  label,
+  close,
+  onSubmit,
+  isPending,
+  isDisabled = false,
+  error,
+  children,
+}: {
+  title: string;
+  /** What the button says. */
+  label: string;
+  close: () => void;
+  onSubmit: (form: HTMLFormElement) => void;
+  isPending: boolean;
+  isDisabled?: boolean;
+  error: Error | null;
+  children: ReactNode;
+}): ReactNode {
+  const [isTouched, setTouched] = useState(false);
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    event.stopPropagation();
+    onSubmit(event.currentTarget);
+  };
+  return (
+    <Side title={title} close={close} isDirty={isTouched}>
+      <form onSubmit={submit} onChange={() => setTouched(true)}>
+        <Stack>
+          {children}
+          <Failed error={error} />
+          <Group>
+            <Button type="submit" loading={isPending} disabled={isDisabled}>
+              {label}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Side>
+  );
+}

@@ -1,0 +1,179 @@
+/** A new bulk job: something done to every item that matches, with a dry run before. */
+import { Alert, Button, Group, List, Stack, TextInput } from '@mantine/core';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { api } from '../../api.ts';
+import { useChange } from '../../data.ts';
+import { whole } from '../../format.ts';
+import { goTo, useParameters } from '../../location.ts';
+import { CopyCurl } from '../../page.tsx';
+import { Failed } from '../../states.tsx';
+import {
+  Filter,
+  OperationFields,
+  operations,
+  type Body,
+  type Draft,
+  type Operation,
+} from './job-fields.tsx';
+import { t } from '../../texts/texts.ts';
+
+/** What the job does. The filter is that of the address, where the library puts its own. */
+export function NewJob(): ReactNode {
+  const [values, change] = useParameters();
+  const [draft, setDraft] = useState<Draft>({
+    operation: 'tag',
+    addTags: [],
+    removeTags: [],
+    visibility: 'public',
+    section: '',
+    author: '',
+  });
+  const body = bodyOf(draft, values);
+  const dryRun = useChange(() =>
+    api.post('/v1/content/bulk/jobs', { body: { ...body, dryRun: true } }),
+  );
+  const run = useChange(() => api.post('/v1/content/bulk/jobs', { body }));
+  const found = dryRun.data?.data;
+  const edit = (changes: Partial<Draft>) => {
+    dryRun.reset();
+    setDraft({ ...draft, ...changes });
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    dryRun.mutate();
+  };
+  const start = () =>
+    run.mutate(undefined, {
+      onSuccess: ({ data }) => 'jobId' in data && goTo(`/content/jobs/${data.jobId}`),
+    });
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <Filter
+          values={values}
+          change={(changes) => {
+            dryRun.reset();
+            change(changes);
+          }}
+        />
+        {lost(draft.operation, values).map((text) => (
+          <Alert key={text} color="yellow" role="status">
+            {text}
+          </Alert>
+        ))}
+        <OperationFields draft={draft} edit={edit} />
+        <Group>
+          <Button type="submit" loading={dryRun.isPending}>
+            {t('Try it without changing anything')}
+          </Button>
+          <CopyCurl method="POST" path="/v1/content/bulk/jobs" body={body} />
+        </Group>
+        <Failed error={dryRun.error ?? run.error} />
+        {found !== undefined && 'dryRun' in found && (
+          <Found
+            found={found}
+            operation={draft.operation}
+            isRunning={run.isPending}
+            start={start}
+          />
+        )}
+      </Stack>
+    </form>
+  );
+}
+
+/** What a dry run has found, and the button that does it. */
+function Found({
+  found,
+  operation,
+  isRunning,
+  start,
+}: {
+  found: { totalItems: number; sample: readonly { id: string; title: string }[] };
+  operation: Operation;
+  isRunning: boolean;
+  start: () => void;
+}): ReactNode {
+  const [confirmation, setConfirmation] = useState('');
+  const isUnconfirmed = operation === 'delete' && confirmation !== 'delete';
+  return (
+    <Alert
+      title={t('{totalItems} items match', { totalItems: whole(found.totalItems) })}
+      role="status"
+    >
+      <Stack gap="xs">
+        <List size="sm">
+          {found.sample.map(({ id, title }) => (
+            <List.Item key={id}>{title}</List.Item>
+          ))}
+        </List>
+        {operation === 'delete' && (
+          <TextInput
+            label={t('Deletes them permanently. Type “delete” to confirm')}
+            value={confirmation}
+            onChange={(event) => setConfirmation(event.currentTarget.value)}
+          />
+        )}
+        <Button
+          w="fit-content"
+          disabled={found.totalItems === 0 || isUnconfirmed}
+          loading={isRunning}
+          onClick={start}
+        >
+          {t('{value}: {totalItems} items', {
+            value: operations[operation],
+            totalItems: whole(found.totalItems),
+          })}
+        </Button>
+      </Stack>
+    </Alert>
+  );
+}
+
+/** What of the library's filter a job does not do. */
+function lost(operation: Operation, values: Readonly<Record<string, string>>): string[] {
+  const { archived, tags = '', externalId } = values;
+  const isDelete = operation === 'delete';
+  return [
+    externalId !== undefined &&
+      `A job has no filter by external id: it takes more than the item “${externalId}”.`,
+    tags.includes(',') &&
+      'The library shows items with any of these tags; a job takes those that have all of them.',
+    !isDelete &&
+      archived === 'only' &&
+      'Only deletions reach archived items: this operation takes items that are not archived.',
+    !isDelete &&
+      archived === 'true' &&
+      'Only deletions reach archived items: this operation leaves them out.',
+  ].filter((text) => text !== false);
+}
+
+function bodyOf(draft: Draft, values: Readonly<Record<string, string>>): Body {
+  const { operation, addTags, removeTags, visibility, section, author } = draft;
+  const names = ['contentType', 'section', 'author', 'visibility', 'publishStatus'];
+  names.push('search', 'uploadStatus', 'createdAfter', 'createdBefore');
+  if (operation === 'delete') names.push('archived');
+  const chosen = Object.entries(values).filter(([name]) => names.includes(name));
+  // The library hides archived items, but a deletion takes them unless it is told not to.
+  const hidesArchived = operation === 'delete' && chosen.length + (values['tags'] ? 1 : 0) > 0;
+  const filter = {
+    ...(hidesArchived && { archived: 'false' as const }),
+    ...Object.fromEntries(chosen),
+    ...(values['tags'] !== undefined && {
+      tags: values['tags'].split(',').map((tag) => tag.trim()),
+    }),
+  };
+  const updates: Partial<Record<Operation, Body['update']>> = {
+    tag: {
+      ...(addTags.length > 0 && { addTags }),
+      ...(removeTags.length > 0 && { removeTags }),
+    },
+    visibility: { visibility },
+    update: {
+      ...(section.trim() !== '' && { section: section.trim() }),
+      ...(author.trim() !== '' && { author: author.trim() }),
+    },
+  };
+  const update = updates[operation];
+  return { operation, filter, ...(update !== undefined && { update }) };
+}

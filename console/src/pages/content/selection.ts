@@ -1,0 +1,57 @@
+/**
+ * Which items are selected, also those that the filter hides by now. With Shift, everything since the
+ * last one that was clicked.
+ */
+import { useCallback, useMemo, useRef, useState } from 'react';
+import type { Item } from '../../data.ts';
+
+export type Selection = {
+  ids: ReadonlySet<string>;
+  items: readonly Item[];
+  /** How many of them the list does not show. */
+  hiddenCount: number;
+  /** Selects the item at this place, or no longer; a range from the last one on. */
+  toggle: (index: number, isRange: boolean) => void;
+  remove: (id: string) => void;
+  selectAll: () => void;
+  clear: () => void;
+};
+
+export function useSelection(items: readonly Item[]): Selection {
+  const [selected, setSelected] = useState<ReadonlyMap<string, Item>>(new Map());
+  const [last, setLast] = useState<string | null>(null);
+  // The same function at every drawing, so that a row that has not changed is not drawn again.
+  const latest = useRef({ items, selected, last });
+  latest.current = { items, selected, last };
+  const toggle = useCallback((index: number, isRange: boolean) => {
+    const { items, selected, last } = latest.current;
+    const item = items[index];
+    if (item === undefined) return;
+    const isSelected = !selected.has(item.id);
+    const from = isRange ? items.findIndex(({ id }) => id === last) : -1;
+    const [low, high] =
+      from === -1 ? [index, index] : [Math.min(from, index), Math.max(from, index)];
+    const next = new Map(selected);
+    for (const each of items.slice(low, high + 1)) {
+      if (isSelected) next.set(each.id, each);
+      else next.delete(each.id);
+    }
+    setSelected(next);
+    setLast(item.id);
+  }, []);
+  const ids = useMemo(() => new Set(selected.keys()), [selected]);
+  const hiddenCount = useMemo(() => {
+    const shown = new Set(items.map(({ id }) => id));
+    return [...ids].filter((id) => !shown.has(id)).length;
+  }, [items, ids]);
+  return {
+    ids,
+    items: [...selected.values()],
+    hiddenCount,
+    toggle,
+    remove: (id) => setSelected(new Map([...selected].filter(([each]) => each !== id))),
+    selectAll: () =>
+      setSelected(new Map([...selected, ...items.map((each) => [each.id, each] as const)])),
+    clear: () => setSelected(new Map()),
+  };
+}

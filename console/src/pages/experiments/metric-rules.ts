@@ -1,0 +1,93 @@
+/** Validates the form of a metric and builds the request. */
+import type { api } from '../../api.ts';
+
+type NewMetric = Parameters<typeof api.post<'/v1/metrics'>>[1]['body'];
+type MetricType = NewMetric['type'];
+
+export const types: { value: MetricType; label: string }[] = [
+  { value: 'count', label: 'Events per participant' },
+  { value: 'sum', label: 'Sum of a field per participant' },
+  { value: 'share', label: 'Share of participants' },
+  { value: 'mean', label: 'Mean of a field over events' },
+  { value: 'ratio', label: 'Ratio of two counts or sums' },
+];
+
+/** Numbers as their fields hold them: an empty one is ''. */
+export type MetricDraft = {
+  name: string;
+  type: MetricType;
+  event: string;
+  field: string;
+  where: string;
+  denominator: string;
+  windowHours: number | string;
+  cap: number | string;
+  direction: 'increase' | 'decrease';
+};
+
+export const freshMetric: MetricDraft = {
+  name: '',
+  type: 'count',
+  event: '',
+  field: '',
+  where: '',
+  denominator: '',
+  windowHours: '',
+  cap: '',
+  direction: 'increase',
+};
+
+/** Null where the definition is right. */
+export function problemOf(draft: MetricDraft): string | null {
+  if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(draft.name)) {
+    return 'The name needs letters, digits and _, and a letter first.';
+  }
+  if (draft.event.trim() === '') return 'The metric needs a kind of event.';
+  const needsField = draft.type === 'sum' || draft.type === 'mean';
+  if (needsField && draft.field.trim() === '') return 'The metric needs a field of data.';
+  if (draft.type === 'ratio' && draft.denominator.trim() === '') {
+    return 'A ratio needs a kind of event to be divided by.';
+  }
+  return conditionsOf(draft.where) === null
+    ? 'Conditions must be an object of texts, numbers, true or false: { … }.'
+    : null;
+}
+
+type Conditions = NonNullable<NewMetric['where']>;
+
+/** Equality of each field that is named; null where the text is no such object. */
+function conditionsOf(text: string): Conditions | null {
+  if (text.trim() === '') return [];
+  let fields: unknown;
+  try {
+    fields = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
+  const conditions: Conditions = [];
+  for (const [field, value] of Object.entries(fields) as [string, unknown][]) {
+    const isScalar =
+      typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    if (!isScalar) return null;
+    conditions.push({ field, operator: 'eq', value });
+  }
+  return conditions;
+}
+
+export function bodyOf(draft: MetricDraft): NewMetric {
+  const { name, type, event, direction } = draft;
+  const hasField = type !== 'count' && type !== 'share' && draft.field.trim() !== '';
+  const where = conditionsOf(draft.where) ?? [];
+  return {
+    name,
+    type,
+    event: event.trim(),
+    direction,
+    ...(hasField && { field: draft.field.trim() }),
+    ...(where.length > 0 && { where }),
+    ...(type === 'ratio' && { denominator: { event: draft.denominator.trim() } }),
+    ...(draft.windowHours !== '' && { windowHours: Number(draft.windowHours) }),
+    ...(draft.cap !== '' && type !== 'share' && { cap: Number(draft.cap) }),
+  };
+}

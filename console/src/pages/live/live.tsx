@@ -1,0 +1,163 @@
+/** Live streams: create one, and see which are live. */
+import {
+  Alert,
+  Anchor,
+  Badge,
+  Button,
+  Code,
+  Group,
+  NumberInput,
+  Stack,
+  Table,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { api } from '../../api.ts';
+import { useChange, useList, type Schemas } from '../../data.ts';
+import { Opener } from '../../drawer.tsx';
+import { moment, whole } from '../../format.ts';
+import { formText } from '../../form-text.ts';
+import { Copy, Page } from '../../page.tsx';
+import { Empty, Failed, More, Show } from '../../states.tsx';
+import { t } from '../../texts/texts.ts';
+
+type LiveStream = Schemas['LiveStream'];
+
+const readEveryMs = 3_000;
+const defaultWindowSeconds = 60;
+
+export function LivePage(): ReactNode {
+  const streams = useList('/v1/live-streams', {}, { every: readEveryMs });
+  return (
+    <Page
+      title={t('Live')}
+      about={t('Broadcasts by RTMP. Each becomes a video when it ends.')}
+      curl={{ path: '/v1/live-streams' }}
+      actions={<Opener label={t('New live stream')}>{() => <NewStream />}</Opener>}
+    >
+      <Show of={streams}>
+        {(data) =>
+          data.length === 0 ? (
+            <Empty command="npx reelfeed live test">
+              {t(
+                'No live stream yet. “New live stream” makes one; this command publishes a test picture.',
+              )}
+            </Empty>
+          ) : (
+            <Streams streams={data} />
+          )
+        }
+      </Show>
+      <More of={streams} />
+    </Page>
+  );
+}
+
+function NewStream(): ReactNode {
+  const [reconnectWindow, setReconnectWindow] = useState(defaultWindowSeconds);
+  const create = useChange((title: string) =>
+    api.post('/v1/live-streams', { body: { title, reconnectWindow } }),
+  );
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    create.mutate(formText(event.currentTarget, 'title'));
+  };
+  return (
+    <Stack>
+      <form onSubmit={submit}>
+        <Stack>
+          <TextInput name="title" label={t('Title')} required maxLength={200} />
+          <NumberInput
+            label={t('Reconnect window (seconds)')}
+            min={0}
+            max={1800}
+            allowDecimal={false}
+            value={reconnectWindow}
+            onChange={(value) => setReconnectWindow(Number(value))}
+          />
+          <Button type="submit" w="fit-content" loading={create.isPending}>
+            {t('Create live stream')}
+          </Button>
+        </Stack>
+      </form>
+      <Failed error={create.error} />
+      {create.data !== undefined && <StreamAccess stream={create.data.data} />}
+    </Stack>
+  );
+}
+
+/** The key of a stream, which is shown once, and what to do with it. */
+export function StreamAccess({
+  stream: { rtmpUrl, streamKey },
+}: {
+  stream: { rtmpUrl: string | null; streamKey: string };
+}): ReactNode {
+  const server = rtmpUrl ?? 'the service’s RTMP port, which is off';
+  return (
+    <Alert title={t('The stream key is shown this once: keep it')} role="status">
+      <Stack gap="xs">
+        <Group>
+          <Text size="sm">{t('Stream key')}</Text>
+          <Code style={{ overflowWrap: 'anywhere' }}>{streamKey}</Code>
+          <Copy text={streamKey} label={t('Copy key')} />
+        </Group>
+        <Group>
+          <Text size="sm">{t('Server')}</Text>
+          <Code style={{ overflowWrap: 'anywhere' }}>{server}</Code>
+          <Copy text={server} label={t('Copy server')} />
+        </Group>
+        <Text size="sm">
+          {t(
+            'In OBS: Settings, Stream, Service “Custom”; then paste server and key. Under Output choose H.264 and AAC, and a keyframe interval of 2 s.',
+          )}
+        </Text>
+      </Stack>
+    </Alert>
+  );
+}
+
+function Streams({ streams }: { streams: readonly LiveStream[] }): ReactNode {
+  return (
+    <Table.ScrollContainer minWidth={560}>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('Title')}</Table.Th>
+            <Table.Th>{t('State')}</Table.Th>
+            <Table.Th>{t('Viewers')}</Table.Th>
+            <Table.Th>{t('Started')}</Table.Th>
+            <Table.Th>{t('Ended')}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {streams.map((stream) => (
+            <Table.Tr key={stream.id}>
+              <Table.Td>
+                <Anchor href={`#/live/${stream.id}`} underline="always">
+                  {stream.title}
+                </Anchor>
+              </Table.Td>
+              <Table.Td>
+                <StreamState of={stream} />
+              </Table.Td>
+              <Table.Td>{whole(stream.currentViewers)}</Table.Td>
+              <Table.Td>{stream.startedAt === null ? '–' : moment(stream.startedAt)}</Table.Td>
+              <Table.Td>{stream.endedAt === null ? '–' : moment(stream.endedAt)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+export function StreamState({ of: { status, isConnected } }: { of: LiveStream }): ReactNode {
+  if (status === 'idle') return <Text size="sm">{t('idle')}</Text>;
+  if (status === 'ended') return <Text size="sm">{t('ended')}</Text>;
+  return (
+    <Badge color="red.9" variant="filled">
+      {isConnected ? 'live' : 'reconnecting'}
+    </Badge>
+  );
+}

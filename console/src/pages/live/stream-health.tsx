@@ -1,0 +1,32 @@
+/** How the encoder of a live stream does. */
+import { Alert, Group, List, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Schemas } from '../../data.ts';
+import { whole } from '../../format.ts';
+
+type Health = NonNullable<Schemas['LiveStream']['health']>;
+
+export function StreamHealth({ of, drops }: { of: Health; drops: number }): ReactNode {
+  const { bitrate, frameRate, keyFrameInterval, warnings } = of;
+  return (
+    <Stack gap="xs">
+      <Group gap="xl">
+        <Text size="sm">{`${whole(Math.round(bitrate / 1_000))} kbit/s`}</Text>
+        <Text size="sm">{`${frameRate} pictures per second`}</Text>
+        {keyFrameInterval !== null && (
+          <Text size="sm">{`key frames every ${keyFrameInterval} s`}</Text>
+        )}
+        <Text size="sm">{drops === 1 ? '1 drop' : `${whole(drops)} drops`}</Text>
+      </Group>
+      {warnings.length > 0 && (
+        <Alert title="The encoder needs attention" color="yellow">
+          <List size="sm">
+            {warnings.map(({ code, message }) => (
+              <List.Item key={code}>{message}</List.Item>
+            ))}
+          </List>
+        </Alert>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,60 @@
+/** Sign-in by the provider of single sign-on, and why it was refused. */
+import { Alert, Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { askAccount } from '../../api.ts';
+import { Failed } from '../../states.tsx';
+import { t } from '../../texts/texts.ts';
+
+export type SingleSignOn = { name: string; isOnly: boolean };
+
+/** Leads to the provider, which leads back to the console. */
+export function SingleSignOnButton({ name }: SingleSignOn): ReactNode {
+  const start = useMutation({
+    mutationFn: () => askAccount<{ url: string }>('POST', '/oidc/start'),
+    onSuccess: ({ url }) => window.location.assign(url),
+  });
+  return (
+    <>
+      <Failed error={start.error} />
+      <Button
+        variant="default"
+        loading={start.isPending || start.isSuccess}
+        onClick={() => start.mutate()}
+      >
+        {t('Sign in with {name}', { name })}
+      </Button>
+    </>
+  );
+}
+
+const texts: Readonly<Record<string, string>> = {
+  SINGLE_SIGN_ON_STATE: t(
+    'This sign-in was not begun in this browser, was used before, or took over ten minutes. Begin again.',
+  ),
+  SINGLE_SIGN_ON_REFUSED: t('The provider has refused the sign-in, or it was broken off there.'),
+  SINGLE_SIGN_ON_UNREACHABLE: t('The provider does not answer as it should. Try again later.'),
+  SINGLE_SIGN_ON_INVALID: t(
+    'What the provider sent is not valid. The log of the service says more.',
+  ),
+  SINGLE_SIGN_ON_EMAIL: t('The provider names no email address that it has verified.'),
+  SINGLE_SIGN_ON_DOMAIN: t('Addresses of this domain do not sign in here.'),
+  SINGLE_SIGN_ON_ROLE: t('None of your groups has a role here. Ask your administrator.'),
+  SINGLE_SIGN_ON_ACCOUNT: t(
+    'This address has no account here. Ask an admin of the organization for an invitation.',
+  ),
+  SINGLE_SIGN_ON_OTHER: t(
+    'The account of this address belongs to somebody else at the provider. Ask an admin to remove it first.',
+  ),
+  RATE_LIMITED: t('Too many attempts. Wait a while, then try again.'),
+};
+
+/** Why the provider's answer was refused. The address holds a code alone, never a text. */
+export function Refusal({ code }: { code: string | null }): ReactNode {
+  if (code === null) return null;
+  return (
+    <Alert color="red" role="alert">
+      {texts[code] ?? t('The sign-in did not work. Try again.')}
+    </Alert>
+  );
+}

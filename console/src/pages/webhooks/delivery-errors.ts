@@ -1,0 +1,18 @@
+/** What the codes of failed deliveries mean, for people. */
+const meanings: Readonly<Record<string, string>> = {
+  timeout: 'no answer in time',
+  connection_refused: 'the connection was refused',
+  connection_error: 'the connection broke',
+  dns_error: 'the host name is not known',
+  tls_error: 'the certificate or the TLS connection is not valid',
+  blocked_address: 'the address is not allowed',
+  protocol_error: 'the answer is no HTTP',
+  rejected: 'the destination refused it',
+  token_error: 'no token from the OAuth server',
+};
+
+/** `HTTP 500`, or why there was no answer. */
+export function meaningOf(error: string | null | undefined): string {
+  if (error === null || error === undefined) return 'no answer';
+  return meanings[error] ?? error.replace(/^http_/, 'HTTP ');
+}

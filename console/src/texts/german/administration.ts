@@ -1,0 +1,125 @@
+/** Texts of administration in German. */
+export const administration = {
+  'Saved reports': 'Gespeicherte Berichte',
+  People: 'Personen',
+  Person: 'Person',
+  Backups: 'Sicherungen',
+  'Nothing matches. Every change by a person, by a key or on the command line is kept here.':
+    'Nichts passt. Jede Änderung durch eine Person, einen Schlüssel oder die Befehlszeile steht hier.',
+  '. Stored:': '. Gespeichert:',
+  'A minute': 'Je Minute',
+  'A new key is made and shown once. The old one keeps working for an hour.':
+    'Ein neuer Schlüssel wird erstellt und einmal gezeigt. Der alte gilt noch eine Stunde.',
+  'A permanent deletion removes an item at once, and its files and events in the background. An entry stays for 30 days after that.':
+    'Endgültiges Löschen entfernt einen Inhalt sofort, seine Dateien und Ereignisse im Hintergrund. Ein Eintrag bleibt danach 30 Tage.',
+  Answers: 'Antworten',
+  'Apps fall back to what they do without it, at once.':
+    'Apps verhalten sich sofort so, wie sie es ohne ihn tun.',
+  'At most {rateLimit} requests a minute': 'Höchstens {rateLimit} Anfragen je Minute',
+  'Begins with': 'Beginnt mit',
+  Complete: 'Fertig',
+  'Create key': 'Schlüssel erstellen',
+  'Create viewer key': 'Zuschauerschlüssel erstellen',
+  'Delete the viewer key': 'Zuschauerschlüssel löschen',
+  Deleted: 'Gelöscht',
+  'Edit {key}': '{key} bearbeiten',
+  'Ends (empty: never)': 'Endet (leer: nie)',
+  'Enter the user id that your app sends with its events. You see what this viewer gets, and can erase what is kept of them.':
+    'Geben Sie die Nutzer-ID ein, die Ihre App mit Ereignissen sendet. Sie sehen, was dieser Zuschauer bekommt, und können löschen, was über ihn gespeichert ist.',
+  'Erase permanently': 'Endgültig löschen',
+  'Erase this viewer…': 'Diesen Zuschauer löschen…',
+  'Erase “{userId}”?': '„{userId}“ löschen?',
+  Erasure: 'Löschung',
+  'Errors of the service (500 and above)': 'Fehler des Dienstes (ab 500)',
+  'Everything that uses it is refused at once. This cannot be undone.':
+    'Alles, was ihn benutzt, wird sofort abgewiesen. Das lässt sich nicht rückgängig machen.',
+  'Failures (400 and above)': 'Fehlschläge (ab 400)',
+  Flags: 'Schalter',
+  'Free disk space': 'Freier Speicherplatz',
+  'It counts like those of your app. “Live” on the overview shows it arrive.':
+    'Es zählt wie die Ihrer App. „Live“ in der Übersicht zeigt, wie es eintrifft.',
+  Key: 'Schlüssel',
+  Kind: 'Art',
+  'Last used': 'Zuletzt benutzt',
+  'Long videos play while the rest of them is processed':
+    'Lange Videos spielen, während der Rest verarbeitet wird',
+  'Look up': 'Nachschlagen',
+  'Memory of this process': 'Arbeitsspeicher dieses Prozesses',
+  'Name of the viewer key': 'Name des Zuschauerschlüssels',
+  'Name of the {noun}': 'Name: {noun}',
+  'New items are protected: they play with a playback token alone':
+    'Neue Inhalte sind geschützt: Sie spielen nur mit einem Wiedergabe-Token',
+  'No job is waiting, running or failed.': 'Kein Auftrag wartet, läuft oder ist fehlgeschlagen.',
+  'No key yet.': 'Noch kein Schlüssel.',
+  'No rate limit of its own': 'Keine eigene Ratengrenze',
+  'No request yet. One appears here some seconds after it was answered.':
+    'Noch keine Anfrage. Eine erscheint hier einige Sekunden nach ihrer Antwort.',
+  'No setting, no flag, no experiment.': 'Keine Einstellung, kein Schalter, kein Experiment.',
+  'Nobody has asked for an erasure of this viewer.':
+    'Niemand hat die Löschung dieses Zuschauers verlangt.',
+  'Nothing has been permanently deleted.': 'Nichts wurde endgültig gelöscht.',
+  'Origins such as https://app.example.com. None: pages of every origin.':
+    'Ursprünge wie https://app.example.com. Keine: Seiten jedes Ursprungs.',
+  Projection: 'Projektion',
+  'Publish items as soon as they are ready': 'Inhalte veröffentlichen, sobald sie fertig sind',
+  Queue: 'Warteschlange',
+  'Rate limit and errors (429 and above)': 'Ratengrenze und Fehler (ab 429)',
+  'Received as {eventId}.': 'Empfangen als {eventId}.',
+  'Remove the {value}': 'Entfernen: {value}',
+  'Remove {key}': '{key} entfernen',
+  'Remove “{key}”?': '„{key}“ entfernen?',
+  'Replace the key': 'Schlüssel ersetzen',
+  'Replace “{name}”?': '„{name}“ ersetzen?',
+  Request: 'Anfrage',
+  'Requests a minute (empty: any)': 'Anfragen je Minute (leer: beliebig)',
+  'Requests of a key': 'Anfragen eines Schlüssels',
+  Resource: 'Ressource',
+  'Revoke the key': 'Schlüssel widerrufen',
+  'Revoke {name}': '{name} widerrufen',
+  'Revoke “{name}”?': '„{name}“ widerrufen?',
+  Rotate: 'Erneuern',
+  'Rotate {name}': '{name} erneuern',
+  'Running since': 'Läuft seit',
+  'Save mine': 'Meine speichern',
+  'Save {noun}': 'Speichern: {noun}',
+  Scopes: 'Berechtigungen',
+  'Send an event': 'Ein Ereignis senden',
+  'Send the event': 'Ereignis senden',
+  'Show the last erasure': 'Letzte Löschung zeigen',
+  'Signatures made with it count no longer. This cannot be undone.':
+    'Damit erstellte Signaturen gelten nicht mehr. Das lässt sich nicht rückgängig machen.',
+  'Somebody else has changed “{key}”': 'Jemand anderes hat „{key}“ geändert',
+  'Statistics behind the event log': 'Statistiken hinter dem Ereignisprotokoll',
+  'The events of this viewer and everything derived from them are permanently removed. Counts stay. Existing backups keep the events until they expire.':
+    'Die Ereignisse dieses Zuschauers und alles daraus Abgeleitete werden endgültig entfernt. Zählungen bleiben. Vorhandene Sicherungen behalten die Ereignisse, bis sie ablaufen.',
+  'The key is shown this once: keep it':
+    'Der Schlüssel wird nur dieses Mal gezeigt: Bewahren Sie ihn auf',
+  'The old key keeps working for an hour.': 'Der alte Schlüssel gilt noch eine Stunde.',
+  'Their feed': 'Sein Feed',
+  'Time zone of reports': 'Zeitzone der Berichte',
+  Took: 'Dauer',
+  'Turn off': 'Ausschalten',
+  'Turn on': 'Einschalten',
+  'Turn {value} {name}': '{name}: {value}',
+  'Value of the {noun}': 'Wert: {noun}',
+  'Viewer keys': 'Zuschauerschlüssel',
+  'Web pages that may upload and use publishable keys':
+    'Webseiten, die hochladen und öffentliche Schlüssel benutzen dürfen',
+  'What this viewer gets': 'Was dieser Zuschauer bekommt',
+  'Your server signs the ids of its users with such a key, so that nobody can act as somebody else.':
+    'Ihr Server signiert mit einem solchen Schlüssel die IDs seiner Nutzer, damit niemand als ein anderer auftreten kann.',
+  'Yours:': 'Ihres:',
+  revoked: 'widerrufen',
+  'true, or any JSON': 'true oder beliebiges JSON',
+  '{leftOut} more requests of busy seconds were not kept.':
+    '{leftOut} weitere Anfragen belebter Sekunden wurden nicht aufbewahrt.',
+  ' Moments from {first} to {last} can be restored.':
+    ' Zeitpunkte von {first} bis {last} lassen sich wiederherstellen.',
+  'A backup every {setting}, kept for {setting2}; a drill every {setting3}.':
+    'Alle {setting} eine Sicherung, aufbewahrt für {setting2}; alle {setting3} eine Probe.',
+  'The service takes no backups by itself: set REELFEED_BACKUP_TO.':
+    'Der Dienst sichert nicht von selbst: Setzen Sie REELFEED_BACKUP_TO.',
+  "curl '{serviceAddress}'": "curl '{serviceAddress}'",
+  Changes: 'Änderungen',
+  '{count} more field|{count} more fields': '{count} weiteres Feld|{count} weitere Felder',
+};

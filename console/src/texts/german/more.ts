@@ -1,0 +1,67 @@
+/** Texts of more in German. */
+export const more = {
+  'Row of videos': 'Videoreihe',
+  Select: 'Auswahl',
+  Changed: 'Geändert',
+  archived: 'archiviert',
+  hidden: 'verborgen',
+  any: 'alle',
+  'In the feed from': 'Im Feed ab',
+  'In the feed until': 'Im Feed bis',
+  'Article URL': 'Adresse des Artikels',
+  'Seconds between images': 'Sekunden zwischen Bildern',
+  Protected: 'Geschützt',
+  Segment: 'Segment',
+  Generated: 'Erzeugt',
+  'Events of the service, sent to your systems as they happen.':
+    'Ereignisse des Dienstes, sofort an Ihre Systeme gesendet.',
+  'New webhook': 'Neuer Webhook',
+  'No webhook yet. “New webhook” makes one; this shows events on your own machine:':
+    'Noch kein Webhook. „Neuer Webhook“ erstellt einen; dies zeigt Ereignisse auf Ihrem Rechner:',
+  'Public keys are for apps and pages, secret keys for servers.':
+    'Öffentliche Schlüssel sind für Apps und Seiten, geheime für Server.',
+  'New key': 'Neuer Schlüssel',
+  'Broadcasts by RTMP. Each becomes a video when it ends.':
+    'Sendungen über RTMP. Jede wird am Ende zu einem Video.',
+  'New live stream': 'Neuer Live-Stream',
+  'No live stream yet. “New live stream” makes one; this command publishes a test picture.':
+    'Noch kein Live-Stream. „Neuer Live-Stream“ erstellt einen; dieser Befehl sendet ein Testbild.',
+  'New alert': 'Neue Warnung',
+  'No alert yet. “New alert” makes one, and tries it on the last 14 days first.':
+    'Noch keine Warnung. „Neue Warnung“ erstellt eine und probiert sie zuerst an den letzten 14 Tagen.',
+  'New metric': 'Neue Kennzahl',
+  'Events, items and results as files, once, every day, or pushed to your own bucket.':
+    'Ereignisse, Inhalte und Ergebnisse als Dateien, einmal, täglich oder in Ihren eigenen Bucket.',
+  'New export': 'Neuer Export',
+  'No export yet. “New export” makes one.': 'Noch kein Export. „Neuer Export“ erstellt einen.',
+  'New setting': 'Neue Einstellung',
+  'New flag': 'Neuer Schalter',
+  'No setting yet. An app reads settings with its feed: “New setting” makes one.':
+    'Noch keine Einstellung. Apps lesen Einstellungen mit ihrem Feed: „Neue Einstellung“ erstellt eine.',
+  'No flag yet. A flag turns a part of an app on or off: “New flag” makes one.':
+    'Noch kein Schalter. Ein Schalter schaltet einen Teil einer App ein oder aus: „Neuer Schalter“ erstellt einen.',
+  'New viewer key': 'Neuer Zuschauerschlüssel',
+  'No viewer key yet: apps send ids of users without a signature. “New viewer key” makes one.':
+    'Noch kein Zuschauerschlüssel: Apps senden Nutzer-IDs ohne Signatur. „Neuer Zuschauerschlüssel“ erstellt einen.',
+  'No bulk job yet. “New bulk job” changes all items that match a filter, and tries it first.':
+    'Noch kein Massenauftrag. „Neuer Massenauftrag“ ändert alle Inhalte, auf die ein Filter passt, und probiert es zuerst.',
+  'New bucket': 'Neuer Bucket',
+  'No bucket yet. “New bucket” adds yours.': 'Noch kein Bucket. „Neuer Bucket“ fügt Ihren hinzu.',
+  'Files in the bucket stay. The access to it is forgotten.':
+    'Dateien im Bucket bleiben. Der Zugang zu ihm wird vergessen.',
+  'Stop pushing': 'Nicht mehr senden',
+  'New schedule': 'Neuer Zeitplan',
+  'No schedule yet. “New schedule” makes an export of each day.':
+    'Noch kein Zeitplan. „Neuer Zeitplan“ exportiert jeden Tag.',
+  'Stop this schedule?': 'Diesen Zeitplan beenden?',
+  'Exports that it has made stay. No further day is exported.':
+    'Seine bisherigen Exporte bleiben. Weitere Tage werden nicht exportiert.',
+  'Stop the schedule': 'Zeitplan beenden',
+  'Rules change the order that the weights make.':
+    'Regeln ändern die Reihenfolge, die sich aus den Gewichten ergibt.',
+  'New rule': 'Neue Regel',
+  'No rule yet: the weights alone order the feed. “New rule” makes one.':
+    'Noch keine Regel: Allein die Gewichte ordnen den Feed. „Neue Regel“ erstellt eine.',
+  'Events that have not been sent yet are not sent. A new forwarding begins at its own start.':
+    'Ereignisse, die noch nicht gesendet sind, werden nicht mehr gesendet. Eine neue Weiterleitung beginnt an ihrem eigenen Anfang.',
+};

@@ -1,0 +1,102 @@
+/** Texts of people in German. */
+export const people = {
+  ' Sign in to the account that you have.': ' Melden Sie sich mit Ihrem Konto an.',
+  ', with the role': ', mit der Rolle',
+  'Add this secret to your app, then type the code that it shows.':
+    'Geben Sie dieses Geheimnis in Ihre App ein und dann den Code, den sie zeigt.',
+  Address: 'Adresse',
+  'All your sessions have ended.': 'Alle Ihre Sitzungen sind beendet.',
+  'An authenticator app makes a code for each sign-in, so that a password alone is not enough.':
+    'Eine Authenticator-App erzeugt für jede Anmeldung einen Code, sodass ein Passwort allein nicht genügt.',
+  'Ask for a new password': 'Neues Passwort anfordern',
+  'At least 12 characters: four random words do.':
+    'Mindestens 12 Zeichen: Vier zufällige Wörter genügen.',
+  'Back to sign-in': 'Zurück zur Anmeldung',
+  Browser: 'Browser',
+  'Change the password': 'Passwort ändern',
+  'Choose a new password': 'Neues Passwort wählen',
+  'Code of the app': 'Code der App',
+  'Copy the secret': 'Geheimnis kopieren',
+  'Current password': 'Jetziges Passwort',
+  Email: 'E-Mail',
+  'End all of this person': 'Alle dieser Person beenden',
+  'Forgotten your password? The operator makes a new link with':
+    'Passwort vergessen? Der Betreiber erstellt einen neuen Link mit',
+  'Go to the console': 'Zur Konsole',
+  'I have forgotten my password': 'Ich habe mein Passwort vergessen',
+  'If this address has an account, a mail with a link is on its way. The link works for an hour.':
+    'Wenn diese Adresse ein Konto hat, ist eine E-Mail mit einem Link unterwegs. Der Link gilt eine Stunde.',
+  Invitations: 'Einladungen',
+  Invite: 'Einladen',
+  Join: 'Beitreten',
+  'Join {organization}': '{organization} beitreten',
+  Members: 'Mitglieder',
+  'New password': 'Neues Passwort',
+  'Nobody has an account yet. Invite yourself as an owner, and open the link.':
+    'Noch hat niemand ein Konto. Laden Sie sich selbst als Eigentümer ein und öffnen Sie den Link.',
+  'Of your authenticator app, or a recovery code.':
+    'Aus Ihrer Authenticator-App, oder ein Wiederherstellungscode.',
+  Password: 'Passwort',
+  'Recovery codes: shown this once, each works once':
+    'Wiederherstellungscodes: nur jetzt zu sehen, jeder gilt einmal',
+  'Remove the person': 'Person entfernen',
+  'Remove {name}?': '{name} entfernen?',
+  Role: 'Rolle',
+  'Role of {name}': 'Rolle von {name}',
+  'Save the name': 'Namen speichern',
+  'Second factor': 'Zweiter Faktor',
+  'Send the link': 'Link senden',
+  'Set it up': 'Einrichten',
+  'Signed in': 'Angemeldet',
+  'Signing in needs a code of your authenticator app.':
+    'Die Anmeldung verlangt einen Code Ihrer Authenticator-App.',
+  'The link is shown this once, and works once, within a week':
+    'Der Link ist nur jetzt zu sehen und gilt einmal, innerhalb einer Woche',
+  'The password is changed. Your other sessions have ended.':
+    'Das Passwort ist geändert. Ihre anderen Sitzungen sind beendet.',
+  'The sessions of this person in this organization end at once.':
+    'Die Sitzungen dieser Person in dieser Organisation enden sofort.',
+  'This invitation does not work': 'Diese Einladung gilt nicht',
+  'Turn it off': 'Abschalten',
+  'Turn it on': 'Einschalten',
+  Withdraw: 'Zurückziehen',
+  'Withdraw the invitation of {email}': 'Einladung von {email} zurückziehen',
+  'You are invited as': 'Sie sind eingeladen als',
+  'You are signed in with a secret key, which has no account.':
+    'Sie sind mit einem geheimen Schlüssel angemeldet, der kein Konto hat.',
+  'Your account': 'Ihr Konto',
+  'Your name': 'Ihr Name',
+  'Your password': 'Ihr Passwort',
+  'Your password is changed': 'Ihr Passwort ist geändert',
+  'Your sessions': 'Ihre Sitzungen',
+  'Your sessions, in all organizations': 'Ihre Sitzungen, in allen Organisationen',
+  'now, here': 'jetzt, hier',
+  '{email}, {role} of this organization': '{email}, {role} dieser Organisation',
+  '{email}, {role}, until {expiresAt}': '{email}, {role}, bis {expiresAt}',
+  'Use a secret key': 'Geheimen Schlüssel benutzen',
+  'Use an account': 'Konto benutzen',
+  'rf_sk_…': 'rf_sk_…',
+  'Addresses of this domain do not sign in here.':
+    'Mit Adressen dieser Domain kann man sich hier nicht anmelden.',
+  'None of your groups has a role here. Ask your administrator.':
+    'Keine Ihrer Gruppen hat hier eine Rolle. Wenden Sie sich an Ihre Administratorin oder Ihren Administrator.',
+  'Sign in with {name}': 'Mit {name} anmelden',
+  'The account of this address belongs to somebody else at the provider. Ask an admin to remove it first.':
+    'Das Konto dieser Adresse gehört beim Anbieter jemand anderem. Ein Admin muss es zuerst entfernen.',
+  'The provider does not answer as it should. Try again later.':
+    'Der Anbieter antwortet nicht wie erwartet. Versuchen Sie es später noch einmal.',
+  'The provider has refused the sign-in, or it was broken off there.':
+    'Der Anbieter hat die Anmeldung abgelehnt, oder sie wurde dort abgebrochen.',
+  'The provider names no email address that it has verified.':
+    'Der Anbieter nennt keine E-Mail-Adresse, die er geprüft hat.',
+  'The sign-in did not work. Try again.':
+    'Die Anmeldung hat nicht geklappt. Versuchen Sie es noch einmal.',
+  'This address has no account here. Ask an admin of the organization for an invitation.':
+    'Diese Adresse hat hier kein Konto. Bitten Sie einen Admin der Organisation um eine Einladung.',
+  'This sign-in was not begun in this browser, was used before, or took over ten minutes. Begin again.':
+    'Diese Anmeldung wurde nicht in diesem Browser begonnen, schon verwendet oder hat über zehn Minuten gedauert. Beginnen Sie von vorn.',
+  'Too many attempts. Wait a while, then try again.':
+    'Zu viele Versuche. Warten Sie eine Weile, und versuchen Sie es dann noch einmal.',
+  'What the provider sent is not valid. The log of the service says more.':
+    'Was der Anbieter gesendet hat, ist nicht gültig. Das Protokoll des Dienstes sagt mehr.',
+};

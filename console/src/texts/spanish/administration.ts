@@ -1,0 +1,125 @@
+/** Texts of administration in Spanish. */
+import type { administration as German } from '../german/administration.ts';
+
+export const administration: Readonly<Record<keyof typeof German, string>> = {
+  'Saved reports': 'Informes guardados',
+  People: 'Personas',
+  Person: 'Persona',
+  Backups: 'Copias de seguridad',
+  'Nothing matches. Every change by a person, by a key or on the command line is kept here.':
+    'Nada coincide. Aquí queda cada cambio hecho por una persona, una clave o la línea de órdenes.',
+  '. Stored:': '. Guardado:',
+  'A minute': 'Por minuto',
+  'A new key is made and shown once. The old one keeps working for an hour.':
+    'Se crea una clave nueva y se muestra una vez. La anterior sigue valiendo una hora.',
+  'A permanent deletion removes an item at once, and its files and events in the background. An entry stays for 30 days after that.':
+    'Una eliminación permanente quita un contenido enseguida, y sus archivos y eventos en segundo plano. La entrada queda 30 días.',
+  Answers: 'Respuestas',
+  'Apps fall back to what they do without it, at once.':
+    'Las apps vuelven enseguida a lo que hacen sin ella.',
+  'At most {rateLimit} requests a minute': 'Como máximo {rateLimit} peticiones por minuto',
+  'Begins with': 'Empieza por',
+  Complete: 'Completa',
+  'Create key': 'Crear clave',
+  'Create viewer key': 'Crear clave de espectador',
+  'Delete the viewer key': 'Eliminar la clave de espectador',
+  Deleted: 'Eliminado',
+  'Edit {key}': 'Editar {key}',
+  'Ends (empty: never)': 'Termina (vacío: nunca)',
+  'Enter the user id that your app sends with its events. You see what this viewer gets, and can erase what is kept of them.':
+    'Escriba el ID de usuario que su app envía con los eventos. Verá lo que recibe este espectador y podrá borrar lo que se guarda de él.',
+  'Erase permanently': 'Borrar para siempre',
+  'Erase this viewer…': 'Borrar este espectador…',
+  'Erase “{userId}”?': '¿Borrar «{userId}»?',
+  Erasure: 'Borrado',
+  'Errors of the service (500 and above)': 'Errores del servicio (500 y más)',
+  'Everything that uses it is refused at once. This cannot be undone.':
+    'Todo lo que la usa se rechaza enseguida. No se puede deshacer.',
+  'Failures (400 and above)': 'Fallos (400 y más)',
+  Flags: 'Opciones',
+  'Free disk space': 'Espacio libre en disco',
+  'It counts like those of your app. “Live” on the overview shows it arrive.':
+    'Cuenta como los de su app. «En directo» en el resumen muestra su llegada.',
+  Key: 'Clave',
+  Kind: 'Clase',
+  'Last used': 'Último uso',
+  'Long videos play while the rest of them is processed':
+    'Los vídeos largos se reproducen mientras se procesa el resto',
+  'Look up': 'Consultar',
+  'Memory of this process': 'Memoria de este proceso',
+  'Name of the viewer key': 'Nombre de la clave de espectador',
+  'Name of the {noun}': 'Nombre: {noun}',
+  'New items are protected: they play with a playback token alone':
+    'Los contenidos nuevos están protegidos: solo se reproducen con un token',
+  'No job is waiting, running or failed.': 'Ninguna tarea espera, se ejecuta o ha fallado.',
+  'No key yet.': 'Aún no hay claves.',
+  'No rate limit of its own': 'Sin límite de peticiones propio',
+  'No request yet. One appears here some seconds after it was answered.':
+    'Aún no hay peticiones. Aparecen aquí unos segundos después de responderse.',
+  'No setting, no flag, no experiment.': 'Ningún ajuste, ninguna opción, ningún experimento.',
+  'Nobody has asked for an erasure of this viewer.': 'Nadie ha pedido borrar a este espectador.',
+  'Nothing has been permanently deleted.': 'No se ha eliminado nada para siempre.',
+  'Origins such as https://app.example.com. None: pages of every origin.':
+    'Orígenes como https://app.example.com. Ninguno: páginas de cualquier origen.',
+  Projection: 'Proyección',
+  'Publish items as soon as they are ready': 'Publicar los contenidos en cuanto estén listos',
+  Queue: 'Cola',
+  'Rate limit and errors (429 and above)': 'Límite de peticiones y errores (429 y más)',
+  'Received as {eventId}.': 'Recibido como {eventId}.',
+  'Remove the {value}': 'Quitar: {value}',
+  'Remove {key}': 'Quitar {key}',
+  'Remove “{key}”?': '¿Quitar «{key}»?',
+  'Replace the key': 'Sustituir la clave',
+  'Replace “{name}”?': '¿Sustituir «{name}»?',
+  Request: 'Petición',
+  'Requests a minute (empty: any)': 'Peticiones por minuto (vacío: sin límite)',
+  'Requests of a key': 'Peticiones de una clave',
+  Resource: 'Recurso',
+  'Revoke the key': 'Revocar la clave',
+  'Revoke {name}': 'Revocar {name}',
+  'Revoke “{name}”?': '¿Revocar «{name}»?',
+  Rotate: 'Renovar',
+  'Rotate {name}': 'Renovar {name}',
+  'Running since': 'En marcha desde',
+  'Save mine': 'Guardar lo mío',
+  'Save {noun}': 'Guardar: {noun}',
+  Scopes: 'Permisos',
+  'Send an event': 'Enviar un evento',
+  'Send the event': 'Enviar el evento',
+  'Show the last erasure': 'Mostrar el último borrado',
+  'Signatures made with it count no longer. This cannot be undone.':
+    'Las firmas hechas con ella dejan de valer. No se puede deshacer.',
+  'Somebody else has changed “{key}”': 'Otra persona ha cambiado «{key}»',
+  'Statistics behind the event log': 'Estadísticas detrás del registro de eventos',
+  'The events of this viewer and everything derived from them are permanently removed. Counts stay. Existing backups keep the events until they expire.':
+    'Los eventos de este espectador y todo lo derivado se eliminan para siempre. Los recuentos quedan. Las copias existentes conservan los eventos hasta que caducan.',
+  'The key is shown this once: keep it': 'La clave se muestra solo esta vez: guárdela',
+  'The old key keeps working for an hour.': 'La clave anterior sigue valiendo una hora.',
+  'Their feed': 'Su feed',
+  'Time zone of reports': 'Zona horaria de los informes',
+  Took: 'Duró',
+  'Turn off': 'Desactivar',
+  'Turn on': 'Activar',
+  'Turn {value} {name}': '{name}: {value}',
+  'Value of the {noun}': 'Valor: {noun}',
+  'Viewer keys': 'Claves de espectador',
+  'Web pages that may upload and use publishable keys':
+    'Páginas web que pueden subir y usar claves públicas',
+  'What this viewer gets': 'Lo que recibe este espectador',
+  'Your server signs the ids of its users with such a key, so that nobody can act as somebody else.':
+    'Su servidor firma con esa clave los ID de sus usuarios, para que nadie pueda hacerse pasar por otro.',
+  'Yours:': 'Lo suyo:',
+  revoked: 'revocada',
+  'true, or any JSON': 'true, o cualquier JSON',
+  '{leftOut} more requests of busy seconds were not kept.':
+    'No se guardaron otras {leftOut} peticiones de segundos con mucho tráfico.',
+  ' Moments from {first} to {last} can be restored.':
+    ' Se pueden restaurar momentos desde {first} hasta {last}.',
+  'A backup every {setting}, kept for {setting2}; a drill every {setting3}.':
+    'Una copia cada {setting}, guardada durante {setting2}; un simulacro cada {setting3}.',
+  'The service takes no backups by itself: set REELFEED_BACKUP_TO.':
+    'El servicio no hace copias por sí mismo: defina REELFEED_BACKUP_TO.',
+  "curl '{serviceAddress}'": "curl '{serviceAddress}'",
+  Changes: 'Cambios',
+  '{count} more field|{count} more fields': '{count} campo más|{count} campos más',
+};

@@ -1,0 +1,71 @@
+/** Texts of more in Spanish. */
+import type { more as German } from '../german/more.ts';
+
+export const more: Readonly<Record<keyof typeof German, string>> = {
+  'Row of videos': 'Fila de vídeos',
+  Select: 'Seleccionar',
+  Changed: 'Cambiado',
+  archived: 'archivado',
+  hidden: 'ocultos',
+  any: 'cualquiera',
+  'In the feed from': 'En el feed desde',
+  'In the feed until': 'En el feed hasta',
+  'Article URL': 'URL del artículo',
+  'Seconds between images': 'Segundos entre imágenes',
+  Protected: 'Protegido',
+  Segment: 'Segmento',
+  Generated: 'Generado',
+  'Events of the service, sent to your systems as they happen.':
+    'Eventos del servicio, enviados a sus sistemas según ocurren.',
+  'New webhook': 'Nuevo webhook',
+  'No webhook yet. “New webhook” makes one; this shows events on your own machine:':
+    'Aún no hay webhooks. «Nuevo webhook» crea uno; esto muestra los eventos en su equipo:',
+  'Public keys are for apps and pages, secret keys for servers.':
+    'Las claves públicas son para apps y páginas; las secretas, para servidores.',
+  'New key': 'Nueva clave',
+  'Broadcasts by RTMP. Each becomes a video when it ends.':
+    'Emisiones por RTMP. Cada una se convierte en vídeo al acabar.',
+  'New live stream': 'Nuevo directo',
+  'No live stream yet. “New live stream” makes one; this command publishes a test picture.':
+    'Aún no hay directos. «Nuevo directo» crea uno; este comando emite una imagen de prueba.',
+  'New alert': 'Nueva alerta',
+  'No alert yet. “New alert” makes one, and tries it on the last 14 days first.':
+    'Aún no hay alertas. «Nueva alerta» crea una y la prueba antes con los últimos 14 días.',
+  'New metric': 'Nueva métrica',
+  'Events, items and results as files, once, every day, or pushed to your own bucket.':
+    'Eventos, contenidos y resultados como archivos, una vez, cada día o en su propio bucket.',
+  'New export': 'Nueva exportación',
+  'No export yet. “New export” makes one.':
+    'Aún no hay exportaciones. «Nueva exportación» crea una.',
+  'New setting': 'Nuevo ajuste',
+  'New flag': 'Nueva opción',
+  'No setting yet. An app reads settings with its feed: “New setting” makes one.':
+    'Todavía no hay ajustes. Las apps los leen con su feed: «Nuevo ajuste» crea uno.',
+  'No flag yet. A flag turns a part of an app on or off: “New flag” makes one.':
+    'Todavía no hay opciones. Una opción activa o desactiva una parte de una app: «Nueva opción» crea una.',
+  'New viewer key': 'Nueva clave de espectador',
+  'No viewer key yet: apps send ids of users without a signature. “New viewer key” makes one.':
+    'Todavía no hay claves de espectador: las apps envían los identificadores de usuario sin firma. «Nueva clave de espectador» crea una.',
+  'No bulk job yet. “New bulk job” changes all items that match a filter, and tries it first.':
+    'Todavía no hay tareas masivas. «Nueva tarea masiva» cambia todos los elementos que cumplen un filtro, y antes lo prueba.',
+  'New bucket': 'Nuevo bucket',
+  'No bucket yet. “New bucket” adds yours.':
+    'Todavía no hay buckets. «Nuevo bucket» añade el suyo.',
+  'Files in the bucket stay. The access to it is forgotten.':
+    'Los archivos del bucket se conservan. El acceso a él se olvida.',
+  'Stop pushing': 'Dejar de enviar',
+  'New schedule': 'Nueva programación',
+  'No schedule yet. “New schedule” makes an export of each day.':
+    'Todavía no hay programaciones. «Nueva programación» exporta cada día.',
+  'Stop this schedule?': '¿Detener esta programación?',
+  'Exports that it has made stay. No further day is exported.':
+    'Las exportaciones que ha hecho se conservan. No se exporta ningún día más.',
+  'Stop the schedule': 'Detener la programación',
+  'Rules change the order that the weights make.':
+    'Las reglas cambian el orden que resulta de los pesos.',
+  'New rule': 'Nueva regla',
+  'No rule yet: the weights alone order the feed. “New rule” makes one.':
+    'Todavía no hay reglas: solo los pesos ordenan el feed. «Nueva regla» crea una.',
+  'Events that have not been sent yet are not sent. A new forwarding begins at its own start.':
+    'Los eventos que aún no se han enviado ya no se envían. Un reenvío nuevo empieza en su propio inicio.',
+};

@@ -1,0 +1,82 @@
+/** Proves that no language lacks a text, and that no page holds a text outside of the catalogue. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parseAst } from 'vite';
+import { data } from './german/data.ts';
+import { german } from './german/german.ts';
+import { spanish } from './spanish/spanish.ts';
+
+const folder = fileURLToPath(new URL('../', import.meta.url));
+const sources = globSync('**/*.{ts,tsx}', { cwd: folder })
+  .filter((name) => !name.startsWith('texts') && !name.endsWith('.test.ts'))
+  .map((name) => ({ name, code: readFileSync(path.join(folder, name), 'utf8') }));
+
+type Node = { type: string; [key: string]: unknown };
+
+function* nodesOf(value: unknown): Generator<Node> {
+  if (Array.isArray(value)) for (const one of value) yield* nodesOf(one);
+  if (typeof value !== 'object' || value === null || !('type' in value)) return;
+  yield value as Node;
+  for (const child of Object.values(value)) yield* nodesOf(child);
+}
+
+const nodes = sources.flatMap(({ name, code }) =>
+  [...nodesOf(parseAst(code, { lang: name.endsWith('x') ? 'tsx' : 'ts' }).body)].map((node) => ({
+    name,
+    node,
+  })),
+);
+
+const placeholders = (text: string): string[] => [...new Set(text.match(/\{\w+\}/g))].toSorted();
+
+test('each language has each text, with the same values and forms', () => {
+  const languages: Record<string, Readonly<Record<string, string>>> = { german, spanish };
+  for (const [language, texts] of Object.entries(languages)) {
+    assert.deepEqual(Object.keys(texts).toSorted(), Object.keys(german).toSorted(), language);
+    for (const [key, text] of Object.entries(texts)) {
+      assert.notEqual(text.trim(), '', `${language}: ${key}`);
+      assert.deepEqual(placeholders(text), placeholders(key), `${language}: ${key}`);
+      assert.equal(text.split('|').length, key.split('|').length, `${language}: ${key}`);
+    }
+  }
+});
+
+test('the catalogue has what the pages use, and nothing else', () => {
+  const used = new Set(
+    nodes.flatMap(({ node: { type, callee, arguments: given } }) => {
+      const isText = type === 'CallExpression' && (callee as Node)['name'] === 't';
+      const [text] = isText ? (given as readonly Node[]) : [];
+      return typeof text?.['value'] === 'string' ? [text['value']] : [];
+    }),
+  );
+  const known = new Set<string>(Object.keys(german));
+  assert.deepEqual(
+    [...used].filter((text) => !known.has(text)),
+    [],
+  );
+  // Texts of `data` name what the API answers.
+  assert.deepEqual(
+    [...known].filter((text) => !used.has(text) && !(text in data)),
+    [],
+  );
+});
+
+test('no page holds a text outside of the catalogue', () => {
+  const verbatim = new Set(['code', 'Code', 'Kbd']);
+  const inCode = new Set(
+    nodes.flatMap(({ node }) => {
+      const opening = node['openingElement'] as { name: Node } | undefined;
+      return opening !== undefined && verbatim.has(String(opening.name['name']))
+        ? (node['children'] as Node[])
+        : [];
+    }),
+  );
+  const found = nodes.flatMap(({ name, node }) => {
+    const text = node.type === 'JSXText' ? String(node['value']).trim() : '';
+    return /[A-Za-z]{2}/.test(text) && !inCode.has(node) ? [`${name}: ${text}`] : [];
+  });
+  assert.deepEqual(found, []);
+});
