@@ -1,19 +1,25 @@
 /**
  * `npm run build -w player`: makes `dist/`, which is committed, served by the service, and published.
  *
- * - `reelfeed-feed.js`: the element, complete but for hls.js.
- * - `reelfeed-feed.css`: its styles once more, for browsers in which a script can't make style sheets.
- * - `hls-<hash>.js`: hls.js without DRM and alternate audio, fetched by the element.
- * - `*.br`, `*.gz`: all three, compressed for those who serve them.
- * - `reelfeed-feed.d.ts`: the types.
+ * - `reelfeed-feed.js`: the feed and the player of one item, complete but for hls.js and the menu.
+ * - `reelfeed-shelf.js`: the shelf, which fetches the feed when a clip is chosen.
+ * - `reelfeed-*.css`: their styles once more, for browsers in which a script can't make style sheets.
+ * - `hls-<hash>.js`: hls.js without DRM and alternate audio; `reelfeed-menu-<hash>.js`: the menu. Both
+ *   are fetched when they are needed.
+ * - `react.js`, `vue.js`: components for these frameworks, which import the elements.
+ * - `*.br`, `*.gz`: the same, compressed for those who serve them.
+ * - `*.d.ts`: the types.
  */
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build, transform, type BuildOptions, type Plugin } from 'esbuild';
+
+/** Declarations that are published; those of the elements themselves are in `types.ts`. */
+const publicTypes = ['types', 'texts', 'framework', 'react', 'vue'];
 
 /** The oldest browsers that the element runs in. */
 const target = ['safari15', 'chrome100'];
@@ -48,40 +54,60 @@ const shared: BuildOptions = {
   logLevel: 'silent',
 };
 
-/** The styles of the element, in the order in which it has them. */
-const styles = ['player', 'slide', 'screens', 'wide'].map((name) => `@import './src/${name}.css';`);
+/** The styles of each element, in the order in which it has them. */
+const styles = {
+  'reelfeed-feed': ['player', 'pictures', 'slide', 'menu', 'screens', 'wide', 'compact'],
+  'reelfeed-shelf': ['shelf'],
+};
+
+/** What an element fetches only when it is wanted: its module, as the sources import it, and its name. */
+const later = {
+  'hls.js': ['hls.js/dist/hls.light.mjs', 'hls'],
+  './menu.ts': ['src/menu.ts', 'reelfeed-menu'],
+} as const;
+
+async function bundle(options: BuildOptions): Promise<[name: string, contents: Uint8Array][]> {
+  const { outputFiles } = await build({ ...shared, ...options, write: false });
+  return (outputFiles ?? []).map((file) => [path.basename(file.path), file.contents]);
+}
+
+/** Each is a file of its own instead of a shared chunk, which would cost an element one more request. */
+function besideElements(names: ReadonlyMap<string, string>): Plugin {
+  return {
+    name: 'files beside the elements',
+    setup(setup) {
+      setup.onResolve({ filter: /./ }, ({ path: module, kind }) => {
+        const name = kind === 'dynamic-import' ? names.get(module) : undefined;
+        return name === undefined ? undefined : { path: `./${name}`, external: true };
+      });
+    },
+  };
+}
 
 /** The scripts and styles of `dist`, by name. */
 export async function bundlePlayer(): Promise<Map<string, Uint8Array>> {
-  const { outputFiles: hls } = await build({
-    ...shared,
-    write: false,
-    entryPoints: ['hls.js/dist/hls.light.mjs'],
-    entryNames: 'hls-[hash]',
-  });
-  const hlsName = path.basename(hls[0]?.path ?? '');
-  // A file of its own instead of a shared chunk, which would cost the element one more request.
-  const besideElement: Plugin = {
-    name: 'hls.js beside the element',
-    setup(setup) {
-      setup.onResolve({ filter: /^hls\.js$/ }, () => ({ path: `./${hlsName}`, external: true }));
-    },
-  };
-  const { outputFiles: element } = await build({
-    ...shared,
-    write: false,
-    entryPoints: ['src/reelfeed-feed.ts'],
-    plugins: [smallTexts, besideElement],
-  });
-  const { outputFiles: css } = await build({
-    ...shared,
-    write: false,
-    stdin: { contents: styles.join('\n'), resolveDir: at('.'), loader: 'css' },
-    entryNames: 'reelfeed-feed',
-  });
-  return new Map(
-    [...hls, ...element, ...css].map((file) => [path.basename(file.path), file.contents]),
-  );
+  const files: [name: string, contents: Uint8Array][] = [];
+  const names = new Map([
+    ['./reelfeed-feed.ts', 'reelfeed-feed.js'],
+    ['./reelfeed-shelf.ts', 'reelfeed-shelf.js'],
+  ]);
+  for (const [module, [entry, name]] of Object.entries(later)) {
+    const made = await bundle({ entryPoints: [entry], entryNames: `${name}-[hash]` });
+    names.set(module, made[0]?.[0] ?? '');
+    files.push(...made);
+  }
+  const plugins = [smallTexts, besideElements(names)];
+  for (const [element, sheets] of Object.entries(styles)) {
+    files.push(...(await bundle({ entryPoints: [`src/${element}.ts`], plugins })));
+    const contents = sheets.map((name) => `@import './src/${name}.css';`).join('\n');
+    const stdin = { contents, resolveDir: at('.'), loader: 'css' as const };
+    files.push(...(await bundle({ stdin, entryNames: element })));
+  }
+  for (const framework of ['react', 'vue']) {
+    const entryPoints = [`src/${framework}.ts`];
+    files.push(...(await bundle({ entryPoints, external: [framework], plugins })));
+  }
+  return new Map(files);
 }
 
 async function writeDist(): Promise<void> {
@@ -98,13 +124,23 @@ async function writeDist(): Promise<void> {
   await writeTypes(dist);
 }
 
-/** Declarations of what a page can do with the element; everything else stays inside. */
+/** Declarations of what a page can do with the elements; everything else stays inside. */
 async function writeTypes(dist: string): Promise<void> {
   const compiler = at('../node_modules/typescript/bin/tsc');
   const options = ['--emitDeclarationOnly', '--declaration', '--noEmit', 'false'];
-  const project = ['-p', at('tsconfig.types.json'), '--outDir', dist];
+  const made = path.join(dist, 'types');
+  const project = ['-p', at('tsconfig.types.json'), '--outDir', made];
   await promisify(execFile)(process.execPath, [compiler, ...project, ...options]);
-  await rename(path.join(dist, 'types.d.ts'), path.join(dist, 'reelfeed-feed.d.ts'));
+  for (const name of publicTypes) {
+    // Declarations of packages name each other as they are at run time.
+    const text = await readFile(path.join(made, `${name}.d.ts`), 'utf8');
+    const renamed = text.replaceAll(/(from ')(\.[^']*)\.ts'/g, "$1$2.js'");
+    await writeFile(path.join(dist, `${name}.d.ts`), renamed);
+  }
+  await rm(made, { recursive: true });
+  for (const element of Object.keys(styles)) {
+    await writeFile(path.join(dist, `${element}.d.ts`), "export * from './types.js';\n");
+  }
 }
 
 if (import.meta.main) await writeDist();

@@ -4,6 +4,98 @@
  */
 
 export interface paths {
+    "/v1/analytics/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List alerts
+         * @description With their state, oldest first; at most 100.
+         */
+        get: operations["listAlerts"];
+        put?: never;
+        /**
+         * Watch a metric
+         * @description Every hour of the organization’s clock is judged some minutes after its end, by a window of hours that ends with it. `analytics.alert` tells webhooks when an alert opens, and when it is resolved.
+         */
+        post: operations["createAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/alerts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an alert
+         * @description Get an alert.
+         */
+        get: operations["getAlert"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an alert
+         * @description With its history. If it was firing, it is told as resolved.
+         */
+        delete: operations["deleteAlert"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an alert
+         * @description With another rule it starts anew. If it was firing then, it is told as resolved.
+         */
+        patch: operations["updateAlert"];
+        trace?: never;
+    };
+    "/v1/analytics/alerts/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List when an alert was opened and resolved
+         * @description Newest first; of the last 90 days.
+         */
+        get: operations["listAlertEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/alerts/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a rule on the past
+         * @description When it would have opened in the last days. Nothing is stored or told.
+         */
+        post: operations["testAlert"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/analytics/audience": {
         parameters: {
             query?: never;
@@ -18,6 +110,26 @@ export interface paths {
         get: operations["getAudienceAnalytics"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/cohorts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get cohorts of viewers
+         * @description Viewers by their first day, action or content, and the share of them that does something on each day or week after. Changes nothing.
+         */
+        post: operations["askCohorts"];
         delete?: never;
         options?: never;
         head?: never;
@@ -64,6 +176,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/analytics/content/{id}/benchmark": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare an item with similar ones at the same age
+         * @description Its first days against those of similar items: quartiles, null below five items, and the place among the last ten items of the organization and of the author. With `Accept: text/csv` it answers the metrics.
+         */
+        get: operations["getContentBenchmark"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/custom": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a report over events of a kind
+         * @description Counts, viewers, and what a declared value of `data` is like, by another value and over time. Changes nothing.
+         */
+        post: operations["askCustom"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/analytics/engagement": {
         parameters: {
             query?: never;
@@ -76,6 +228,46 @@ export interface paths {
          * @description In total, over time, and by device, country or tag. With `Accept: text/csv` it answers the segments.
          */
         get: operations["getEngagementAnalytics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/funnels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get a funnel
+         * @description How many viewers get from step to step, within a session or within some hours, and how long it takes. Changes nothing.
+         */
+        post: operations["askFunnel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/hours": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the hours of the week in which viewers watch
+         * @description A map of weekdays and hours, by the organization's clock. The range may reach back as far as hours are kept. With `Accept: text/csv` it answers the hours.
+         */
+        get: operations["getHourAnalytics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -124,6 +316,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/analytics/paths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get the paths of viewers
+         * @description What viewers do after an event of a session, or did before it, step by step. Changes nothing.
+         */
+        post: operations["askPaths"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/analytics/quality": {
         parameters: {
             query?: never;
@@ -136,6 +348,166 @@ export interface paths {
          * @description Start-up times, stalls and errors, also by rendition and codec. With `Accept: text/csv` it answers the timeseries.
          */
         get: operations["getQualityAnalytics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/realtime": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the last 60 minutes
+         * @description By the minute, with the items that are played most and those that are rising. Made to be polled every few seconds; `meta.asOf` tells how fresh it is. With `Accept: text/csv` it answers the minutes.
+         */
+        get: operations["getRealtimeAnalytics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the saved reports
+         * @description Oldest first; at most 100.
+         */
+        get: operations["listReports"];
+        put?: never;
+        /**
+         * Save a report
+         * @description A report with its query, under a name. With a `schedule` it is made at each due time, once, and mailed or told to webhooks.
+         */
+        post: operations["createReport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/reports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a saved report
+         * @description Get a saved report.
+         */
+        get: operations["getReport"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a saved report
+         * @description With its runs and links.
+         */
+        delete: operations["deleteReport"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a saved report
+         * @description It is due next after this moment. Its runs stay.
+         */
+        patch: operations["updateReport"];
+        trace?: never;
+    };
+    "/v1/analytics/reports/{id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the links to a report
+         * @description Those that work, newest first.
+         */
+        get: operations["listReportLinks"];
+        put?: never;
+        /**
+         * Make a link to a report
+         * @description A page that anybody who has the link can read, with the days of its range.
+         */
+        post: operations["createReportLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/reports/{id}/links/{linkId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a link to a report
+         * @description It opens nothing from the answer on.
+         */
+        delete: operations["deleteReportLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/reports/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the runs of a report
+         * @description Newest first; of the last 90 days.
+         */
+        get: operations["listReportRuns"];
+        put?: never;
+        /**
+         * Make a saved report now
+         * @description It is mailed and told to webhooks as on its schedule.
+         */
+        post: operations["runReport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/reports/{id}/runs/{runId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what a run of a report said
+         * @description With `Accept: text/csv` its rows.
+         */
+        get: operations["getReportRun"];
         put?: never;
         post?: never;
         delete?: never;
@@ -173,9 +545,29 @@ export interface paths {
         };
         /**
          * Get where viewers come from
-         * @description Impressions by the `entryPoint` that they name. With `Accept: text/csv` it answers the sources.
+         * @description Impressions by the `entryPoint` that they name, and what came of them. With `Accept: text/csv` it answers the sources.
          */
         get: operations["getTrafficSources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/analytics/viewers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get who watches, how often, and who likes
+         * @description Different viewers of the range, and on how many days they came. With `Accept: text/csv` it answers the frequencies.
+         */
+        get: operations["getViewerAnalytics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -192,8 +584,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who changed what, when, from which key
-         * @description The latest change first. Every change by a secret key, by the command line and by the service itself; events and playback tokens are no changes.
+         * List who changed what, when, with which key or as which person
+         * @description The latest change first. Every change by a secret key, a person, the command line and the service itself; events and playback tokens are no changes. With `Accept: text/csv` or `application/x-ndjson` it answers with all of them as a file.
          */
         get: operations["listAudit"];
         put?: never;
@@ -257,7 +649,7 @@ export interface paths {
         };
         /**
          * Get a content item
-         * @description Get a content item.
+         * @description With `archived`, also one that is archived: `archivedAt` says since when.
          */
         get: operations["getContent"];
         put?: never;
@@ -747,6 +1139,50 @@ export interface paths {
          */
         post: operations["uploadContent"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/event-forwardings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what is forwarded
+         * @description Oldest first; at most 10.
+         */
+        get: operations["listEventForwardings"];
+        put?: never;
+        /**
+         * Forward events to a webhook
+         * @description Accepted events are sent in batches, as deliveries of the webhook, at least once each. A batch is read from the event log when it is sent.
+         */
+        post: operations["createEventForwarding"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/event-forwardings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Stop forwarding
+         * @description Batches that are on their way are still sent.
+         */
+        delete: operations["deleteEventForwarding"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1352,6 +1788,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/feed/items/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get one item as the feed presents it
+         * @description For shared links and for pages with one video. A publishable key gets items that are ready, published and within their schedule, unlisted ones included; a secret key gets every item.
+         */
+        get: operations["getFeedItem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/feed/reactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List which of some items the viewer likes and has saved
+         * @description Of each pair of kinds (`like` and `unlike`, `save` and `unsave`) the viewer’s latest event decides; an event is seen here within a second. With a publishable key, a `userId` needs its signature in the header `X-Viewer-Signature`, so that nobody else reads what a user likes. Without a `userId` the answer is about what the device did without one.
+         */
+        get: operations["listViewerReactions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/flags": {
         parameters: {
             query?: never;
@@ -1532,6 +2008,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/live-streams/{id}/clips": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make up to 20 videos of parts of a live stream
+         * @description While it is live, or from its recording. The items are made at once and processed as uploads are. A clip with a wrong value fails alone.
+         */
+        post: operations["createLiveClips"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/live-streams/{id}/end": {
         parameters: {
             query?: never;
@@ -1584,6 +2080,26 @@ export interface paths {
          * @description A publishable key reads those whose items are not private.
          */
         get: operations["getLiveStreamStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/live-streams/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell which of some live streams are live, and for how many
+         * @description In the order of `ids`. Streams that do not exist are left out, and with a publishable key those whose items are private.
+         */
+        get: operations["listLiveStreamStates"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1658,6 +2174,94 @@ export interface paths {
          * @description Change the organization.
          */
         patch: operations["updateOrganization"];
+        trace?: never;
+    };
+    "/v1/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the people of the organization
+         * @description Who joined last comes first.
+         */
+        get: operations["listPeople"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/people/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a person from the organization
+         * @description The sessions in it end at once. An account without another organization is deleted.
+         */
+        delete: operations["removePerson"];
+        options?: never;
+        head?: never;
+        /**
+         * Change the role of a person
+         * @description Nobody gives a role above their own, nor changes somebody above them. The last owner stays one (409 `LAST_OWNER`). The new role holds from the next request on.
+         */
+        patch: operations["updatePerson"];
+        trace?: never;
+    };
+    "/v1/people/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the open invitations
+         * @description Newest first, those that were not accepted and are not over.
+         */
+        get: operations["listInvitations"];
+        put?: never;
+        /**
+         * Invite a person
+         * @description Makes a link that works once, within seven days, and sends it by mail where the operator has set `REELFEED_SMTP_URL`. Another invitation of the same address replaces it. Nobody gives a role above their own; a secret key with scopes gives at most `admin`.
+         */
+        post: operations["createInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/people/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw an invitation
+         * @description Its link works no more.
+         */
+        delete: operations["deleteInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/purges": {
@@ -1827,6 +2431,50 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions of people in the organization
+         * @description Those that have not ended, newest first.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        /**
+         * End all sessions of a person in the organization
+         * @description End all sessions of a person in the organization.
+         */
+        delete: operations["endSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a session
+         * @description Every process refuses it from the next request on.
+         */
+        delete: operations["endSession"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2072,6 +2720,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhook-portal-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List links to the portal
+         * @description Those that have neither expired nor been revoked, newest first.
+         */
+        get: operations["listWebhookPortalLinks"];
+        put?: never;
+        /**
+         * Make a link to the portal
+         * @description For one of your own customers: a page with the webhooks whose `customer` this is, their deliveries, and what can be done about them. Whoever has the link has these rights until it expires or is revoked.
+         */
+        post: operations["createWebhookPortalLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhook-portal-links/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a link to the portal
+         * @description It opens nothing from the answer on, in pages that are open as well.
+         */
+        delete: operations["revokeWebhookPortalLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/webhooks": {
         parameters: {
             query?: never;
@@ -2264,7 +2956,9 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/webhooks/portal-links": {
+}
+export interface webhooks {
+    "analytics.alert": {
         parameters: {
             query?: never;
             header?: never;
@@ -2273,19 +2967,31 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Make a link to the portal
-         * @description For one of your own customers: a page with the webhooks whose `customer` this is, their deliveries, and what can be done about them. Whoever has the link has these rights until it expires.
-         */
-        post: operations["createWebhookPortalLink"];
+        /** An alert on a metric was opened or resolved. */
+        post: operations["receive_analytics_alert"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-}
-export interface webhooks {
+    "analytics.report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A saved report was made. */
+        post: operations["receive_analytics_report"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "bulk_job.complete": {
         parameters: {
             query?: never;
@@ -2348,6 +3054,23 @@ export interface webhooks {
         put?: never;
         /** An item has been processed and can be played. */
         post: operations["receive_content_ready"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "events.batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A batch of accepted events, for webhooks that events are forwarded to. */
+        post: operations["receive_events_batch"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2422,6 +3145,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "live_stream.disconnected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The publisher of a live stream is gone. The stream ends unless it comes back in the `reconnectWindow`. */
+        post: operations["receive_live_stream_disconnected"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "live_stream.ended": {
         parameters: {
             query?: never;
@@ -2433,6 +3173,23 @@ export interface webhooks {
         put?: never;
         /** A live stream has ended. */
         post: operations["receive_live_stream_ended"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "live_stream.reconnected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The publisher of a live stream is back, and its pictures are shown. */
+        post: operations["receive_live_stream_reconnected"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2459,6 +3216,135 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
+        /** Alert */
+        Alert: {
+            condition: {
+                threshold: number;
+                /** @enum {string} */
+                type: "above" | "below";
+            } | {
+                /**
+                 * @description Default: both.
+                 * @enum {string}
+                 */
+                direction: "above" | "below" | "both";
+                /** @description Half of the band at least, as a share of the median. Default: 0.1. */
+                minChange: number;
+                /** @enum {string} */
+                type: "band";
+                /** @description Weeks before. Default: 4. */
+                weeks: number;
+                /** @description Half of the band, in robust standard deviations (1.4826 × MAD). Default: 3.5. */
+                width: number;
+            };
+            cooldownHours: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            filter: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /**
+                 * @description Only from this device.
+                 * @enum {string}
+                 */
+                device?: "ios" | "android" | "web";
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
+            /** @example alr_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            isEnabled: boolean;
+            last: {
+                high: number | null;
+                low: number | null;
+                value: number | null;
+                /** @enum {string} */
+                verdict: "unknown" | "fine" | "breached";
+                /**
+                 * Format: date-time
+                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                windowEnd: string;
+            } | null;
+            /**
+             * @description A metric of the report. `overview`: `impressions`, `plays`, `completions`, `views`, `engagedViews`, `replays`, `likes`, `shares`, `saves`, `totalWatchTime`, `averageWatchTime`, `completionRate`, `hookRate`, `swipeAwayRate`, `loopRate`, `averagePercentWatched`; `quality`: `rebufferRatio`, `rebuffersPerHour`, `errorRate`, `failuresBeforeStart`, `exitsBeforeStart`, `startupTime.p50`, `startupTime.p75`, `startupTime.p95`; `engagement`: `sessions`, `averageSessionLength`, `averageVideosPerSession`, `averageWatchTimePerSession`.
+             * @example errorRate
+             */
+            metric: string;
+            minData: number;
+            name: string;
+            openedAt: string | null;
+            /** @enum {string} */
+            report: "overview" | "quality" | "engagement";
+            resolveAfter: number;
+            resolvedAt: string | null;
+            /**
+             * @description `unknown`: too little data so far.
+             * @enum {string}
+             */
+            state: "unknown" | "ok" | "firing";
+            windowHours: number;
+        };
+        /** AlertEvent */
+        AlertEvent: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            at: string;
+            high: number | null;
+            low: number | null;
+            /**
+             * @description `changed`, `paused`: somebody has changed the alert.
+             * @enum {string}
+             */
+            reason: "breached" | "recovered" | "changed" | "paused";
+            /** @enum {string} */
+            state: "opened" | "resolved";
+            value: number | null;
+            windowEnd: string | null;
+        };
+        /** AlertTest */
+        AlertTest: {
+            days: number;
+            /** @description How often it would have opened. */
+            fired: number;
+            hoursBreached: number;
+            hoursJudged: number;
+            /** @description Too little data. */
+            hoursUnknown: number;
+            openings: {
+                high: number | null;
+                low: number | null;
+                /**
+                 * Format: date-time
+                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                 * @example 2026-01-31T12:00:00.000Z
+                 */
+                openedAt: string;
+                resolvedAt: string | null;
+                value: number | null;
+            }[];
+        };
         /** AuditEntry */
         AuditEntry: {
             /**
@@ -2469,14 +3355,32 @@ export interface components {
             actor: {
                 keyId: string | null;
                 keyName: string | null;
+                personId: string | null;
+                personName: string | null;
+                systemUser: string | null;
                 /**
                  * @description `service`: the service did it by itself, such as by a schedule.
                  * @enum {string}
                  */
-                type: "key" | "command_line" | "service";
+                type: "key" | "person" | "command_line" | "service";
             };
             /** @description The body of the request as its schema names it, with `[secret]` in place of what the schema marks by `x-secret`; URLs of webhooks and imports end before their query strings. Null when it was no JSON or over 4 KiB. */
             changes: unknown;
+            differences: {
+                fields: {
+                    /** @description Null if there is no value any more. */
+                    after: unknown;
+                    /** @description Null if there was no value. */
+                    before: unknown;
+                    /**
+                     * @example weights.recency
+                     * @example variants[1].traffic
+                     */
+                    field: string;
+                }[];
+                /** @description How many more fields differ. */
+                omitted: number;
+            } | null;
             /** @example aud_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
@@ -2551,6 +3455,7 @@ export interface components {
         };
         /** Content */
         Content: {
+            archivedAt: string | null;
             articleUrl: string | null;
             aspectRatio: string | null;
             author: string | null;
@@ -2623,6 +3528,35 @@ export interface components {
             warnings: components["schemas"]["SourceWarning"][];
             width: number | null;
         };
+        /** CreatedInvitation */
+        CreatedInvitation: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /** @example ada@example.com */
+            email: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expiresAt: string;
+            /** @example inv_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /**
+             * @description Each role may do what those before it may.
+             * @enum {string}
+             */
+            role: "viewer" | "analyst" | "editor" | "admin" | "owner";
+            /**
+             * @description The link, which works once. It is shown in this answer only.
+             * @example https://video.example.com/console/#/invitation/…
+             */
+            url: string;
+        };
         /** CreatedKey */
         CreatedKey: {
             /**
@@ -2671,7 +3605,7 @@ export interface components {
              */
             createdAt: string;
             /** @enum {string} */
-            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
@@ -2710,7 +3644,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "METRIC_IN_USE" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
+                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "SIGN_IN_FAILED" | "SECOND_FACTOR_REQUIRED" | "SECOND_FACTOR_FAILED" | "LINK_OVER" | "KEY_SIGN_IN_CLOSED" | "PASSWORD_SIGN_IN_CLOSED" | "SINGLE_SIGN_ON_UNREACHABLE" | "SINGLE_SIGN_ON_STATE" | "SINGLE_SIGN_ON_REFUSED" | "SINGLE_SIGN_ON_INVALID" | "SINGLE_SIGN_ON_EMAIL" | "SINGLE_SIGN_ON_DOMAIN" | "SINGLE_SIGN_ON_ROLE" | "SINGLE_SIGN_ON_ACCOUNT" | "SINGLE_SIGN_ON_OTHER" | "LAST_OWNER" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "METRIC_IN_USE" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
                 details?: {
                     message: string;
                     path: string;
@@ -2720,6 +3654,23 @@ export interface components {
             meta: {
                 requestId: string;
             };
+        };
+        /** EventForwarding */
+        EventForwarding: {
+            /** @description Batches so far; the deliveries of the webhook list them. */
+            batches: number;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /** @example efw_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            kinds: string[];
+            /** @description Age of the oldest event that is in no batch yet. */
+            lagSeconds: number;
+            webhookId: string;
         };
         /** Export */
         Export: {
@@ -3078,6 +4029,30 @@ export interface components {
             visibility: "public" | "unlisted" | "private";
             width: number | null;
         };
+        /** Invitation */
+        Invitation: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /** @example ada@example.com */
+            email: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expiresAt: string;
+            /** @example inv_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /**
+             * @description Each role may do what those before it may.
+             * @enum {string}
+             */
+            role: "viewer" | "analyst" | "editor" | "admin" | "owner";
+        };
         /** Key */
         Key: {
             /**
@@ -3144,7 +4119,24 @@ export interface components {
             createdAt: string;
             /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
             currentViewers: number;
+            /** @description How often a publisher has gone away so far. */
+            disconnects: number;
             endedAt: string | null;
+            health: {
+                /** @description Bits per second, over the last five seconds. */
+                bitrate: number;
+                /** @description How often the timestamps of this connection have jumped. */
+                clockJumps: number;
+                /** @description Pictures per second, over the last five seconds. */
+                frameRate: number;
+                keyFrameInterval: number | null;
+                /** @description What the owner of the encoder should look at. */
+                warnings: {
+                    /** @enum {string} */
+                    code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE";
+                    message: string;
+                }[];
+            } | null;
             /** @example lst_01jd0000000000000000000000 */
             id: string;
             /** @description Whether a publisher is connected at this moment. */
@@ -3225,6 +4217,29 @@ export interface components {
             /** @description IANA name of the time zone whose days and hours reports have. After a change, earlier days follow with `reelfeed rebuild all`. */
             timeZone: string;
         };
+        /** Person */
+        Person: {
+            /** @example ada@example.com */
+            email: string;
+            hasPassword: boolean;
+            hasSecondFactor: boolean;
+            /** @example per_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            joinedAt: string;
+            /** @example Ada Lovelace */
+            name: string;
+            /**
+             * @description Each role may do what those before it may.
+             * @enum {string}
+             */
+            role: "viewer" | "analyst" | "editor" | "admin" | "owner";
+            signedInAt: string | null;
+        };
         /** Purge */
         Purge: {
             completedAt: string | null;
@@ -3237,6 +4252,72 @@ export interface components {
             deletedAt: string;
             /** @enum {string} */
             status: "pending" | "complete";
+        };
+        /** ReportLink */
+        ReportLink: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expiresAt: string;
+            /** @example rln_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /** @description Whoever has it reads the report. With `?format=csv` or `json` as data. */
+            url: string;
+        };
+        /** ReportRun */
+        ReportRun: {
+            asOf: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            dueAt: string | null;
+            /** @example 2026-01-31 */
+            endDate: string;
+            error: string | null;
+            /** @example rrn_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            madeAt: string | null;
+            mailedAt: string | null;
+            /** @example 2026-01-31 */
+            startDate: string;
+            /** @enum {string} */
+            status: "pending" | "ready" | "failed";
+        };
+        /** ReportRunWithData */
+        ReportRunWithData: {
+            asOf: string | null;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            data: {
+                [key: string]: unknown;
+            } | null;
+            dueAt: string | null;
+            /** @example 2026-01-31 */
+            endDate: string;
+            error: string | null;
+            /** @example rrn_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            madeAt: string | null;
+            mailedAt: string | null;
+            /** @example 2026-01-31 */
+            startDate: string;
+            /** @enum {string} */
+            status: "pending" | "ready" | "failed";
         };
         /** ResultsLink */
         ResultsLink: {
@@ -3298,6 +4379,82 @@ export interface components {
             name: string;
             /** @description The id of the key before, which expires. */
             replaces: string;
+        };
+        /** SavedReport */
+        SavedReport: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /** @example rpt_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            isEnabled: boolean;
+            name: string;
+            nextAt: string | null;
+            postsWebhook: boolean;
+            query: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Days that are over, by the clock of the organization. `lastWeek` begins on a Monday. Default: last7Days.
+             * @enum {string}
+             */
+            range: "yesterday" | "last7Days" | "last28Days" | "last90Days" | "lastWeek" | "lastMonth";
+            /**
+             * @description Addresses that it is mailed to.
+             * @example [
+             *       "ada@example.com"
+             *     ]
+             */
+            recipients: string[];
+            /**
+             * @description The report, as in `GET /v1/analytics/{report}`.
+             * @enum {string}
+             */
+            report: "overview" | "audience" | "content" | "engagement" | "quality" | "retention" | "movers" | "sources" | "viewers" | "hours";
+            schedule: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** Session */
+        Session: {
+            /**
+             * @description Where it was begun from.
+             * @example 203.0.113.7
+             */
+            address: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expiresAt: string;
+            /** @example ses_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+            /** @description Whether this request came by it. */
+            isCurrent: boolean;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            lastUsedAt: string;
+            person: {
+                /** @example ada@example.com */
+                email: string;
+                id: string;
+                /** @example Ada Lovelace */
+                name: string;
+            };
+            userAgent: string;
         };
         /** SourceTrack */
         SourceTrack: {
@@ -3427,6 +4584,24 @@ export interface components {
             timeout: number;
             url: string;
         };
+        /** WebhookPortalLink */
+        WebhookPortalLink: {
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            createdAt: string;
+            customer: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+             * @example 2026-01-31T12:00:00.000Z
+             */
+            expiresAt: string;
+            /** @example whl_01kabc5m8nfe8v8q1m2vr5t9zd */
+            id: string;
+        };
     };
     responses: {
         /**
@@ -3439,6 +4614,8 @@ export interface components {
          *     `INVALID_CURSOR`: The cursor is damaged or belongs to another list.
          *
          *     `CHECKSUM_UNSUPPORTED`: Upload-Checksum must be sha1, sha256 or md5, a space, and the digest in base64.
+         *
+         *     `SINGLE_SIGN_ON_STATE`: This sign-in was not begun in this browser, was used before, or took over ten minutes.
          *
          *     `UNKNOWN_EVENT`: There is no such kind of event.
          *
@@ -3459,6 +4636,12 @@ export interface components {
          *     `KEY_REVOKED`: This key has been revoked.
          *
          *     `KEY_EXPIRED`: This key has expired.
+         *
+         *     `SIGN_IN_FAILED`: The email address or the password is wrong.
+         *
+         *     `SECOND_FACTOR_REQUIRED`: This account needs a code of its authenticator app, or a recovery code.
+         *
+         *     `SECOND_FACTOR_FAILED`: The code is wrong, or was used before.
          */
         401: {
             headers: {
@@ -3470,7 +4653,23 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `FORBIDDEN`: This route needs a secret key. */
+        /**
+         * @description `FORBIDDEN`: This route needs a secret key.
+         *
+         *     `KEY_SIGN_IN_CLOSED`: People of this organization have accounts: sign in with yours.
+         *
+         *     `PASSWORD_SIGN_IN_CLOSED`: People sign in by single sign-on alone.
+         *
+         *     `SINGLE_SIGN_ON_REFUSED`: The provider of single sign-on has refused the sign-in, or it was broken off there.
+         *
+         *     `SINGLE_SIGN_ON_EMAIL`: The provider of single sign-on names no email address that it has verified.
+         *
+         *     `SINGLE_SIGN_ON_DOMAIN`: Addresses of this domain do not sign in here.
+         *
+         *     `SINGLE_SIGN_ON_ROLE`: None of your groups has a role here.
+         *
+         *     `SINGLE_SIGN_ON_ACCOUNT`: This address has no account here, and no invitation.
+         */
         403: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3480,7 +4679,11 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `NOT_FOUND`: There is no such resource. */
+        /**
+         * @description `NOT_FOUND`: There is no such resource.
+         *
+         *     `LINK_OVER`: This link was used before, was withdrawn, or is over.
+         */
         404: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3510,6 +4713,10 @@ export interface components {
          *     `CONTENT_NOT_READY`: The content item is not ready yet.
          *
          *     `DELIVERY_PENDING`: The delivery has not ended yet.
+         *
+         *     `SINGLE_SIGN_ON_OTHER`: The account of this address belongs to somebody else at the provider.
+         *
+         *     `LAST_OWNER`: This is the last owner. Make somebody else an owner first.
          *
          *     `METRIC_IN_USE`: An experiment uses the metric.
          *
@@ -3613,6 +4820,806 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listAlerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtex8e4ks8kv33cyfappm",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Alert"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createAlert: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Errors",
+                 *       "report": "quality",
+                 *       "metric": "errorRate",
+                 *       "filter": {
+                 *         "device": "android",
+                 *         "appVersion": "2.4.1"
+                 *       },
+                 *       "condition": {
+                 *         "type": "band",
+                 *         "direction": "above"
+                 *       },
+                 *       "minData": 200
+                 *     }
+                 */
+                "application/json": {
+                    condition: {
+                        threshold: number;
+                        /** @enum {string} */
+                        type: "above" | "below";
+                    } | {
+                        /**
+                         * @description Default: both.
+                         * @enum {string}
+                         */
+                        direction?: "above" | "below" | "both";
+                        /** @description Half of the band at least, as a share of the median. Default: 0.1. */
+                        minChange?: number;
+                        /** @enum {string} */
+                        type: "band";
+                        /** @description Weeks before. Default: 4. */
+                        weeks?: number;
+                        /** @description Half of the band, in robust standard deviations (1.4826 × MAD). Default: 3.5. */
+                        width?: number;
+                    };
+                    /** @description From the end of an alert until it may open again. Default: 6. */
+                    cooldownHours?: number;
+                    filter?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                    };
+                    /** @description Default: true. */
+                    isEnabled?: boolean;
+                    /**
+                     * @description A metric of the report. `overview`: `impressions`, `plays`, `completions`, `views`, `engagedViews`, `replays`, `likes`, `shares`, `saves`, `totalWatchTime`, `averageWatchTime`, `completionRate`, `hookRate`, `swipeAwayRate`, `loopRate`, `averagePercentWatched`; `quality`: `rebufferRatio`, `rebuffersPerHour`, `errorRate`, `failuresBeforeStart`, `exitsBeforeStart`, `startupTime.p50`, `startupTime.p75`, `startupTime.p95`; `engagement`: `sessions`, `averageSessionLength`, `averageVideosPerSession`, `averageWatchTimePerSession`.
+                     * @example errorRate
+                     */
+                    metric: string;
+                    /** @description Plays, views, sessions or starts that a rate needs, or the usual count of a band. Default: 100. */
+                    minData?: number;
+                    name: string;
+                    /** @enum {string} */
+                    report: "overview" | "quality" | "engagement";
+                    /** @description Windows in a row that must be fine. Default: 2. */
+                    resolveAfter?: number;
+                    /** @description Hours of a window. Default: 1. */
+                    windowHours?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "alr_01m87mtexjepjb1znxvps1fdjw",
+                     *         "name": "Errors",
+                     *         "metric": "errorRate",
+                     *         "report": "quality",
+                     *         "minData": 200,
+                     *         "condition": {
+                     *           "type": "band",
+                     *           "weeks": 4,
+                     *           "width": 3.5,
+                     *           "direction": "above",
+                     *           "minChange": 0.1
+                     *         },
+                     *         "windowHours": 1,
+                     *         "resolveAfter": 2,
+                     *         "cooldownHours": 6,
+                     *         "filter": {
+                     *           "device": "android",
+                     *           "appVersion": "2.4.1"
+                     *         },
+                     *         "isEnabled": true,
+                     *         "state": "unknown",
+                     *         "openedAt": null,
+                     *         "resolvedAt": null,
+                     *         "last": null,
+                     *         "createdAt": "2026-11-24T20:44:09.522Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtexbe6xt421ravg6m03r"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Alert"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getAlert: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "alr_01m87mtexqe0nr61m9q833gwre",
+                     *         "name": "Errors on Android",
+                     *         "metric": "errorRate",
+                     *         "report": "quality",
+                     *         "minData": 200,
+                     *         "condition": {
+                     *           "type": "band",
+                     *           "weeks": 4,
+                     *           "width": 3.5,
+                     *           "direction": "above",
+                     *           "minChange": 0.1
+                     *         },
+                     *         "windowHours": 1,
+                     *         "resolveAfter": 2,
+                     *         "cooldownHours": 6,
+                     *         "filter": {
+                     *           "device": "android",
+                     *           "appVersion": "2.4.1"
+                     *         },
+                     *         "isEnabled": true,
+                     *         "state": "unknown",
+                     *         "openedAt": null,
+                     *         "resolvedAt": null,
+                     *         "last": null,
+                     *         "createdAt": "2026-11-24T20:44:09.527Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtexvevt85qj01fckn813"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Alert"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteAlert: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "alr_01m87mteyeepdbvb87ttdzg1js",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mteyge7dr6jre9wk7a9ek"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    updateAlert: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "isEnabled": false
+                 *     }
+                 */
+                "application/json": {
+                    condition?: {
+                        threshold: number;
+                        /** @enum {string} */
+                        type: "above" | "below";
+                    } | {
+                        /**
+                         * @description Default: both.
+                         * @enum {string}
+                         */
+                        direction?: "above" | "below" | "both";
+                        /** @description Half of the band at least, as a share of the median. Default: 0.1. */
+                        minChange?: number;
+                        /** @enum {string} */
+                        type: "band";
+                        /** @description Weeks before. Default: 4. */
+                        weeks?: number;
+                        /** @description Half of the band, in robust standard deviations (1.4826 × MAD). Default: 3.5. */
+                        width?: number;
+                    };
+                    /** @description From the end of an alert until it may open again. Default: 6. */
+                    cooldownHours?: number;
+                    filter?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                    } | null;
+                    /** @description Default: true. */
+                    isEnabled?: boolean;
+                    /**
+                     * @description A metric of the report. `overview`: `impressions`, `plays`, `completions`, `views`, `engagedViews`, `replays`, `likes`, `shares`, `saves`, `totalWatchTime`, `averageWatchTime`, `completionRate`, `hookRate`, `swipeAwayRate`, `loopRate`, `averagePercentWatched`; `quality`: `rebufferRatio`, `rebuffersPerHour`, `errorRate`, `failuresBeforeStart`, `exitsBeforeStart`, `startupTime.p50`, `startupTime.p75`, `startupTime.p95`; `engagement`: `sessions`, `averageSessionLength`, `averageVideosPerSession`, `averageWatchTimePerSession`.
+                     * @example errorRate
+                     */
+                    metric?: string;
+                    /** @description Plays, views, sessions or starts that a rate needs, or the usual count of a band. Default: 100. */
+                    minData?: number;
+                    name?: string;
+                    /** @enum {string} */
+                    report?: "overview" | "quality" | "engagement";
+                    /** @description Windows in a row that must be fine. Default: 2. */
+                    resolveAfter?: number;
+                    /** @description Hours of a window. Default: 1. */
+                    windowHours?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "alr_01m87mtexzewermxm4cew9955v",
+                     *         "name": "Errors on Android",
+                     *         "metric": "errorRate",
+                     *         "report": "quality",
+                     *         "minData": 200,
+                     *         "condition": {
+                     *           "type": "band",
+                     *           "weeks": 4,
+                     *           "width": 3.5,
+                     *           "direction": "above",
+                     *           "minChange": 0.1
+                     *         },
+                     *         "windowHours": 1,
+                     *         "resolveAfter": 2,
+                     *         "cooldownHours": 6,
+                     *         "filter": {
+                     *           "device": "android",
+                     *           "appVersion": "2.4.1"
+                     *         },
+                     *         "isEnabled": false,
+                     *         "state": "unknown",
+                     *         "openedAt": null,
+                     *         "resolvedAt": null,
+                     *         "last": null,
+                     *         "createdAt": "2026-11-24T20:44:09.535Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtey1e3n88sam6g5nat08"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Alert"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listAlertEvents: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtez4enkb4myye9psg5er",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AlertEvent"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    testAlert: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "report": "quality",
+                 *       "metric": "errorRate",
+                 *       "filter": {
+                 *         "device": "android",
+                 *         "appVersion": "2.4.1"
+                 *       },
+                 *       "condition": {
+                 *         "type": "band",
+                 *         "direction": "above"
+                 *       },
+                 *       "minData": 200,
+                 *       "days": 14
+                 *     }
+                 */
+                "application/json": {
+                    condition: {
+                        threshold: number;
+                        /** @enum {string} */
+                        type: "above" | "below";
+                    } | {
+                        /**
+                         * @description Default: both.
+                         * @enum {string}
+                         */
+                        direction?: "above" | "below" | "both";
+                        /** @description Half of the band at least, as a share of the median. Default: 0.1. */
+                        minChange?: number;
+                        /** @enum {string} */
+                        type: "band";
+                        /** @description Weeks before. Default: 4. */
+                        weeks?: number;
+                        /** @description Half of the band, in robust standard deviations (1.4826 × MAD). Default: 3.5. */
+                        width?: number;
+                    };
+                    /** @description From the end of an alert until it may open again. Default: 6. */
+                    cooldownHours?: number;
+                    /** @description Default: 14. */
+                    days?: number;
+                    filter?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                    };
+                    /**
+                     * @description A metric of the report. `overview`: `impressions`, `plays`, `completions`, `views`, `engagedViews`, `replays`, `likes`, `shares`, `saves`, `totalWatchTime`, `averageWatchTime`, `completionRate`, `hookRate`, `swipeAwayRate`, `loopRate`, `averagePercentWatched`; `quality`: `rebufferRatio`, `rebuffersPerHour`, `errorRate`, `failuresBeforeStart`, `exitsBeforeStart`, `startupTime.p50`, `startupTime.p75`, `startupTime.p95`; `engagement`: `sessions`, `averageSessionLength`, `averageVideosPerSession`, `averageWatchTimePerSession`.
+                     * @example errorRate
+                     */
+                    metric: string;
+                    /** @description Plays, views, sessions or starts that a rate needs, or the usual count of a band. Default: 100. */
+                    minData?: number;
+                    /** @enum {string} */
+                    report: "overview" | "quality" | "engagement";
+                    /** @description Windows in a row that must be fine. Default: 2. */
+                    resolveAfter?: number;
+                    /** @description Hours of a window. Default: 1. */
+                    windowHours?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "days": 14,
+                     *         "fired": 0,
+                     *         "hoursJudged": 0,
+                     *         "hoursBreached": 0,
+                     *         "hoursUnknown": 336,
+                     *         "openings": []
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mteymef3bsgk2tfqksx89"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["AlertTest"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     getAudienceAnalytics: {
         parameters: {
             query?: {
@@ -3620,6 +5627,11 @@ export interface operations {
                 appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
                 /** @description Only of this item. */
                 contentId?: string;
                 /**
@@ -3702,8 +5714,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdm6evh84re4y4sn0k3e",
-                     *         "asOf": "2026-11-23T17:48:07.692Z"
+                     *         "requestId": "req_01m87mterqegwtknev04cewdbf",
+                     *         "asOf": "2026-11-24T20:44:09.370Z"
                      *       }
                      *     }
                      */
@@ -3748,6 +5760,226 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    askCohorts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "by": "event",
+                 *       "granularity": "week"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Only from this version of the app. */
+                    appVersion?: string;
+                    /**
+                     * @description Splits the viewers by the event that begins the cohort.
+                     * @enum {string}
+                     */
+                    breakdown?: "device" | "country" | "appVersion" | "author" | "section" | "contentType" | "language" | "experimentVariant";
+                    /**
+                     * @description What makes a cohort: the day of the first event, its kind, or its item; or a tag or the author that this item has now. Default: day.
+                     * @enum {string}
+                     */
+                    by?: "day" | "event" | "item" | "tag" | "author";
+                    /**
+                     * @description Only from this country.
+                     * @example DE
+                     */
+                    country?: string;
+                    /**
+                     * @description Only from this device.
+                     * @enum {string}
+                     */
+                    device?: "ios" | "android" | "web";
+                    /**
+                     * @description Last day, included; at most 366 days in all. Default: today.
+                     * @example 2026-01-31
+                     */
+                    endDate?: string;
+                    /** @description The id of the experiment that `variant` or `experimentVariant` is about. */
+                    experiment?: string;
+                    /** @description What begins a cohort. Default: any event. */
+                    first?: {
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        event?: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                        /** @description All of them must hold. */
+                        where?: {
+                            /** @description A key of `data`. */
+                            field: string;
+                            /**
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @enum {string}
+                             */
+                            operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                            value: (string | number | boolean) | (string | number | boolean)[];
+                        }[];
+                    };
+                    /**
+                     * @description Of the periods. Default: day.
+                     * @enum {string}
+                     */
+                    granularity?: "day" | "week";
+                    /** @description The most cohorts, except by day, and values of the break-down. Default: 10. */
+                    limit?: number;
+                    /** @description How many after the first. Default: 7. */
+                    periods?: number;
+                    /** @description What counts later. Default: any event. */
+                    returning?: {
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        event?: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                        /** @description All of them must hold. */
+                        where?: {
+                            /** @description A key of `data`. */
+                            field: string;
+                            /**
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @enum {string}
+                             */
+                            operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                            value: (string | number | boolean) | (string | number | boolean)[];
+                        }[];
+                    };
+                    /**
+                     * @description First day of the range. Default: 29 days before `endDate`.
+                     * @example 2026-01-31
+                     */
+                    startDate?: string;
+                    /** @description Only viewers who were exposed to this variant of `experiment`. */
+                    variant?: string;
+                    /**
+                     * @description `new`: only viewers who did nothing before the range. Default: new.
+                     * @enum {string}
+                     */
+                    viewers?: "new" | "all";
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "cohorts": [],
+                     *         "otherCohorts": 0,
+                     *         "breakdown": null,
+                     *         "otherValues": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf3xerg9yafy6ft6pc6r",
+                     *         "asOf": "2026-11-24T20:44:09.734Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            breakdown: {
+                                periods: {
+                                    /** @description Viewers of the cohort for whom the period has begun. */
+                                    of: number;
+                                    /** @description Days or weeks after the first day. */
+                                    period: number;
+                                    share: number | null;
+                                    /** @description Those who did it then. */
+                                    viewers: number;
+                                }[];
+                                size: number;
+                                value: string | null;
+                            }[] | null;
+                            cohorts: {
+                                /** @description A day, a kind, the id of an item, a tag or an author. */
+                                cohort: string;
+                                periods: {
+                                    /** @description Viewers of the cohort for whom the period has begun. */
+                                    of: number;
+                                    /** @description Days or weeks after the first day. */
+                                    period: number;
+                                    share: number | null;
+                                    /** @description Those who did it then. */
+                                    viewers: number;
+                                }[];
+                                size: number;
+                            }[];
+                            /** @description Cohorts that are not listed. */
+                            otherCohorts: number;
+                            /** @description Values of the break-down that are not listed. */
+                            otherValues: number;
+                        };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     listContentAnalytics: {
         parameters: {
             query?: {
@@ -3755,6 +5987,11 @@ export interface operations {
                 appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
                 /** @description Only of this item. */
                 contentId?: string;
                 /**
@@ -3773,6 +6010,8 @@ export interface operations {
                 endDate?: string;
                 /** @description Only views that came by this entry point. */
                 entryPoint?: string;
+                /** @description With `breakdown=experimentVariant`: its id. */
+                experiment?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Items on a page. */
@@ -3782,7 +6021,7 @@ export interface operations {
                 /** @description Only of items that are in this section now. */
                 section?: string;
                 /** @description Default: plays. Metrics move while people watch; `createdAt` walks all items once. */
-                sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "likes" | "shares" | "saves" | "uniqueViewers" | "swipesAway" | "views" | "engagedViews" | "hookRate" | "swipeAwayRate" | "loopRate" | "replays" | "averagePercentWatched" | "createdAt";
+                sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "reactionsPerImpression" | "likes" | "shares" | "saves" | "uniqueViewers" | "reactingViewers" | "swipesAway" | "views" | "engagedViews" | "hookRate" | "swipeAwayRate" | "loopRate" | "replays" | "averagePercentWatched" | "createdAt";
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
@@ -3792,6 +6031,8 @@ export interface operations {
                 tag?: string;
                 /** @description Comma list; any of them matches. */
                 tags?: string;
+                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                top?: number;
             };
             header?: never;
             path?: never;
@@ -3830,7 +6071,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20985-b3bd-7125-8482-ed9633aadc90",
+                     *           "contentId": "01a20f4d-3874-763d-92f5-681f8ad80c64",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -3840,6 +6081,7 @@ export interface operations {
                      *             "averageWatchTime": null,
                      *             "completionRate": null,
                      *             "engagementRate": null,
+                     *             "reactionsPerImpression": null,
                      *             "likes": 1,
                      *             "shares": 0,
                      *             "saves": 0,
@@ -3851,15 +6093,39 @@ export interface operations {
                      *             "replays": 0,
                      *             "averagePercentWatched": null,
                      *             "uniqueViewers": 0,
+                     *             "reactingViewers": 0,
+                     *             "swipesAway": 0
+                     *           },
+                     *           "previous": {
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "totalWatchTime": 0,
+                     *             "averageWatchTime": null,
+                     *             "completionRate": null,
+                     *             "engagementRate": null,
+                     *             "reactionsPerImpression": null,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "views": 0,
+                     *             "engagedViews": 0,
+                     *             "hookRate": null,
+                     *             "swipeAwayRate": null,
+                     *             "loopRate": null,
+                     *             "replays": 0,
+                     *             "averagePercentWatched": null,
+                     *             "uniqueViewers": 0,
+                     *             "reactingViewers": 0,
                      *             "swipesAway": 0
                      *           }
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdmfertsf0fcmxzky8hc",
+                     *         "requestId": "req_01m87mterzerybzgf1mk42s9av",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-23T17:48:07.704Z"
+                     *         "asOf": "2026-11-24T20:44:09.378Z"
                      *       }
                      *     }
                      */
@@ -3880,6 +6146,9 @@ export interface operations {
                                 likes: number;
                                 loopRate: number | null;
                                 plays: number;
+                                /** @description Distinct viewers who liked, shared or saved. */
+                                reactingViewers: number;
+                                reactionsPerImpression: number | null;
                                 /** @description How often views began again. */
                                 replays: number;
                                 saves: number;
@@ -3889,7 +6158,39 @@ export interface operations {
                                 swipesAway: number;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                uniqueViewers: number | null;
+                                /** @description Distinct viewers that have played. */
+                                uniqueViewers: number;
+                                /** @description Views that have played. */
+                                views: number;
+                            };
+                            /** @description The same in as many days right before the range. */
+                            previous: {
+                                averagePercentWatched: number | null;
+                                averageWatchTime: number | null;
+                                completionRate: number | null;
+                                completions: number;
+                                /** @description Views of 10 s at least, or completed. */
+                                engagedViews: number;
+                                engagementRate: number | null;
+                                hookRate: number | null;
+                                impressions: number;
+                                likes: number;
+                                loopRate: number | null;
+                                plays: number;
+                                /** @description Distinct viewers who liked, shared or saved. */
+                                reactingViewers: number;
+                                reactionsPerImpression: number | null;
+                                /** @description How often views began again. */
+                                replays: number;
+                                saves: number;
+                                shares: number;
+                                swipeAwayRate: number | null;
+                                /** @description Swipes from this item to the next. */
+                                swipesAway: number;
+                                /** @description Seconds. */
+                                totalWatchTime: number;
+                                /** @description Distinct viewers that have played. */
+                                uniqueViewers: number;
                                 /** @description Views that have played. */
                                 views: number;
                             };
@@ -3901,6 +6202,106 @@ export interface operations {
                              * @description Every event that was answered before this moment is counted.
                              */
                             asOf?: string;
+                            /** @description The greatest groups; what is in none of them; and all together. */
+                            breakdown?: {
+                                dimensions: string[];
+                                other: {
+                                    averagePercentWatched: number | null;
+                                    averageWatchTime: number | null;
+                                    completionRate: number | null;
+                                    completions: number;
+                                    /** @description Views of 10 s at least, or completed. */
+                                    engagedViews: number;
+                                    engagementRate: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    likes: number;
+                                    loopRate: number | null;
+                                    plays: number;
+                                    /** @description Distinct viewers who liked, shared or saved. */
+                                    reactingViewers: number;
+                                    reactionsPerImpression: number | null;
+                                    /** @description How often views began again. */
+                                    replays: number;
+                                    saves: number;
+                                    shares: number;
+                                    swipeAwayRate: number | null;
+                                    /** @description Swipes from this item to the next. */
+                                    swipesAway: number;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                } | null;
+                                rows: {
+                                    metrics: {
+                                        averagePercentWatched: number | null;
+                                        averageWatchTime: number | null;
+                                        completionRate: number | null;
+                                        completions: number;
+                                        /** @description Views of 10 s at least, or completed. */
+                                        engagedViews: number;
+                                        engagementRate: number | null;
+                                        hookRate: number | null;
+                                        impressions: number;
+                                        likes: number;
+                                        loopRate: number | null;
+                                        plays: number;
+                                        /** @description Distinct viewers who liked, shared or saved. */
+                                        reactingViewers: number;
+                                        reactionsPerImpression: number | null;
+                                        /** @description How often views began again. */
+                                        replays: number;
+                                        saves: number;
+                                        shares: number;
+                                        swipeAwayRate: number | null;
+                                        /** @description Swipes from this item to the next. */
+                                        swipesAway: number;
+                                        /** @description Seconds. */
+                                        totalWatchTime: number;
+                                        /** @description Distinct viewers that have played. */
+                                        uniqueViewers: number;
+                                        /** @description Views that have played. */
+                                        views: number;
+                                    };
+                                    /** @description By dimension. */
+                                    values: {
+                                        [key: string]: string | null;
+                                    };
+                                }[];
+                                total: {
+                                    averagePercentWatched: number | null;
+                                    averageWatchTime: number | null;
+                                    completionRate: number | null;
+                                    completions: number;
+                                    /** @description Views of 10 s at least, or completed. */
+                                    engagedViews: number;
+                                    engagementRate: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    likes: number;
+                                    loopRate: number | null;
+                                    plays: number;
+                                    /** @description Distinct viewers who liked, shared or saved. */
+                                    reactingViewers: number;
+                                    reactionsPerImpression: number | null;
+                                    /** @description How often views began again. */
+                                    replays: number;
+                                    saves: number;
+                                    shares: number;
+                                    swipeAwayRate: number | null;
+                                    /** @description Swipes from this item to the next. */
+                                    swipesAway: number;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                };
+                            };
                             nextCursor: string | null;
                             requestId?: string;
                             /** @description Items of the whole list. */
@@ -3923,6 +6324,11 @@ export interface operations {
                 /** @description Only from this version of the app. */
                 appVersion?: string;
                 /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
+                /**
                  * @description Only from this country.
                  * @example DE
                  */
@@ -3936,6 +6342,8 @@ export interface operations {
                 endDate?: string;
                 /** @description Only views that came by this entry point. */
                 entryPoint?: string;
+                /** @description With `breakdown=experimentVariant`: its id. */
+                experiment?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
@@ -3943,6 +6351,8 @@ export interface operations {
                  * @example 2026-01-31
                  */
                 startDate?: string;
+                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                top?: number;
             };
             header?: never;
             path: {
@@ -3982,7 +6392,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20985-b69b-752b-b16c-378dfa885bdb",
+                     *         "contentId": "01a20f4d-3b2c-7090-8e7d-48269deec48f",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -3992,6 +6402,7 @@ export interface operations {
                      *           "averageWatchTime": null,
                      *           "completionRate": null,
                      *           "engagementRate": null,
+                     *           "reactionsPerImpression": null,
                      *           "likes": 0,
                      *           "shares": 0,
                      *           "saves": 0,
@@ -4003,6 +6414,7 @@ export interface operations {
                      *           "replays": 0,
                      *           "averagePercentWatched": null,
                      *           "uniqueViewers": 0,
+                     *           "reactingViewers": 0,
                      *           "swipesAway": 0
                      *         },
                      *         "timeseries": [
@@ -4015,6 +6427,7 @@ export interface operations {
                      *             "averageWatchTime": null,
                      *             "completionRate": null,
                      *             "engagementRate": null,
+                     *             "reactionsPerImpression": null,
                      *             "likes": 0,
                      *             "shares": 0,
                      *             "saves": 0,
@@ -4026,6 +6439,7 @@ export interface operations {
                      *             "replays": 0,
                      *             "averagePercentWatched": null,
                      *             "uniqueViewers": 0,
+                     *             "reactingViewers": 0,
                      *             "swipesAway": 0
                      *           },
                      *           {
@@ -4037,6 +6451,7 @@ export interface operations {
                      *             "averageWatchTime": null,
                      *             "completionRate": null,
                      *             "engagementRate": null,
+                     *             "reactionsPerImpression": null,
                      *             "likes": 0,
                      *             "shares": 0,
                      *             "saves": 0,
@@ -4048,6 +6463,7 @@ export interface operations {
                      *             "replays": 0,
                      *             "averagePercentWatched": null,
                      *             "uniqueViewers": 0,
+                     *             "reactingViewers": 0,
                      *             "swipesAway": 0
                      *           }
                      *         ],
@@ -4055,7 +6471,8 @@ export interface operations {
                      *         "countries": [],
                      *         "engagement": {
                      *           "averagePercentWatched": null,
-                     *           "dropoffPoints": []
+                     *           "dropoffPoints": [],
+                     *           "watchedPoints": []
                      *         },
                      *         "feedback": {
                      *           "notInterested": 0,
@@ -4064,13 +6481,113 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdmzecta2p4s2rf6j552",
-                     *         "asOf": "2026-11-23T17:48:07.717Z"
+                     *         "requestId": "req_01m87mtespeq3rw0a9681m69jp",
+                     *         "asOf": "2026-11-24T20:44:09.400Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            /** @description The greatest groups; what is in none of them; and all together. */
+                            breakdown?: {
+                                dimensions: string[];
+                                other: {
+                                    averagePercentWatched: number | null;
+                                    averageWatchTime: number | null;
+                                    completionRate: number | null;
+                                    completions: number;
+                                    /** @description Views of 10 s at least, or completed. */
+                                    engagedViews: number;
+                                    engagementRate: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    likes: number;
+                                    loopRate: number | null;
+                                    plays: number;
+                                    /** @description Distinct viewers who liked, shared or saved. */
+                                    reactingViewers: number;
+                                    reactionsPerImpression: number | null;
+                                    /** @description How often views began again. */
+                                    replays: number;
+                                    saves: number;
+                                    shares: number;
+                                    swipeAwayRate: number | null;
+                                    /** @description Swipes from this item to the next. */
+                                    swipesAway: number;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                } | null;
+                                rows: {
+                                    metrics: {
+                                        averagePercentWatched: number | null;
+                                        averageWatchTime: number | null;
+                                        completionRate: number | null;
+                                        completions: number;
+                                        /** @description Views of 10 s at least, or completed. */
+                                        engagedViews: number;
+                                        engagementRate: number | null;
+                                        hookRate: number | null;
+                                        impressions: number;
+                                        likes: number;
+                                        loopRate: number | null;
+                                        plays: number;
+                                        /** @description Distinct viewers who liked, shared or saved. */
+                                        reactingViewers: number;
+                                        reactionsPerImpression: number | null;
+                                        /** @description How often views began again. */
+                                        replays: number;
+                                        saves: number;
+                                        shares: number;
+                                        swipeAwayRate: number | null;
+                                        /** @description Swipes from this item to the next. */
+                                        swipesAway: number;
+                                        /** @description Seconds. */
+                                        totalWatchTime: number;
+                                        /** @description Distinct viewers that have played. */
+                                        uniqueViewers: number;
+                                        /** @description Views that have played. */
+                                        views: number;
+                                    };
+                                    /** @description By dimension. */
+                                    values: {
+                                        [key: string]: string | null;
+                                    };
+                                }[];
+                                total: {
+                                    averagePercentWatched: number | null;
+                                    averageWatchTime: number | null;
+                                    completionRate: number | null;
+                                    completions: number;
+                                    /** @description Views of 10 s at least, or completed. */
+                                    engagedViews: number;
+                                    engagementRate: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    likes: number;
+                                    loopRate: number | null;
+                                    plays: number;
+                                    /** @description Distinct viewers who liked, shared or saved. */
+                                    reactingViewers: number;
+                                    reactionsPerImpression: number | null;
+                                    /** @description How often views began again. */
+                                    replays: number;
+                                    saves: number;
+                                    shares: number;
+                                    swipeAwayRate: number | null;
+                                    /** @description Swipes from this item to the next. */
+                                    swipesAway: number;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                };
+                            };
                             /** Format: uuid */
                             contentId: string;
                             countries: {
@@ -4093,6 +6610,12 @@ export interface operations {
                                     /** @description Each of the first minute, then every ten seconds, from ten minutes on every minute. */
                                     second: number;
                                 }[];
+                                watchedPoints: {
+                                    /** @description As of `dropoffPoints`. */
+                                    second: number;
+                                    /** @description How often this second was watched, by views: over 1 for what is watched again. */
+                                    watched: number;
+                                }[] | null;
                             };
                             /** @description What viewers have told until now, each by the last event, whatever the range and the filter. It changes nothing in the feeds of other viewers. */
                             feedback: {
@@ -4116,6 +6639,8 @@ export interface operations {
                                 likes: number;
                                 loopRate: number | null;
                                 plays: number;
+                                reactingViewers: number | null;
+                                reactionsPerImpression: number | null;
                                 /** @description How often views began again. */
                                 replays: number;
                                 saves: number;
@@ -4147,6 +6672,8 @@ export interface operations {
                                 likes: number;
                                 loopRate: number | null;
                                 plays: number;
+                                reactingViewers: number | null;
+                                reactionsPerImpression: number | null;
                                 /** @description How often views began again. */
                                 replays: number;
                                 saves: number;
@@ -4182,6 +6709,395 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    getContentBenchmark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "contentId": "01a20f4d-3b81-72bf-be47-ea28e9dbed5d",
+                     *         "title": "An item",
+                     *         "days": 1,
+                     *         "lengthClass": null,
+                     *         "similarItems": 100,
+                     *         "metrics": [
+                     *           {
+                     *             "metric": "plays",
+                     *             "value": 0,
+                     *             "typical": {
+                     *               "items": 100,
+                     *               "p25": 0,
+                     *               "median": 0,
+                     *               "p75": 0
+                     *             },
+                     *             "rankOfLast": {
+                     *               "rank": 1,
+                     *               "of": 10
+                     *             },
+                     *             "rankOfAuthor": null
+                     *           },
+                     *           {
+                     *             "metric": "totalWatchTime",
+                     *             "value": 0,
+                     *             "typical": {
+                     *               "items": 100,
+                     *               "p25": 0,
+                     *               "median": 0,
+                     *               "p75": 0
+                     *             },
+                     *             "rankOfLast": {
+                     *               "rank": 1,
+                     *               "of": 10
+                     *             },
+                     *             "rankOfAuthor": null
+                     *           }
+                     *         ],
+                     *         "watchedPoints": []
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtew5et5vyx67pmmmz4g9",
+                     *         "asOf": "2026-11-24T20:44:09.477Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            contentId: string;
+                            /** @description The first days of each item, at most 28. */
+                            days: number;
+                            lengthClass: {
+                                /** @description Seconds, without. */
+                                from: number;
+                                to: number | null;
+                            } | null;
+                            metrics: {
+                                metric: string;
+                                rankOfAuthor: {
+                                    of: number;
+                                    rank: number;
+                                } | null;
+                                rankOfLast: {
+                                    of: number;
+                                    rank: number;
+                                } | null;
+                                typical: {
+                                    /** @description Similar items that it rests on. */
+                                    items: number;
+                                    median: number;
+                                    /** @description A quarter of them have less. */
+                                    p25: number;
+                                    /** @description A quarter of them have more. */
+                                    p75: number;
+                                } | null;
+                                value: number | null;
+                            }[];
+                            /** @description Of the same type and length class, as old at least; the last 100. */
+                            similarItems: number;
+                            title: string;
+                            watchedPoints: {
+                                /** @description As of `dropoffPoints`. */
+                                second: number;
+                                typical: {
+                                    /** @description Similar items that it rests on. */
+                                    items: number;
+                                    median: number;
+                                    /** @description A quarter of them have less. */
+                                    p25: number;
+                                    /** @description A quarter of them have more. */
+                                    p75: number;
+                                } | null;
+                                /** @description How often it was watched, by views. */
+                                watched: number;
+                            }[];
+                        };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    askCustom: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "events": {
+                 *         "event": "share"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Only from this version of the app. */
+                    appVersion?: string;
+                    /** @description A key of `data` to split by. */
+                    breakdown?: string;
+                    /**
+                     * @description Only from this country.
+                     * @example DE
+                     */
+                    country?: string;
+                    /**
+                     * @description Only from this device.
+                     * @enum {string}
+                     */
+                    device?: "ios" | "android" | "web";
+                    /**
+                     * @description Last day, included; at most 366 days in all. Default: today.
+                     * @example 2026-01-31
+                     */
+                    endDate?: string;
+                    /** @description Which events. */
+                    events: {
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                        /** @description All of them must hold. */
+                        where?: {
+                            /** @description A key of `data`. */
+                            field: string;
+                            /**
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @enum {string}
+                             */
+                            operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                            value: (string | number | boolean) | (string | number | boolean)[];
+                        }[];
+                    };
+                    /** @description The id of the experiment that `variant` or `experimentVariant` is about. */
+                    experiment?: string;
+                    /**
+                     * @description Of the timeseries. `hour`: at most 31 days. Default: day.
+                     * @enum {string}
+                     */
+                    granularity?: "hour" | "day" | "week";
+                    /** @description The most values of the break-down. Default: 10. */
+                    limit?: number;
+                    /** @description A key of `data` with numbers. */
+                    property?: string;
+                    /**
+                     * @description First day of the range. Default: 29 days before `endDate`.
+                     * @example 2026-01-31
+                     */
+                    startDate?: string;
+                    /** @description Only viewers who were exposed to this variant of `experiment`. */
+                    variant?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "summary": {
+                     *           "count": 0,
+                     *           "viewers": 0,
+                     *           "perViewer": null,
+                     *           "sum": null,
+                     *           "average": null,
+                     *           "values": 0,
+                     *           "minimum": null,
+                     *           "p50": null,
+                     *           "p90": null,
+                     *           "p95": null,
+                     *           "p99": null,
+                     *           "maximum": null
+                     *         },
+                     *         "breakdown": null,
+                     *         "other": {
+                     *           "values": 0,
+                     *           "count": 0
+                     *         },
+                     *         "timeseries": [
+                     *           {
+                     *             "date": "2026-10-26",
+                     *             "count": 0,
+                     *             "viewers": 0,
+                     *             "sum": null,
+                     *             "average": null
+                     *           },
+                     *           {
+                     *             "date": "2026-10-27",
+                     *             "count": 0,
+                     *             "viewers": 0,
+                     *             "sum": null,
+                     *             "average": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf4zefnv7t3hz92cn3cf",
+                     *         "asOf": "2026-11-24T20:44:09.767Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            breakdown: {
+                                average: number | null;
+                                /** @description Events. */
+                                count: number;
+                                maximum: number | null;
+                                minimum: number | null;
+                                p50: number | null;
+                                p90: number | null;
+                                p95: number | null;
+                                p99: number | null;
+                                perViewer: number | null;
+                                sum: number | null;
+                                value: string | null;
+                                /** @description Events in which `property` is a number. */
+                                values: number;
+                                /** @description Different viewers. */
+                                viewers: number;
+                            }[] | null;
+                            other: {
+                                /** @description Their events. */
+                                count: number;
+                                /** @description Values that are not listed. */
+                                values: number;
+                            };
+                            summary: {
+                                average: number | null;
+                                /** @description Events. */
+                                count: number;
+                                maximum: number | null;
+                                minimum: number | null;
+                                p50: number | null;
+                                p90: number | null;
+                                p95: number | null;
+                                p99: number | null;
+                                perViewer: number | null;
+                                sum: number | null;
+                                /** @description Events in which `property` is a number. */
+                                values: number;
+                                /** @description Different viewers. */
+                                viewers: number;
+                            };
+                            timeseries: {
+                                average: number | null;
+                                count: number;
+                                date: string;
+                                sum: number | null;
+                                viewers: number;
+                            }[];
+                        };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     getEngagementAnalytics: {
         parameters: {
             query?: {
@@ -4189,6 +7105,11 @@ export interface operations {
                 appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
                 /** @description Only of this item. */
                 contentId?: string;
                 /**
@@ -4205,6 +7126,8 @@ export interface operations {
                 endDate?: string;
                 /** @description Only views that came by this entry point. */
                 entryPoint?: string;
+                /** @description With `breakdown=experimentVariant`: its id. */
+                experiment?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Only of items that are in this section now. */
@@ -4218,6 +7141,8 @@ export interface operations {
                 startDate?: string;
                 /** @description Only of items that have this tag now. */
                 tag?: string;
+                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                top?: number;
             };
             header?: never;
             path?: never;
@@ -4264,14 +7189,14 @@ export interface operations {
                      *         "segments": [],
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-25",
+                     *             "date": "2026-10-26",
                      *             "sessions": 0,
                      *             "averageSessionLength": null,
                      *             "averageVideosPerSession": null,
                      *             "averageWatchTimePerSession": null
                      *           },
                      *           {
-                     *             "date": "2026-10-26",
+                     *             "date": "2026-10-27",
                      *             "sessions": 0,
                      *             "averageSessionLength": null,
                      *             "averageVideosPerSession": null,
@@ -4280,13 +7205,119 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdn8e3c9cdfcfq1cte4h",
-                     *         "asOf": "2026-11-23T17:48:07.727Z"
+                     *         "requestId": "req_01m87mtesyea4sshtpy4m507w1",
+                     *         "asOf": "2026-11-24T20:44:09.409Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            /** @description The greatest groups; what is in none of them; and all together. */
+                            breakdown?: {
+                                dimensions: string[];
+                                other: {
+                                    averagePercentWatched: number | null;
+                                    averageSessionLength: number | null;
+                                    averageVideosPerSession: number | null;
+                                    averageWatchTime: number | null;
+                                    averageWatchTimePerSession: number | null;
+                                    completionRate: number | null;
+                                    completions: number;
+                                    /** @description Views of 10 s at least, or completed. */
+                                    engagedViews: number;
+                                    engagementRate: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    likes: number;
+                                    loopRate: number | null;
+                                    plays: number;
+                                    /** @description Distinct viewers who liked, shared or saved. */
+                                    reactingViewers: number;
+                                    reactionsPerImpression: number | null;
+                                    /** @description How often views began again. */
+                                    replays: number;
+                                    saves: number;
+                                    sessions: number | null;
+                                    shares: number;
+                                    swipeAwayRate: number | null;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                } | null;
+                                rows: {
+                                    metrics: {
+                                        averagePercentWatched: number | null;
+                                        averageSessionLength: number | null;
+                                        averageVideosPerSession: number | null;
+                                        averageWatchTime: number | null;
+                                        averageWatchTimePerSession: number | null;
+                                        completionRate: number | null;
+                                        completions: number;
+                                        /** @description Views of 10 s at least, or completed. */
+                                        engagedViews: number;
+                                        engagementRate: number | null;
+                                        hookRate: number | null;
+                                        impressions: number;
+                                        likes: number;
+                                        loopRate: number | null;
+                                        plays: number;
+                                        /** @description Distinct viewers who liked, shared or saved. */
+                                        reactingViewers: number;
+                                        reactionsPerImpression: number | null;
+                                        /** @description How often views began again. */
+                                        replays: number;
+                                        saves: number;
+                                        sessions: number | null;
+                                        shares: number;
+                                        swipeAwayRate: number | null;
+                                        /** @description Seconds. */
+                                        totalWatchTime: number;
+                                        /** @description Distinct viewers that have played. */
+                                        uniqueViewers: number;
+                                        /** @description Views that have played. */
+                                        views: number;
+                                    };
+                                    /** @description By dimension. */
+                                    values: {
+                                        [key: string]: string | null;
+                                    };
+                                }[];
+                                total: {
+                                    averagePercentWatched: number | null;
+                                    averageSessionLength: number | null;
+                                    averageVideosPerSession: number | null;
+                                    averageWatchTime: number | null;
+                                    averageWatchTimePerSession: number | null;
+                                    completionRate: number | null;
+                                    completions: number;
+                                    /** @description Views of 10 s at least, or completed. */
+                                    engagedViews: number;
+                                    engagementRate: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    likes: number;
+                                    loopRate: number | null;
+                                    plays: number;
+                                    /** @description Distinct viewers who liked, shared or saved. */
+                                    reactingViewers: number;
+                                    reactionsPerImpression: number | null;
+                                    /** @description How often views began again. */
+                                    replays: number;
+                                    saves: number;
+                                    sessions: number | null;
+                                    shares: number;
+                                    swipeAwayRate: number | null;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                };
+                            };
                             segments: {
                                 averagePercentWatched: number | null;
                                 averageSessionLength: number | null;
@@ -4303,6 +7334,9 @@ export interface operations {
                                 likes: number;
                                 loopRate: number | null;
                                 plays: number;
+                                /** @description Distinct viewers who liked, shared or saved. */
+                                reactingViewers: number;
+                                reactionsPerImpression: number | null;
                                 /** @description How often views began again. */
                                 replays: number;
                                 saves: number;
@@ -4312,6 +7346,8 @@ export interface operations {
                                 swipeAwayRate: number | null;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
+                                /** @description Distinct viewers that have played. */
+                                uniqueViewers: number;
                                 /** @description Views that have played. */
                                 views: number;
                             }[];
@@ -4352,6 +7388,346 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    askFunnel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "steps": [
+                 *         {
+                 *           "event": "impression"
+                 *         },
+                 *         {
+                 *           "event": "playStart"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Only from this version of the app. */
+                    appVersion?: string;
+                    /**
+                     * @description Splits the funnel by its first event.
+                     * @enum {string}
+                     */
+                    breakdown?: "device" | "country" | "appVersion" | "author" | "section" | "contentType" | "language" | "experimentVariant";
+                    /**
+                     * @description Only from this country.
+                     * @example DE
+                     */
+                    country?: string;
+                    /**
+                     * @description Only from this device.
+                     * @enum {string}
+                     */
+                    device?: "ios" | "android" | "web";
+                    /**
+                     * @description Last day, included; at most 366 days in all. Default: today.
+                     * @example 2026-01-31
+                     */
+                    endDate?: string;
+                    /** @description The id of the experiment that `variant` or `experimentVariant` is about. */
+                    experiment?: string;
+                    /** @description The most values of the break-down. Default: 10. */
+                    limit?: number;
+                    /**
+                     * @description First day of the range. Default: 29 days before `endDate`.
+                     * @example 2026-01-31
+                     */
+                    startDate?: string;
+                    /** @description In their order. */
+                    steps: {
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                        /** @description All of them must hold. */
+                        where?: {
+                            /** @description A key of `data`. */
+                            field: string;
+                            /**
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @enum {string}
+                             */
+                            operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                            value: (string | number | boolean) | (string | number | boolean)[];
+                        }[];
+                    }[];
+                    /** @description Only viewers who were exposed to this variant of `experiment`. */
+                    variant?: string;
+                    /** @description All steps within this long after the first. Without it: within one session. */
+                    windowHours?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "steps": [
+                     *           {
+                     *             "event": "impression",
+                     *             "viewers": 0,
+                     *             "sessions": 0,
+                     *             "fromPrevious": null,
+                     *             "fromFirst": null,
+                     *             "dropOff": 0,
+                     *             "medianSeconds": null
+                     *           },
+                     *           {
+                     *             "event": "playStart",
+                     *             "viewers": 0,
+                     *             "sessions": 0,
+                     *             "fromPrevious": null,
+                     *             "fromFirst": null,
+                     *             "dropOff": 0,
+                     *             "medianSeconds": null
+                     *           }
+                     *         ],
+                     *         "breakdown": null,
+                     *         "otherValues": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf38esfagc1ww7kjbm34",
+                     *         "asOf": "2026-11-24T20:44:09.711Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            breakdown: {
+                                steps: {
+                                    /** @description How many fewer than at the step before. */
+                                    dropOff: number;
+                                    event: string;
+                                    fromFirst: number | null;
+                                    fromPrevious: number | null;
+                                    medianSeconds: number | null;
+                                    sessions: number | null;
+                                    /** @description Different viewers who have reached the step. */
+                                    viewers: number;
+                                }[];
+                                value: string | null;
+                            }[] | null;
+                            /** @description Values of the break-down that are not listed. */
+                            otherValues: number;
+                            steps: {
+                                /** @description How many fewer than at the step before. */
+                                dropOff: number;
+                                event: string;
+                                fromFirst: number | null;
+                                fromPrevious: number | null;
+                                medianSeconds: number | null;
+                                sessions: number | null;
+                                /** @description Different viewers who have reached the step. */
+                                viewers: number;
+                            }[];
+                        };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getHourAnalytics: {
+        parameters: {
+            query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
+                /**
+                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @example 2026-01-31
+                 */
+                endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /**
+                 * @description First day of the range. Default: 29 days before `endDate`.
+                 * @example 2026-01-31
+                 */
+                startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "weekday": 1,
+                     *           "hour": 0,
+                     *           "days": 5,
+                     *           "impressions": 0,
+                     *           "plays": 0,
+                     *           "views": 0,
+                     *           "totalWatchTime": 0,
+                     *           "likes": 0,
+                     *           "sessions": 0
+                     *         },
+                     *         {
+                     *           "weekday": 1,
+                     *           "hour": 1,
+                     *           "days": 5,
+                     *           "impressions": 0,
+                     *           "plays": 0,
+                     *           "views": 0,
+                     *           "totalWatchTime": 0,
+                     *           "likes": 0,
+                     *           "sessions": 0
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtevwe7w8gbkx5scw22ev",
+                     *         "asOf": "2026-11-24T20:44:09.468Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description 168 hours, Monday from 0:00 first. */
+                        data: {
+                            /** @description How many such weekdays of the range have begun. */
+                            days: number;
+                            /** @description By the organization's clock. */
+                            hour: number;
+                            impressions: number;
+                            likes: number;
+                            plays: number;
+                            sessions: number | null;
+                            /** @description Seconds. */
+                            totalWatchTime: number;
+                            views: number;
+                            /** @description 1 is Monday. */
+                            weekday: number;
+                        }[];
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     getMovers: {
         parameters: {
             query?: {
@@ -4359,6 +7735,11 @@ export interface operations {
                 appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
                 /** @description Only of this item. */
                 contentId?: string;
                 /**
@@ -4430,8 +7811,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdnxee98c4k5y0degq15",
-                     *         "asOf": "2026-11-23T17:48:07.746Z"
+                     *         "requestId": "req_01m87mtetqe329ef72ybrws9ba",
+                     *         "asOf": "2026-11-24T20:44:09.434Z"
                      *       }
                      *     }
                      */
@@ -4474,6 +7855,11 @@ export interface operations {
                 appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
                 /** @description Only of this item. */
                 contentId?: string;
                 /**
@@ -4490,6 +7876,8 @@ export interface operations {
                 endDate?: string;
                 /** @description Only views that came by this entry point. */
                 entryPoint?: string;
+                /** @description With `breakdown=experimentVariant`: its id. */
+                experiment?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Only of items that are in this section now. */
@@ -4501,6 +7889,8 @@ export interface operations {
                 startDate?: string;
                 /** @description Only of items that have this tag now. */
                 tag?: string;
+                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                top?: number;
             };
             header?: never;
             path?: never;
@@ -4546,6 +7936,7 @@ export interface operations {
                      *           "averageWatchTime": null,
                      *           "completionRate": null,
                      *           "engagementRate": null,
+                     *           "reactionsPerImpression": null,
                      *           "likes": 1,
                      *           "shares": 0,
                      *           "saves": 0,
@@ -4557,11 +7948,12 @@ export interface operations {
                      *           "replays": 0,
                      *           "averagePercentWatched": null,
                      *           "uniqueViewers": 0,
+                     *           "reactingViewers": 0,
                      *           "sessions": 1
                      *         },
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-25T00:00:00.000Z",
+                     *             "date": "2026-10-26T00:00:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -4569,6 +7961,7 @@ export interface operations {
                      *             "averageWatchTime": null,
                      *             "completionRate": null,
                      *             "engagementRate": null,
+                     *             "reactionsPerImpression": null,
                      *             "likes": 0,
                      *             "shares": 0,
                      *             "saves": 0,
@@ -4580,10 +7973,11 @@ export interface operations {
                      *             "replays": 0,
                      *             "averagePercentWatched": null,
                      *             "uniqueViewers": 0,
+                     *             "reactingViewers": 0,
                      *             "sessions": 0
                      *           },
                      *           {
-                     *             "date": "2026-10-25T01:00:00.000Z",
+                     *             "date": "2026-10-26T01:00:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -4591,6 +7985,7 @@ export interface operations {
                      *             "averageWatchTime": null,
                      *             "completionRate": null,
                      *             "engagementRate": null,
+                     *             "reactionsPerImpression": null,
                      *             "likes": 0,
                      *             "shares": 0,
                      *             "saves": 0,
@@ -4602,6 +7997,7 @@ export interface operations {
                      *             "replays": 0,
                      *             "averagePercentWatched": null,
                      *             "uniqueViewers": 0,
+                     *             "reactingViewers": 0,
                      *             "sessions": 0
                      *           }
                      *         ],
@@ -4631,6 +8027,10 @@ export interface operations {
                      *             "direction": "flat"
                      *           },
                      *           "engagementRate": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
+                     *           "reactionsPerImpression": {
                      *             "change": null,
                      *             "direction": "flat"
                      *           },
@@ -4678,6 +8078,10 @@ export interface operations {
                      *             "change": null,
                      *             "direction": "flat"
                      *           },
+                     *           "reactingViewers": {
+                     *             "change": null,
+                     *             "direction": "flat"
+                     *           },
                      *           "sessions": {
                      *             "change": null,
                      *             "direction": "flat"
@@ -4685,13 +8089,110 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdknez5t5tfq5dfanwbp",
-                     *         "asOf": "2026-11-23T17:48:07.679Z"
+                     *         "requestId": "req_01m87mter7emst2exdjnyqqgj0",
+                     *         "asOf": "2026-11-24T20:44:09.354Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            /** @description The greatest groups; what is in none of them; and all together. */
+                            breakdown?: {
+                                dimensions: string[];
+                                other: {
+                                    averagePercentWatched: number | null;
+                                    averageWatchTime: number | null;
+                                    completionRate: number | null;
+                                    completions: number;
+                                    /** @description Views of 10 s at least, or completed. */
+                                    engagedViews: number;
+                                    engagementRate: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    likes: number;
+                                    loopRate: number | null;
+                                    plays: number;
+                                    /** @description Distinct viewers who liked, shared or saved. */
+                                    reactingViewers: number;
+                                    reactionsPerImpression: number | null;
+                                    /** @description How often views began again. */
+                                    replays: number;
+                                    saves: number;
+                                    sessions: number | null;
+                                    shares: number;
+                                    swipeAwayRate: number | null;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                } | null;
+                                rows: {
+                                    metrics: {
+                                        averagePercentWatched: number | null;
+                                        averageWatchTime: number | null;
+                                        completionRate: number | null;
+                                        completions: number;
+                                        /** @description Views of 10 s at least, or completed. */
+                                        engagedViews: number;
+                                        engagementRate: number | null;
+                                        hookRate: number | null;
+                                        impressions: number;
+                                        likes: number;
+                                        loopRate: number | null;
+                                        plays: number;
+                                        /** @description Distinct viewers who liked, shared or saved. */
+                                        reactingViewers: number;
+                                        reactionsPerImpression: number | null;
+                                        /** @description How often views began again. */
+                                        replays: number;
+                                        saves: number;
+                                        sessions: number | null;
+                                        shares: number;
+                                        swipeAwayRate: number | null;
+                                        /** @description Seconds. */
+                                        totalWatchTime: number;
+                                        /** @description Distinct viewers that have played. */
+                                        uniqueViewers: number;
+                                        /** @description Views that have played. */
+                                        views: number;
+                                    };
+                                    /** @description By dimension. */
+                                    values: {
+                                        [key: string]: string | null;
+                                    };
+                                }[];
+                                total: {
+                                    averagePercentWatched: number | null;
+                                    averageWatchTime: number | null;
+                                    completionRate: number | null;
+                                    completions: number;
+                                    /** @description Views of 10 s at least, or completed. */
+                                    engagedViews: number;
+                                    engagementRate: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    likes: number;
+                                    loopRate: number | null;
+                                    plays: number;
+                                    /** @description Distinct viewers who liked, shared or saved. */
+                                    reactingViewers: number;
+                                    reactionsPerImpression: number | null;
+                                    /** @description How often views began again. */
+                                    replays: number;
+                                    saves: number;
+                                    sessions: number | null;
+                                    shares: number;
+                                    swipeAwayRate: number | null;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                };
+                            };
                             /** @description Against as many days right before the range. A last day that is not over yet is left out, with its counterpart. */
                             comparison: {
                                 averagePercentWatched: {
@@ -4745,6 +8246,16 @@ export interface operations {
                                     direction: "up" | "down" | "flat";
                                 };
                                 plays: {
+                                    change: number | null;
+                                    /** @enum {string} */
+                                    direction: "up" | "down" | "flat";
+                                };
+                                reactingViewers: {
+                                    change: number | null;
+                                    /** @enum {string} */
+                                    direction: "up" | "down" | "flat";
+                                };
+                                reactionsPerImpression: {
                                     change: number | null;
                                     /** @enum {string} */
                                     direction: "up" | "down" | "flat";
@@ -4803,6 +8314,9 @@ export interface operations {
                                 likes: number;
                                 loopRate: number | null;
                                 plays: number;
+                                /** @description Distinct viewers who liked, shared or saved. */
+                                reactingViewers: number;
+                                reactionsPerImpression: number | null;
                                 /** @description How often views began again. */
                                 replays: number;
                                 saves: number;
@@ -4834,6 +8348,9 @@ export interface operations {
                                 likes: number;
                                 loopRate: number | null;
                                 plays: number;
+                                /** @description Distinct viewers who liked, shared or saved. */
+                                reactingViewers: number;
+                                reactionsPerImpression: number | null;
                                 /** @description How often views began again. */
                                 replays: number;
                                 saves: number;
@@ -4867,6 +8384,251 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    askPaths: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "anchor": {
+                 *         "event": "playStart"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Where paths begin or end. */
+                    anchor: {
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                        /** @description All of them must hold. */
+                        where?: {
+                            /** @description A key of `data`. */
+                            field: string;
+                            /**
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @enum {string}
+                             */
+                            operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
+                            value: (string | number | boolean) | (string | number | boolean)[];
+                        }[];
+                    };
+                    /** @description Only from this version of the app. */
+                    appVersion?: string;
+                    /**
+                     * @description Splits the sessions by the anchor.
+                     * @enum {string}
+                     */
+                    breakdown?: "device" | "country" | "appVersion" | "author" | "section" | "contentType" | "language" | "experimentVariant";
+                    /** @description Tells items apart. Default: false. */
+                    byItem?: boolean;
+                    /** @description Takes equal events in a row as one. Default: true. */
+                    collapse?: boolean;
+                    /**
+                     * @description Only from this country.
+                     * @example DE
+                     */
+                    country?: string;
+                    /**
+                     * @description Only from this device.
+                     * @enum {string}
+                     */
+                    device?: "ios" | "android" | "web";
+                    /**
+                     * @description What comes next, or what came before. Default: after.
+                     * @enum {string}
+                     */
+                    direction?: "after" | "before";
+                    /**
+                     * @description Last day, included; at most 366 days in all. Default: today.
+                     * @example 2026-01-31
+                     */
+                    endDate?: string;
+                    /** @description Kinds that are left out. Default: `watchProgress`. */
+                    exclude?: string[];
+                    /** @description The id of the experiment that `variant` or `experimentVariant` is about. */
+                    experiment?: string;
+                    /** @description The most transitions of a step, paths, and values of the break-down. Default: 10. */
+                    limit?: number;
+                    /**
+                     * @description First day of the range. Default: 29 days before `endDate`.
+                     * @example 2026-01-31
+                     */
+                    startDate?: string;
+                    /** @description How many events far. Default: 3. */
+                    steps?: number;
+                    /** @description Only viewers who were exposed to this variant of `experiment`. */
+                    variant?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "sessions": 0,
+                     *         "viewers": 0,
+                     *         "steps": [
+                     *           {
+                     *             "step": 1,
+                     *             "transitions": [],
+                     *             "other": 0,
+                     *             "ended": 0
+                     *           },
+                     *           {
+                     *             "step": 2,
+                     *             "transitions": [],
+                     *             "other": 0,
+                     *             "ended": 0
+                     *           }
+                     *         ],
+                     *         "paths": [],
+                     *         "otherPaths": 0,
+                     *         "breakdown": null,
+                     *         "otherValues": 0
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf3meefszjb79rbcwntx",
+                     *         "asOf": "2026-11-24T20:44:09.722Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            breakdown: {
+                                /** @description Sessions with a path that is not listed. */
+                                otherPaths: number;
+                                paths: {
+                                    events: {
+                                        contentId: string | null;
+                                        event: string;
+                                    }[];
+                                    sessions: number;
+                                }[];
+                                /** @description Sessions with such an event. */
+                                sessions: number;
+                                steps: {
+                                    /** @description Sessions with no further event. */
+                                    ended: number;
+                                    /** @description Sessions with a transition that is not listed. */
+                                    other: number;
+                                    step: number;
+                                    transitions: {
+                                        from: {
+                                            contentId: string | null;
+                                            event: string;
+                                        };
+                                        sessions: number;
+                                        to: {
+                                            contentId: string | null;
+                                            event: string;
+                                        };
+                                    }[];
+                                }[];
+                                value: string | null;
+                                /** @description Their viewers. */
+                                viewers: number;
+                            }[] | null;
+                            /** @description Sessions with a path that is not listed. */
+                            otherPaths: number;
+                            /** @description Values of the break-down that are not listed. */
+                            otherValues: number;
+                            paths: {
+                                events: {
+                                    contentId: string | null;
+                                    event: string;
+                                }[];
+                                sessions: number;
+                            }[];
+                            /** @description Sessions with such an event. */
+                            sessions: number;
+                            steps: {
+                                /** @description Sessions with no further event. */
+                                ended: number;
+                                /** @description Sessions with a transition that is not listed. */
+                                other: number;
+                                step: number;
+                                transitions: {
+                                    from: {
+                                        contentId: string | null;
+                                        event: string;
+                                    };
+                                    sessions: number;
+                                    to: {
+                                        contentId: string | null;
+                                        event: string;
+                                    };
+                                }[];
+                            }[];
+                            /** @description Their viewers. */
+                            viewers: number;
+                        };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     getQualityAnalytics: {
         parameters: {
             query?: {
@@ -4874,6 +8636,11 @@ export interface operations {
                 appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
                 /** @description Only of this item. */
                 contentId?: string;
                 /**
@@ -4890,6 +8657,8 @@ export interface operations {
                 endDate?: string;
                 /** @description Only views that came by this entry point. */
                 entryPoint?: string;
+                /** @description With `breakdown=experimentVariant`: its id. */
+                experiment?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Only of items that are in this section now. */
@@ -4901,6 +8670,8 @@ export interface operations {
                 startDate?: string;
                 /** @description Only of items that have this tag now. */
                 tag?: string;
+                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                top?: number;
             };
             header?: never;
             path?: never;
@@ -4957,7 +8728,7 @@ export interface operations {
                      *         "errors": [],
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-25",
+                     *             "date": "2026-10-26",
                      *             "startupTime": {
                      *               "average": null,
                      *               "p50": null,
@@ -4972,7 +8743,7 @@ export interface operations {
                      *             "exitsBeforeStart": null
                      *           },
                      *           {
-                     *             "date": "2026-10-26",
+                     *             "date": "2026-10-27",
                      *             "startupTime": {
                      *               "average": null,
                      *               "p50": null,
@@ -4989,34 +8760,112 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdnjensrh0nnq7j3zx93",
-                     *         "asOf": "2026-11-23T17:48:07.733Z"
+                     *         "requestId": "req_01m87mtet9e70s1h2mezg2p0k3",
+                     *         "asOf": "2026-11-24T20:44:09.418Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            /** @description The greatest groups; what is in none of them; and all together. */
+                            breakdown?: {
+                                dimensions: string[];
+                                other: {
+                                    /** @description Views with a play or an error. */
+                                    attemptedViews: number;
+                                    /** @description Views with an error. */
+                                    erroredViews: number;
+                                    errorRate: number | null;
+                                    exitsBeforeStart: number | null;
+                                    failuresBeforeStart: number | null;
+                                    rebufferRatio: number | null;
+                                    rebuffersPerHour: number | null;
+                                    startupTime: {
+                                        average: number | null;
+                                        p50: number | null;
+                                        p75: number | null;
+                                        p95: number | null;
+                                        p99: number | null;
+                                    };
+                                    /** @description Views that have played. */
+                                    views: number;
+                                } | null;
+                                rows: {
+                                    metrics: {
+                                        /** @description Views with a play or an error. */
+                                        attemptedViews: number;
+                                        /** @description Views with an error. */
+                                        erroredViews: number;
+                                        errorRate: number | null;
+                                        exitsBeforeStart: number | null;
+                                        failuresBeforeStart: number | null;
+                                        rebufferRatio: number | null;
+                                        rebuffersPerHour: number | null;
+                                        startupTime: {
+                                            average: number | null;
+                                            p50: number | null;
+                                            p75: number | null;
+                                            p95: number | null;
+                                            p99: number | null;
+                                        };
+                                        /** @description Views that have played. */
+                                        views: number;
+                                    };
+                                    /** @description By dimension. */
+                                    values: {
+                                        [key: string]: string | null;
+                                    };
+                                }[];
+                                total: {
+                                    /** @description Views with a play or an error. */
+                                    attemptedViews: number;
+                                    /** @description Views with an error. */
+                                    erroredViews: number;
+                                    errorRate: number | null;
+                                    exitsBeforeStart: number | null;
+                                    failuresBeforeStart: number | null;
+                                    rebufferRatio: number | null;
+                                    rebuffersPerHour: number | null;
+                                    startupTime: {
+                                        average: number | null;
+                                        p50: number | null;
+                                        p75: number | null;
+                                        p95: number | null;
+                                        p99: number | null;
+                                    };
+                                    /** @description Views that have played. */
+                                    views: number;
+                                };
+                            };
                             codecs: {
                                 averageStartupTime: number | null;
                                 codec: string | null;
                                 plays: number;
-                            }[] | null;
+                            }[];
                             errors: {
+                                change: number | null;
                                 code: string | null;
+                                /** @description Errors; with a filter, views whose first error it was. */
                                 count: number;
-                            }[] | null;
+                                /** @description The most frequent five. */
+                                messages: {
+                                    message: string | null;
+                                    /** @description Views whose first error had such a message. */
+                                    views: number;
+                                }[];
+                                /** @description The same in as many days before. */
+                                previous: number;
+                            }[];
                             renditions: {
                                 averageStartupTime: number | null;
                                 plays: number;
-                                /** @description watchProgress events. */
-                                progressReports: number;
+                                progressReports: number | null;
                                 rebuffers: number;
                                 /** @description Seconds. */
                                 rebufferTime: number;
                                 rendition: string | null;
-                                /** @description qualityChange events to it. */
-                                switchesTo: number;
-                            }[] | null;
+                                switchesTo: number | null;
+                            }[];
                             summary: {
                                 errorRate: number | null;
                                 exitsBeforeStart: number | null;
@@ -5070,6 +8919,1314 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    getRealtimeAnalytics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "now": "2026-11-24T20:44:09.509Z",
+                     *         "total": {
+                     *           "impressions": 0,
+                     *           "plays": 0,
+                     *           "completions": 0,
+                     *           "likes": 1,
+                     *           "shares": 0,
+                     *           "saves": 0,
+                     *           "rebuffers": 0,
+                     *           "errors": 0,
+                     *           "viewers": 0
+                     *         },
+                     *         "viewersLastFiveMinutes": 0,
+                     *         "minutes": [
+                     *           {
+                     *             "minute": "2026-11-24T19:45:00.000Z",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "rebuffers": 0,
+                     *             "errors": 0,
+                     *             "viewers": 0
+                     *           },
+                     *           {
+                     *             "minute": "2026-11-24T19:46:00.000Z",
+                     *             "impressions": 0,
+                     *             "plays": 0,
+                     *             "completions": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0,
+                     *             "rebuffers": 0,
+                     *             "errors": 0,
+                     *             "viewers": 0
+                     *           }
+                     *         ],
+                     *         "top": [],
+                     *         "rising": []
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtex0e7h8wvmgn82m8vvm",
+                     *         "asOf": "2026-11-24T20:44:09.505Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @description The oldest first; the last one is running. */
+                            minutes: {
+                                completions: number;
+                                errors: number;
+                                impressions: number;
+                                likes: number;
+                                /**
+                                 * Format: date-time
+                                 * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                                 * @example 2026-01-31T12:00:00.000Z
+                                 */
+                                minute: string;
+                                plays: number;
+                                rebuffers: number;
+                                saves: number;
+                                shares: number;
+                                /** @description Different viewers who have played anything. */
+                                viewers: number;
+                            }[];
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            now: string;
+                            /** @description Items that are played more than chance explains; the surest first. */
+                            rising: {
+                                change: number | null;
+                                contentId: string;
+                                /** @description Of the last 10 minutes. */
+                                plays: number;
+                                playsPerMinute: number;
+                                /** @description Of the 50 minutes before. */
+                                playsPerMinuteBefore: number;
+                                title: string;
+                            }[];
+                            /** @description The ten items with the most plays. */
+                            top: {
+                                contentId: string;
+                                impressions: number;
+                                likes: number;
+                                plays: number;
+                                title: string;
+                            }[];
+                            /** @description Of these 60 minutes. */
+                            total: {
+                                completions: number;
+                                errors: number;
+                                impressions: number;
+                                likes: number;
+                                plays: number;
+                                rebuffers: number;
+                                saves: number;
+                                shares: number;
+                                /** @description Different viewers who have played anything. */
+                                viewers: number;
+                            };
+                            viewersLastFiveMinutes: number;
+                        };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listReports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtez8eceraxvvyqeawab0",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["SavedReport"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Plays of the week",
+                 *       "report": "overview",
+                 *       "query": {
+                 *         "device": "ios",
+                 *         "breakdown": "country",
+                 *         "top": 5
+                 *       },
+                 *       "range": "lastWeek",
+                 *       "schedule": {
+                 *         "every": "week",
+                 *         "weekday": 1,
+                 *         "hour": 7,
+                 *         "timeZone": "Europe/Berlin"
+                 *       },
+                 *       "postsWebhook": true
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Whether it is made on its schedule. Default: true. */
+                    isEnabled?: boolean;
+                    name: string;
+                    /** @description Whether webhooks are told by the kind `analytics.report`. Default: false. */
+                    postsWebhook?: boolean;
+                    /** @description The parameters of the report, without its days. */
+                    query?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /**
+                         * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                         * @example author,country
+                         */
+                        breakdown?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /**
+                         * @description Gains, losses, or both. Default: both.
+                         * @enum {string}
+                         */
+                        direction?: "up" | "down" | "both";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description With `breakdown=experimentVariant`: its id. */
+                        experiment?: string;
+                        /**
+                         * @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day.
+                         * @enum {string}
+                         */
+                        granularity?: "hour" | "day" | "week";
+                        /** @description Items. Default: 10. */
+                        limit?: number;
+                        /**
+                         * @description What is compared. Default: plays.
+                         * @enum {string}
+                         */
+                        metric?: "plays" | "impressions" | "likes" | "shares" | "saves" | "totalWatchTime";
+                        /**
+                         * @description Default: desc.
+                         * @enum {string}
+                         */
+                        order?: "asc" | "desc";
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /**
+                         * @description How to split `segments`. Default: device.
+                         * @enum {string}
+                         */
+                        segment?: "device" | "country" | "tag";
+                        /**
+                         * @description Default: plays. Metrics move while people watch; `createdAt` walks all items once.
+                         * @enum {string}
+                         */
+                        sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "reactionsPerImpression" | "likes" | "shares" | "saves" | "uniqueViewers" | "reactingViewers" | "swipesAway" | "views" | "engagedViews" | "hookRate" | "swipeAwayRate" | "loopRate" | "replays" | "averagePercentWatched" | "createdAt";
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                        /** @description Comma list; any of them matches. */
+                        tags?: string;
+                        /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                        top?: number;
+                    };
+                    /**
+                     * @description Days that are over, by the clock of the organization. `lastWeek` begins on a Monday. Default: last7Days.
+                     * @enum {string}
+                     */
+                    range?: "yesterday" | "last7Days" | "last28Days" | "last90Days" | "lastWeek" | "lastMonth";
+                    /**
+                     * @description Addresses that it is mailed to.
+                     * @example [
+                     *       "ada@example.com"
+                     *     ]
+                     */
+                    recipients?: string[];
+                    /**
+                     * @description The report, as in `GET /v1/analytics/{report}`.
+                     * @enum {string}
+                     */
+                    report: "overview" | "audience" | "content" | "engagement" | "quality" | "retention" | "movers" | "sources" | "viewers" | "hours";
+                    schedule?: ({
+                        /** @enum {string} */
+                        every: "day";
+                        /** @description Of the clock. */
+                        hour: number;
+                        /**
+                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @example Europe/Berlin
+                         */
+                        timeZone?: string;
+                    } | {
+                        /** @enum {string} */
+                        every: "week";
+                        /** @description Of the clock. */
+                        hour: number;
+                        /**
+                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @example Europe/Berlin
+                         */
+                        timeZone?: string;
+                        /** @description 1 is Monday. */
+                        weekday: number;
+                    } | {
+                        day: number;
+                        /** @enum {string} */
+                        every: "month";
+                        /** @description Of the clock. */
+                        hour: number;
+                        /**
+                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @example Europe/Berlin
+                         */
+                        timeZone?: string;
+                    }) | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rpt_01m87mtezqeg5rpyfcxzcv3cc0",
+                     *         "name": "Plays of the week",
+                     *         "report": "overview",
+                     *         "query": {
+                     *           "top": 5,
+                     *           "device": "ios",
+                     *           "breakdown": "country"
+                     *         },
+                     *         "range": "lastWeek",
+                     *         "schedule": {
+                     *           "hour": 7,
+                     *           "every": "week",
+                     *           "weekday": 1,
+                     *           "timeZone": "Europe/Berlin"
+                     *         },
+                     *         "recipients": [],
+                     *         "postsWebhook": true,
+                     *         "isEnabled": true,
+                     *         "nextAt": "2026-11-30T06:00:00.000Z",
+                     *         "createdAt": "2026-11-24T20:44:09.592Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtezaeprbag6bqyrvxvh0"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["SavedReport"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getReport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rpt_01m87mtezwe01998sk33ty8n3x",
+                     *         "name": "Plays of the week",
+                     *         "report": "overview",
+                     *         "query": {
+                     *           "top": 5,
+                     *           "device": "ios",
+                     *           "breakdown": "country"
+                     *         },
+                     *         "range": "lastWeek",
+                     *         "schedule": {
+                     *           "hour": 7,
+                     *           "every": "week",
+                     *           "weekday": 1,
+                     *           "timeZone": "Europe/Berlin"
+                     *         },
+                     *         "recipients": [],
+                     *         "postsWebhook": true,
+                     *         "isEnabled": true,
+                     *         "nextAt": "2026-11-30T06:00:00.000Z",
+                     *         "createdAt": "2026-11-24T20:44:09.596Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtezxe3wammg17ytsrjgk"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["SavedReport"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rpt_01m87mtf0dec9r43e6vk7n4gkn",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf0fez4veghd320zk7b1"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    updateReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "isEnabled": false
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Whether it is made on its schedule. Default: true. */
+                    isEnabled?: boolean;
+                    name?: string;
+                    /** @description Whether webhooks are told by the kind `analytics.report`. Default: false. */
+                    postsWebhook?: boolean;
+                    /** @description The parameters of the report, without its days. */
+                    query?: {
+                        /** @description Only from this version of the app. */
+                        appVersion?: string;
+                        /** @description Only of items that have this author now. */
+                        author?: string;
+                        /**
+                         * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                         * @example author,country
+                         */
+                        breakdown?: string;
+                        /** @description Only of this item. */
+                        contentId?: string;
+                        /**
+                         * @description Only from this country.
+                         * @example DE
+                         */
+                        country?: string;
+                        /**
+                         * @description Only from this device.
+                         * @enum {string}
+                         */
+                        device?: "ios" | "android" | "web";
+                        /**
+                         * @description Gains, losses, or both. Default: both.
+                         * @enum {string}
+                         */
+                        direction?: "up" | "down" | "both";
+                        /** @description Only views that came by this entry point. */
+                        entryPoint?: string;
+                        /** @description With `breakdown=experimentVariant`: its id. */
+                        experiment?: string;
+                        /**
+                         * @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day.
+                         * @enum {string}
+                         */
+                        granularity?: "hour" | "day" | "week";
+                        /** @description Items. Default: 10. */
+                        limit?: number;
+                        /**
+                         * @description What is compared. Default: plays.
+                         * @enum {string}
+                         */
+                        metric?: "plays" | "impressions" | "likes" | "shares" | "saves" | "totalWatchTime";
+                        /**
+                         * @description Default: desc.
+                         * @enum {string}
+                         */
+                        order?: "asc" | "desc";
+                        /** @description Only of items that are in this section now. */
+                        section?: string;
+                        /**
+                         * @description How to split `segments`. Default: device.
+                         * @enum {string}
+                         */
+                        segment?: "device" | "country" | "tag";
+                        /**
+                         * @description Default: plays. Metrics move while people watch; `createdAt` walks all items once.
+                         * @enum {string}
+                         */
+                        sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "reactionsPerImpression" | "likes" | "shares" | "saves" | "uniqueViewers" | "reactingViewers" | "swipesAway" | "views" | "engagedViews" | "hookRate" | "swipeAwayRate" | "loopRate" | "replays" | "averagePercentWatched" | "createdAt";
+                        /** @description Only of items that have this tag now. */
+                        tag?: string;
+                        /** @description Comma list; any of them matches. */
+                        tags?: string;
+                        /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                        top?: number;
+                    };
+                    /**
+                     * @description Days that are over, by the clock of the organization. `lastWeek` begins on a Monday. Default: last7Days.
+                     * @enum {string}
+                     */
+                    range?: "yesterday" | "last7Days" | "last28Days" | "last90Days" | "lastWeek" | "lastMonth";
+                    /**
+                     * @description Addresses that it is mailed to.
+                     * @example [
+                     *       "ada@example.com"
+                     *     ]
+                     */
+                    recipients?: string[];
+                    /**
+                     * @description The report, as in `GET /v1/analytics/{report}`.
+                     * @enum {string}
+                     */
+                    report?: "overview" | "audience" | "content" | "engagement" | "quality" | "retention" | "movers" | "sources" | "viewers" | "hours";
+                    schedule?: ({
+                        /** @enum {string} */
+                        every: "day";
+                        /** @description Of the clock. */
+                        hour: number;
+                        /**
+                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @example Europe/Berlin
+                         */
+                        timeZone?: string;
+                    } | {
+                        /** @enum {string} */
+                        every: "week";
+                        /** @description Of the clock. */
+                        hour: number;
+                        /**
+                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @example Europe/Berlin
+                         */
+                        timeZone?: string;
+                        /** @description 1 is Monday. */
+                        weekday: number;
+                    } | {
+                        day: number;
+                        /** @enum {string} */
+                        every: "month";
+                        /** @description Of the clock. */
+                        hour: number;
+                        /**
+                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @example Europe/Berlin
+                         */
+                        timeZone?: string;
+                    }) | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rpt_01m87mtezze1tsswn28j2dfxv1",
+                     *         "name": "Plays of the week",
+                     *         "report": "overview",
+                     *         "query": {
+                     *           "top": 5,
+                     *           "device": "ios",
+                     *           "breakdown": "country"
+                     *         },
+                     *         "range": "lastWeek",
+                     *         "schedule": {
+                     *           "hour": 7,
+                     *           "every": "week",
+                     *           "weekday": 1,
+                     *           "timeZone": "Europe/Berlin"
+                     *         },
+                     *         "recipients": [],
+                     *         "postsWebhook": true,
+                     *         "isEnabled": false,
+                     *         "nextAt": null,
+                     *         "createdAt": "2026-11-24T20:44:09.599Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf01e1arena80wwwefa9"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["SavedReport"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listReportLinks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf1qe6r97mvqtb72jgsv",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ReportLink"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createReportLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "expiresInDays": 7
+                 *     }
+                 */
+                "application/json": {
+                    /** @default 30 */
+                    expiresInDays?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rln_01m87mtf21ebjvr9ezqbamq3qt",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m87mtf21ebjvr9ezqbamq3qt/9RYT7uT03Bdv9_8Ga_WQkMhegZE-lPcZ",
+                     *         "createdAt": "2026-11-24T20:44:09.666Z",
+                     *         "expiresAt": "2026-12-01T20:44:09.666Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf1ze4j924w6qg46z58k"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ReportLink"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteReportLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+                linkId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rln_01m87mtf28ew9s8f6phz94mean",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf29ed4bgvxsmphqz0yz"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listReportRuns: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf0xeg5t66wgrdjz5ng4",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ReportRun"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    runReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rrn_01m87mtf0ne1xvmptz27y37zdy",
+                     *         "status": "pending",
+                     *         "dueAt": null,
+                     *         "startDate": "2026-11-16",
+                     *         "endDate": "2026-11-22",
+                     *         "asOf": null,
+                     *         "error": null,
+                     *         "madeAt": null,
+                     *         "mailedAt": null,
+                     *         "createdAt": "2026-11-24T20:44:09.622Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf0me49ajvpeq61enymq"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ReportRun"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getReportRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                runId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "rrn_01m87mtf19eaqvhkrm9vk5b693",
+                     *         "status": "pending",
+                     *         "dueAt": null,
+                     *         "startDate": "2026-11-16",
+                     *         "endDate": "2026-11-22",
+                     *         "asOf": null,
+                     *         "error": null,
+                     *         "madeAt": null,
+                     *         "mailedAt": null,
+                     *         "createdAt": "2026-11-24T20:44:09.641Z",
+                     *         "data": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf1eet6rfqq27qe9ym68"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["ReportRunWithData"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     getRetentionAnalytics: {
         parameters: {
             query?: {
@@ -5077,6 +10234,11 @@ export interface operations {
                 appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
                 /** @description Only of this item. */
                 contentId?: string;
                 /**
@@ -5093,6 +10255,8 @@ export interface operations {
                 endDate?: string;
                 /** @description Only views that came by this entry point. */
                 entryPoint?: string;
+                /** @description With `breakdown=experimentVariant`: its id. */
+                experiment?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Only of items that are in this section now. */
@@ -5104,6 +10268,8 @@ export interface operations {
                 startDate?: string;
                 /** @description Only of items that have this tag now. */
                 tag?: string;
+                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                top?: number;
             };
             header?: never;
             path?: never;
@@ -5155,8 +10321,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdnreg3afwx7eq8m1kz1",
-                     *         "asOf": "2026-11-23T17:48:07.738Z"
+                     *         "requestId": "req_01m87mtetke6aab6gxzcmygqvr",
+                     *         "asOf": "2026-11-24T20:44:09.427Z"
                      *       }
                      *     }
                      */
@@ -5197,6 +10363,11 @@ export interface operations {
                 appVersion?: string;
                 /** @description Only of items that have this author now. */
                 author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
                 /** @description Only of this item. */
                 contentId?: string;
                 /**
@@ -5213,6 +10384,8 @@ export interface operations {
                 endDate?: string;
                 /** @description Only views that came by this entry point. */
                 entryPoint?: string;
+                /** @description With `breakdown=experimentVariant`: its id. */
+                experiment?: string;
                 /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Only of items that are in this section now. */
@@ -5224,6 +10397,8 @@ export interface operations {
                 startDate?: string;
                 /** @description Only of items that have this tag now. */
                 tag?: string;
+                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                top?: number;
             };
             header?: never;
             path?: never;
@@ -5274,17 +10449,80 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdp5evq87fmpt5ae7dgj",
-                     *         "asOf": "2026-11-23T17:48:07.750Z"
+                     *         "requestId": "req_01m87mtevjeqsr3j7d1kby4b19",
+                     *         "asOf": "2026-11-24T20:44:09.459Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            /** @description The greatest groups; what is in none of them; and all together. */
+                            breakdown?: {
+                                dimensions: string[];
+                                other: {
+                                    averageWatchTime: number | null;
+                                    followOnPlays: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    /** @description Of views that came by it. */
+                                    plays: number;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                } | null;
+                                rows: {
+                                    metrics: {
+                                        averageWatchTime: number | null;
+                                        followOnPlays: number | null;
+                                        hookRate: number | null;
+                                        impressions: number;
+                                        /** @description Of views that came by it. */
+                                        plays: number;
+                                        /** @description Seconds. */
+                                        totalWatchTime: number;
+                                        /** @description Distinct viewers that have played. */
+                                        uniqueViewers: number;
+                                        /** @description Views that have played. */
+                                        views: number;
+                                    };
+                                    /** @description By dimension. */
+                                    values: {
+                                        [key: string]: string | null;
+                                    };
+                                }[];
+                                total: {
+                                    averageWatchTime: number | null;
+                                    followOnPlays: number | null;
+                                    hookRate: number | null;
+                                    impressions: number;
+                                    /** @description Of views that came by it. */
+                                    plays: number;
+                                    /** @description Seconds. */
+                                    totalWatchTime: number;
+                                    /** @description Distinct viewers that have played. */
+                                    uniqueViewers: number;
+                                    /** @description Views that have played. */
+                                    views: number;
+                                };
+                            };
                             sources: {
+                                averageWatchTime: number | null;
                                 entryPoint: string | null;
+                                followOnPlays: number | null;
+                                hookRate: number | null;
                                 impressions: number;
+                                /** @description Of views that came by it. */
+                                plays: number;
                                 share: number | null;
+                                /** @description Seconds. */
+                                totalWatchTime: number;
+                                /** @description Distinct viewers that have played. */
+                                uniqueViewers: number;
+                                /** @description Views that have played. */
+                                views: number;
                             }[];
                             timeseries: {
                                 /**
@@ -5317,6 +10555,148 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    getViewerAnalytics: {
+        parameters: {
+            query?: {
+                /** @description Only from this version of the app. */
+                appVersion?: string;
+                /** @description Only of items that have this author now. */
+                author?: string;
+                /**
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @example author,country
+                 */
+                breakdown?: string;
+                /** @description Only of this item. */
+                contentId?: string;
+                /**
+                 * @description Only from this country.
+                 * @example DE
+                 */
+                country?: string;
+                /** @description Only from this device. */
+                device?: "ios" | "android" | "web";
+                /**
+                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @example 2026-01-31
+                 */
+                endDate?: string;
+                /** @description Only views that came by this entry point. */
+                entryPoint?: string;
+                /** @description Only of items that are in this section now. */
+                section?: string;
+                /**
+                 * @description First day of the range. Default: 29 days before `endDate`.
+                 * @example 2026-01-31
+                 */
+                startDate?: string;
+                /** @description Only of items that have this tag now. */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "uniqueViewers": 0,
+                     *         "reactingViewers": 0,
+                     *         "likers": 0,
+                     *         "likes": 0,
+                     *         "unlikes": 0,
+                     *         "netLikes": 0,
+                     *         "frequency": [
+                     *           {
+                     *             "daysFrom": 1,
+                     *             "daysTo": 1,
+                     *             "viewers": 0,
+                     *             "share": null
+                     *           },
+                     *           {
+                     *             "daysFrom": 2,
+                     *             "daysTo": 3,
+                     *             "viewers": 0,
+                     *             "share": null
+                     *           }
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtevqew6s6hbwwbse2pdd",
+                     *         "asOf": "2026-11-24T20:44:09.464Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            frequency: {
+                                /** @description At least so many days of the range with a view. */
+                                daysFrom: number;
+                                daysTo: number | null;
+                                share: number | null;
+                                /** @description Distinct viewers. */
+                                viewers: number;
+                            }[];
+                            /** @description Distinct viewers who liked. */
+                            likers: number;
+                            likes: number;
+                            /** @description likes − unlikes */
+                            netLikes: number;
+                            /** @description Distinct viewers who liked, shared or saved. */
+                            reactingViewers: number;
+                            /** @description Distinct viewers that have played, by the day on which a view began. */
+                            uniqueViewers: number;
+                            /** @description Likes that were taken back in the range, whenever they were given. */
+                            unlikes: number;
+                        };
+                        meta: {
+                            /**
+                             * Format: date-time
+                             * @description Every event that was answered before this moment is counted.
+                             */
+                            asOf?: string;
+                            requestId?: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     listAudit: {
         parameters: {
             query?: {
@@ -5326,6 +10706,7 @@ export interface operations {
                 keyId?: string;
                 /** @description Items on a page. */
                 limit?: number;
+                personId?: string;
                 resourceId?: string;
                 /**
                  * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -5375,40 +10756,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m84rb8qqejr849jg97cc5jn5",
-                     *           "recordedAt": "2026-11-23T17:48:02.679Z",
+                     *           "id": "aud_01m87mta63e2vr37xqgv7kdjev",
+                     *           "recordedAt": "2026-11-24T20:44:04.675Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
-                     *             "keyName": "From the configuration"
+                     *             "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
+                     *             "keyName": "From the configuration",
+                     *             "personId": null,
+                     *             "personName": null,
+                     *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m84rb8qpeg3a5mdw52h12ncy",
+                     *           "resourceId": "key_01m87mta62e5gag09wppw1kbkf",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84rb8qke2hvrw489vgnv4g2"
+                     *           "differences": null,
+                     *           "requestId": "req_01m87mta61eba8wnzym1wq9563"
                      *         },
                      *         {
-                     *           "id": "aud_01m84rb8q1e3frnhqvk4n15qet",
-                     *           "recordedAt": "2026-11-23T17:48:02.657Z",
+                     *           "id": "aud_01m87mta5pe6daanbtnbyz0vr2",
+                     *           "recordedAt": "2026-11-24T20:44:04.662Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
-                     *             "keyName": "From the configuration"
+                     *             "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
+                     *             "keyName": "From the configuration",
+                     *             "personId": null,
+                     *             "personName": null,
+                     *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m84rb8q0ez6rwy2xefp549gz",
+                     *           "resourceId": "key_01m87mta5nepmryn7mk7xmxw8g",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
-                     *           "requestId": "req_01m84rb8pzezxvcqw3jy9v6c23"
+                     *           "differences": null,
+                     *           "requestId": "req_01m87mta5me3zvg13b9vgkjznm"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8rvefkv5fb4maj48vhd",
+                     *         "requestId": "req_01m87mta72eersrt8g8aj8cvv9",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -5504,7 +10893,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd5eew9sdh66g11j6mrg",
+                     *         "requestId": "req_01m87mteaee8xt9q5cqd9c0j8n",
                      *         "experiments": []
                      *       }
                      *     }
@@ -5613,7 +11002,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20985-a321-77c2-b59a-7adb39f75825",
+                     *           "id": "01a20f4d-28e8-76cb-808c-192af642e2c4",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -5650,12 +11039,13 @@ export interface operations {
                      *           "errorReason": null,
                      *           "sourceTracks": [],
                      *           "warnings": [],
+                     *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T17:48:02.722Z",
-                     *           "updatedAt": "2026-11-23T17:48:02.732Z"
+                     *           "createdAt": "2026-11-24T20:44:04.713Z",
+                     *           "updatedAt": "2026-11-24T20:44:04.731Z"
                      *         },
                      *         {
-                     *           "id": "01a20985-a1d0-73ba-9ea1-36eade5a7801",
+                     *           "id": "01a20f4d-2700-7615-88f9-6812d4f875e3",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -5692,13 +11082,14 @@ export interface operations {
                      *           "errorReason": null,
                      *           "sourceTracks": [],
                      *           "warnings": [],
+                     *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T17:48:02.386Z",
-                     *           "updatedAt": "2026-11-23T17:48:02.463Z"
+                     *           "createdAt": "2026-11-24T20:44:04.226Z",
+                     *           "updatedAt": "2026-11-24T20:44:04.380Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8t7ehzbddd4qzg213yr",
+                     *         "requestId": "req_01m87mta8te1vvd6bjvw31x1g6",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -5798,7 +11189,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a356-7140-bd86-f8411a6fc4a6",
+                     *         "id": "01a20f4d-2925-719f-a4c6-a091a7c49b97",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -5835,12 +11226,13 @@ export interface operations {
                      *         "errorReason": null,
                      *         "sourceTracks": [],
                      *         "warnings": [],
+                     *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T17:48:02.775Z",
-                     *         "updatedAt": "2026-11-23T17:48:02.775Z"
+                     *         "createdAt": "2026-11-24T20:44:04.774Z",
+                     *         "updatedAt": "2026-11-24T20:44:04.774Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8tgervb7av577k0744z"
+                     *         "requestId": "req_01m87mta90ew9bath2js4ag8k9"
                      *       }
                      *     }
                      */
@@ -5867,7 +11259,10 @@ export interface operations {
     };
     getContent: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Finds the item if it is archived, too. */
+                archived?: "true";
+            };
             header?: {
                 /** @description An `ETag` that is known: 304 while the item is the same. */
                 "if-none-match"?: string;
@@ -5909,7 +11304,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a362-713a-8ded-983127aa0860",
+                     *         "id": "01a20f4d-2930-74ab-ae22-477751f9d7e5",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -5957,12 +11352,13 @@ export interface operations {
                      *         "errorReason": null,
                      *         "sourceTracks": [],
                      *         "warnings": [],
+                     *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:48:02.786Z",
-                     *         "updatedAt": "2026-11-23T17:48:02.786Z"
+                     *         "createdAt": "2026-11-24T20:44:04.783Z",
+                     *         "updatedAt": "2026-11-24T20:44:04.783Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8v7emzr5ahtt2p4ayb5"
+                     *         "requestId": "req_01m87mta9me55tsn76qcmp15qw"
                      *       }
                      *     }
                      */
@@ -6037,11 +11433,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a37f-706c-822c-ee3ded024984",
+                     *         "id": "01a20f4d-294d-76fe-9067-d3133312a910",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8w3eeaajaas6t93rafr"
+                     *         "requestId": "req_01m87mtaahen6b4g30q46dkc88"
                      *       }
                      *     }
                      */
@@ -6172,7 +11568,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a36b-7429-9378-39efbc68db4e",
+                     *         "id": "01a20f4d-2939-770a-933c-b183a8dcd155",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -6220,12 +11616,13 @@ export interface operations {
                      *         "errorReason": null,
                      *         "sourceTracks": [],
                      *         "warnings": [],
+                     *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:48:02.796Z",
-                     *         "updatedAt": "2026-11-23T17:48:02.811Z"
+                     *         "createdAt": "2026-11-24T20:44:04.793Z",
+                     *         "updatedAt": "2026-11-24T20:44:04.809Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8vgebtb9bhy4jexcnnh"
+                     *         "requestId": "req_01m87mta9xemmsy9hy79j8mq3c"
                      *       }
                      *     }
                      */
@@ -6293,7 +11690,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbax0es7b6xgeyf3e7a07"
+                     *         "requestId": "req_01m87mtc1semsbfadnz4yj5c8c"
                      *       }
                      *     }
                      */
@@ -6372,17 +11769,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-ab85-703e-a7d3-35ed91ced328",
+                     *         "id": "01a20f4d-302b-752c-b472-c12a5d295f7e",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/CBNuPudxVvE7FojXIx9www/a-01a20985-ab85-703e-a7d3-35ed91ced328/captions.vtt",
-                     *         "trackId": "01a20985-ab85-703e-a7d3-35ed91ced328",
+                     *         "url": "https://feed.example.org/media/o_fAR7wzeAepzMMh7YmRjw/a-01a20f4d-302b-752c-b472-c12a5d295f7e/captions.vtt",
+                     *         "trackId": "01a20f4d-302b-752c-b472-c12a5d295f7e",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-23T17:48:04.886Z"
+                     *         "createdAt": "2026-11-24T20:44:06.578Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbavxebzsdh55ag5jqaa6"
+                     *         "requestId": "req_01m87mtc15ewmbjk41858jpf6f"
                      *       }
                      *     }
                      */
@@ -6453,11 +11850,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-abae-769d-9749-a8fa71a040e2",
+                     *         "id": "01a20f4d-3041-76fa-839b-d05ae95b514c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbay5e3ztne10c6v809e3"
+                     *         "requestId": "req_01m87mtc2deyrb5kffqkxqstp7"
                      *       }
                      *     }
                      */
@@ -6536,7 +11933,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-abce-75fd-8412-fb7c4aa05483",
+                     *         "id": "01a20f4d-3055-77b0-a792-fa42df4e0731",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6551,18 +11948,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/vIiBVrnlaJKR7rNzO5O4Cg/a-01a20985-acdf-7135-a23c-eed074d3da14/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/1MHuMaryuNyBDxwqMAnBXw/a-01a20f4d-3132-7209-ab01-74765200114a/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/vIiBVrnlaJKR7rNzO5O4Cg/a-01a20985-acdf-7135-a23c-eed074d3da14/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/1MHuMaryuNyBDxwqMAnBXw/a-01a20f4d-3132-7209-ab01-74765200114a/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/vIiBVrnlaJKR7rNzO5O4Cg/a-01a20985-acdf-7135-a23c-eed074d3da14/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/1MHuMaryuNyBDxwqMAnBXw/a-01a20f4d-3132-7209-ab01-74765200114a/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -6586,12 +11983,13 @@ export interface operations {
                      *         "errorReason": null,
                      *         "sourceTracks": [],
                      *         "warnings": [],
+                     *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T17:48:04.942Z",
-                     *         "updatedAt": "2026-11-23T17:48:05.233Z"
+                     *         "createdAt": "2026-11-24T20:44:06.613Z",
+                     *         "updatedAt": "2026-11-24T20:44:06.846Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbaz5ev1smcceda1xmjzt"
+                     *         "requestId": "req_01m87mtc37e9srdchk4qvcm3py"
                      *       }
                      *     }
                      */
@@ -6661,7 +12059,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-acf7-7637-aa81-eb3258aa70d4",
+                     *         "id": "01a20f4d-3142-73e9-a19d-823d3cf27081",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -6698,12 +12096,13 @@ export interface operations {
                      *         "errorReason": null,
                      *         "sourceTracks": [],
                      *         "warnings": [],
+                     *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-23T17:48:05.239Z",
-                     *         "updatedAt": "2026-11-23T17:48:05.262Z"
+                     *         "createdAt": "2026-11-24T20:44:06.851Z",
+                     *         "updatedAt": "2026-11-24T20:44:06.871Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbb8dencr924mr3tzh406"
+                     *         "requestId": "req_01m87mtcane8arg1hn147jhebz"
                      *       }
                      *     }
                      */
@@ -6779,14 +12178,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a629-739d-b007-28d03fc6ddee",
-                     *         "imageUrl": "https://feed.example.org/media/aEO0ZHTBvKwYtin0CgvGlQ/a-01a20985-a629-739d-b007-28d03fc6ddee/large.jpg",
+                     *         "id": "01a20f4d-2bc2-7286-8069-c9c7bab23e6b",
+                     *         "imageUrl": "https://feed.example.org/media/urPP3p5XNlfM5QXd1uSbMA/a-01a20f4d-2bc2-7286-8069-c9c7bab23e6b/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-23T17:48:03.521Z"
+                     *         "createdAt": "2026-11-24T20:44:05.459Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb96ze8grjm4gbxgk8w90"
+                     *         "requestId": "req_01m87mtanceneachv7eqatzah1"
                      *       }
                      *     }
                      */
@@ -6857,11 +12256,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-aa61-7628-88ed-8b17851bf72a",
+                     *         "id": "01a20f4d-2f3f-7103-8af8-e3846aca4990",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbavbeesa34vzgxmq32b4"
+                     *         "requestId": "req_01m87mtc0tey9rhkzggkzb68fy"
                      *       }
                      *     }
                      */
@@ -6903,8 +12302,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20985-a8ec-755e-8d45-6f79435b4134",
-                 *         "01a20985-a7a9-7013-b3a5-a086e10ab8ff"
+                 *         "01a20f4d-2e44-7164-99a8-22bad9e6ccb5",
+                 *         "01a20f4d-2d31-72c9-afb3-32c116cb1b81"
                  *       ]
                  *     }
                  */
@@ -6946,22 +12345,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20985-a8ec-755e-8d45-6f79435b4134",
-                     *           "imageUrl": "https://feed.example.org/media/hMUxO7R6Y35qZ9Tt27Enaw/a-01a20985-a8ec-755e-8d45-6f79435b4134/large.jpg",
+                     *           "id": "01a20f4d-2e44-7164-99a8-22bad9e6ccb5",
+                     *           "imageUrl": "https://feed.example.org/media/ZtlybJ18KQgy9IKCpecIqA/a-01a20f4d-2e44-7164-99a8-22bad9e6ccb5/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-23T17:48:04.229Z"
+                     *           "createdAt": "2026-11-24T20:44:06.099Z"
                      *         },
                      *         {
-                     *           "id": "01a20985-a7a9-7013-b3a5-a086e10ab8ff",
-                     *           "imageUrl": "https://feed.example.org/media/hMUxO7R6Y35qZ9Tt27Enaw/a-01a20985-a7a9-7013-b3a5-a086e10ab8ff/large.jpg",
+                     *           "id": "01a20f4d-2d31-72c9-afb3-32c116cb1b81",
+                     *           "imageUrl": "https://feed.example.org/media/ZtlybJ18KQgy9IKCpecIqA/a-01a20f4d-2d31-72c9-afb3-32c116cb1b81/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-23T17:48:03.896Z"
+                     *           "createdAt": "2026-11-24T20:44:05.822Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rba8aed9bwn6g1ksrjymr"
+                     *         "requestId": "req_01m87mtbjsetg98ewt8kw30cxg"
                      *       }
                      *     }
                      */
@@ -7031,7 +12430,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIKzzpDLab2-AqGfynEpr89hQFasw/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIQlsAX6wYLk-OknADdHq4zqbPnng/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -7039,11 +12438,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-23T23:48:02.755Z",
+                     *         "expiresAt": "2026-11-25T02:44:04.759Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8t1e3qvr62eyypv11qb"
+                     *         "requestId": "req_01m87mta8peapseagbns3h75eh"
                      *       }
                      *     }
                      */
@@ -7132,7 +12531,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a388-7673-afda-8f77b0fa772c",
+                     *         "id": "01a20f4d-2955-7770-918f-bba1db42187d",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -7169,12 +12568,13 @@ export interface operations {
                      *         "errorReason": null,
                      *         "sourceTracks": [],
                      *         "warnings": [],
+                     *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:48:02.824Z",
-                     *         "updatedAt": "2026-11-23T17:48:02.835Z"
+                     *         "createdAt": "2026-11-24T20:44:04.821Z",
+                     *         "updatedAt": "2026-11-24T20:44:04.827Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8wjezd8dsca0n076w9c"
+                     *         "requestId": "req_01m87mtaaveskr6q4w58xcgykx"
                      *       }
                      *     }
                      */
@@ -7239,7 +12639,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a3b5-7486-a452-284926d47fcd",
+                     *         "id": "01a20f4d-2984-7608-af13-ecae719561dc",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -7276,12 +12676,13 @@ export interface operations {
                      *         "errorReason": null,
                      *         "sourceTracks": [],
                      *         "warnings": [],
+                     *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:48:02.869Z",
-                     *         "updatedAt": "2026-11-23T17:48:02.906Z"
+                     *         "createdAt": "2026-11-24T20:44:04.868Z",
+                     *         "updatedAt": "2026-11-24T20:44:04.909Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8ypew7t3kr5myty0ssy"
+                     *         "requestId": "req_01m87mtadaeyytebje0bx8fm90"
                      *       }
                      *     }
                      */
@@ -7348,7 +12749,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe2nev39p251a8tcn6h1"
+                     *         "requestId": "req_01m87mtfmye17s60gxhcv5870k"
                      *       }
                      *     }
                      */
@@ -7411,18 +12812,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20985-a499-7049-adb8-5382c6efa4c7",
-                     *           "contentId": "01a20985-a47a-7278-85be-f0d3ed34f60d",
+                     *           "id": "01a20f4d-2a67-752e-af13-0ed14cf3e497",
+                     *           "contentId": "01a20f4d-2a44-7142-9bc7-cbf350ab25df",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20985-a499-7049-adb8-564271b301de",
-                     *           "contentId": "01a20985-a47b-7779-8f13-66401d306dd6",
+                     *           "id": "01a20f4d-2a67-752e-af13-114163d1a0c2",
+                     *           "contentId": "01a20f4d-2a4a-722e-984b-68fd1d58c1f2",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rb94zev5af30zq69e3dn8"
+                     *         "requestId": "req_01m87mtakdexbae8fqp5hj7hq1"
                      *       }
                      *     }
                      */
@@ -7466,8 +12867,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20985-a4a6-75f4-b1af-676071ee4624",
-                 *         "01a20985-a4a8-76d9-ab94-2d9435706190"
+                 *         "01a20f4d-2a75-7582-8567-ad71a7775dd0",
+                 *         "01a20f4d-2a76-7028-a478-1b27d714f588"
                  *       ]
                  *     }
                  */
@@ -7513,18 +12914,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20985-a4cf-74b7-ac8e-1600f07eb3dc",
-                     *           "contentId": "01a20985-a4a6-75f4-b1af-676071ee4624",
+                     *           "id": "01a20f4d-2a97-7771-8e63-24e322bbe7c1",
+                     *           "contentId": "01a20f4d-2a75-7582-8567-ad71a7775dd0",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20985-a4cf-74b7-ac8e-1891653725f8",
-                     *           "contentId": "01a20985-a4a8-76d9-ab94-2d9435706190",
+                     *           "id": "01a20f4d-2a97-7771-8e63-2b9b2af3afaa",
+                     *           "contentId": "01a20f4d-2a76-7028-a478-1b27d714f588",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rb967ee3r4b9k16kdxpzp"
+                     *         "requestId": "req_01m87mtamjegfaqcqgcwtpcb28"
                      *       }
                      *     }
                      */
@@ -7601,11 +13002,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a465-7414-bdf7-0df742b2425c",
+                     *         "id": "01a20f4d-2a2f-720f-a934-0084f607775e",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb93de5babpzftvv9cna8"
+                     *         "requestId": "req_01m87mtahse5dvkx5p70yetqkv"
                      *       }
                      *     }
                      */
@@ -7647,8 +13048,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20985-a421-71a0-8a8f-67bae7869159",
-                 *         "01a20985-a421-71a0-8a8f-604237382171"
+                 *         "01a20f4d-29f9-7418-bdcf-605c6cfbb1f0",
+                 *         "01a20f4d-29f9-7418-bdcf-5c7db654ec11"
                  *       ]
                  *     }
                  */
@@ -7690,18 +13091,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20985-a421-71a0-8a8f-67bae7869159",
-                     *           "contentId": "01a20985-a400-74b4-a57e-2f1cca026d41",
+                     *           "id": "01a20f4d-29f9-7418-bdcf-605c6cfbb1f0",
+                     *           "contentId": "01a20f4d-29d3-75dc-b40b-8d0f0a4409aa",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20985-a421-71a0-8a8f-604237382171",
-                     *           "contentId": "01a20985-a3fe-7031-ab20-45002e83999d",
+                     *           "id": "01a20f4d-29f9-7418-bdcf-5c7db654ec11",
+                     *           "contentId": "01a20f4d-29d0-7108-a5cf-665a1e799935",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rb919egkvpywpck9m6j7a"
+                     *         "requestId": "req_01m87mtag0esgvs7s7f94bxkzs"
                      *       }
                      *     }
                      */
@@ -7748,8 +13149,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20985-ad2c-7115-ab2d-833490f95b5e",
-                 *         "01a20985-ad2d-7289-8ee6-1bbd3a0e4967"
+                 *         "01a20f4d-316f-73cc-8025-2cd168f52bc4",
+                 *         "01a20f4d-3170-7096-85a6-9b2355f4a2af"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -7798,11 +13199,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20985-ad2c-7115-ab2d-833490f95b5e",
+                     *             "id": "01a20f4d-316f-73cc-8025-2cd168f52bc4",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20985-ad2d-7289-8ee6-1bbd3a0e4967",
+                     *             "id": "01a20f4d-3170-7096-85a6-9b2355f4a2af",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -7820,7 +13221,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbb9jep8sv1e4zpag1f3k"
+                     *         "requestId": "req_01m87mtcbpe58b6mhf2qk92j7t"
                      *       }
                      *     }
                      */
@@ -7909,13 +13310,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m84rbbb1e3bae0cpzddbmsc3",
+                     *           "jobId": "job_01m87mtcdveb48ae19b0r755xf",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-23T17:48:05.344Z",
+                     *           "createdAt": "2026-11-24T20:44:06.947Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -7926,7 +13327,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbbbaejps6aar3yy4gncd",
+                     *         "requestId": "req_01m87mtce1ekgb6v8mep54a78d",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -8114,14 +13515,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84rbbb1e3bae0cpzddbmsc3",
+                     *         "jobId": "job_01m87mtcdveb48ae19b0r755xf",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-23T17:48:05.344Z"
+                     *         "createdAt": "2026-11-24T20:44:06.947Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbbapeaea5nh5bm1p7dmh"
+                     *         "requestId": "req_01m87mtcctec0axq2x1m87dxrt"
                      *       }
                      *     }
                      */
@@ -8199,17 +13600,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84rbcmbeq2a3khyy8qdd7vj",
+                     *         "jobId": "job_01m87mtdgkescbph4ywxvwhmds",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T17:48:06.667Z",
-                     *         "completedAt": "2026-11-23T17:48:06.683Z"
+                     *         "createdAt": "2026-11-24T20:44:08.083Z",
+                     *         "completedAt": "2026-11-24T20:44:08.097Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcn7ek6bckp9mdw323gq"
+                     *         "requestId": "req_01m87mtdh6ezhsqvqwpz29rb4w"
                      *       }
                      *     }
                      */
@@ -8274,17 +13675,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m84rbcjpeybtnm1br7ztc85j",
+                     *         "jobId": "job_01m87mtdf7e2zsvrmyfmsaj10z",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-23T17:48:06.613Z",
-                     *         "completedAt": "2026-11-23T17:48:06.646Z"
+                     *         "createdAt": "2026-11-24T20:44:08.039Z",
+                     *         "completedAt": "2026-11-24T20:44:08.067Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbckgej59drzfc9rw6690"
+                     *         "requestId": "req_01m87mtdfyezrs45vhfzvbjqtp"
                      *       }
                      *     }
                      */
@@ -8352,7 +13753,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcnpevr9w7y2vrc0jqwy",
+                     *         "requestId": "req_01m87mtdhpe0kshzmsr7szbnxe",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -8400,8 +13801,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20985-ad3d-72ef-a027-ea4536bfe5cc",
-                 *         "01a20985-ad3e-7676-839e-268faf7fea12"
+                 *         "01a20f4d-3181-73e8-accb-f06037765fff",
+                 *         "01a20f4d-3181-73e8-accb-fb09a0e7ef03"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -8454,13 +13855,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20985-ad3d-72ef-a027-ea4536bfe5cc",
+                     *             "id": "01a20f4d-3181-73e8-accb-f06037765fff",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20985-ad3e-7676-839e-268faf7fea12",
+                     *             "id": "01a20f4d-3181-73e8-accb-fb09a0e7ef03",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -8480,7 +13881,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbba2e3nvgdh89hjdp861"
+                     *         "requestId": "req_01m87mtcc7eambdfetcdjvayc4"
                      *       }
                      *     }
                      */
@@ -8538,11 +13939,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20985-ad14-77ab-a1eb-a36f98935e7d",
+                 *           "id": "01a20f4d-315b-7358-91e4-4c80977fd3fa",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20985-ad15-77af-bc57-4b942b29c5cd",
+                 *           "id": "01a20f4d-315b-7358-91e4-44dabbac865a",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -8612,11 +14013,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20985-ad14-77ab-a1eb-a36f98935e7d",
+                     *             "id": "01a20f4d-315b-7358-91e4-4c80977fd3fa",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20985-ad15-77af-bc57-4b942b29c5cd",
+                     *             "id": "01a20f4d-315b-7358-91e4-44dabbac865a",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -8634,7 +14035,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbb8tebrv218rnttqv8eb"
+                     *         "requestId": "req_01m87mtcb0edms2kb4yc8148fh"
                      *       }
                      *     }
                      */
@@ -8692,8 +14093,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20985-ad4a-7077-b811-37318c87017c",
-                 *         "01a20985-ad4c-7525-9019-ac54bc0639f9"
+                 *         "01a20f4d-318f-7753-9d06-182a32c3f7eb",
+                 *         "01a20f4d-3190-7521-a2df-78ea0af3f9cc"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -8739,11 +14140,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20985-ad4a-7077-b811-37318c87017c",
+                     *             "id": "01a20f4d-318f-7753-9d06-182a32c3f7eb",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20985-ad4c-7525-9019-ac54bc0639f9",
+                     *             "id": "01a20f4d-3190-7521-a2df-78ea0af3f9cc",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -8761,7 +14162,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbbafenstp62ar5gc8wbs"
+                     *         "requestId": "req_01m87mtcckep8beyxppsy54a94"
                      *       }
                      *     }
                      */
@@ -8916,7 +14317,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8z2esc99z6myv6av6q4"
+                     *         "requestId": "req_01m87mtadpexbr15rk1drh716g"
                      *       }
                      *     }
                      */
@@ -9062,7 +14463,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a396-7580-9f90-d33a9edaa6eb",
+                     *         "id": "01a20f4d-295d-72fd-a3f8-e41197f51eb8",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -9099,20 +14500,22 @@ export interface operations {
                      *         "errorReason": null,
                      *         "sourceTracks": [],
                      *         "warnings": [],
+                     *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:48:02.838Z",
-                     *         "updatedAt": "2026-11-23T17:48:02.838Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/G6nom7srePGOI0HLTeSH4SGQKj2SXadL",
+                     *         "createdAt": "2026-11-24T20:44:04.830Z",
+                     *         "updatedAt": "2026-11-24T20:44:04.830Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/RBtaK7zYcCznHSl7UZNNYwYMRdi9ukjJ",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-24T17:48:02.838Z"
+                     *         "uploadExpiresAt": "2026-11-25T20:44:04.830Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8wpep09z46cesk9cajf"
+                     *         "requestId": "req_01m87mtaaxebyt7y721brn888k"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
+                            archivedAt: string | null;
                             articleUrl: string | null;
                             aspectRatio: string | null;
                             author: string | null;
@@ -9214,6 +14617,269 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    listEventForwardings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "efw_01m87mtf2ke829csk5z3p4jdfh",
+                     *           "webhookId": "whk_01m87mtf2dem8b65k2pkvar8z1",
+                     *           "kinds": [
+                     *             "playStart",
+                     *             "like"
+                     *           ],
+                     *           "batches": 0,
+                     *           "lagSeconds": 0,
+                     *           "createdAt": "2026-11-24T20:44:09.683Z"
+                     *         },
+                     *         {
+                     *           "id": "efw_01m87mtf2tet0by91spdksd7mb",
+                     *           "webhookId": "whk_01m87mtf2pe8yv0c7eby74ygsb",
+                     *           "kinds": [
+                     *             "playStart",
+                     *             "like"
+                     *           ],
+                     *           "batches": 0,
+                     *           "lagSeconds": 0,
+                     *           "createdAt": "2026-11-24T20:44:09.690Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf2veax9weq1mz48ac00",
+                     *         "total": 2,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["EventForwarding"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createEventForwarding: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "webhookId": "whk_01m87mtf2dem8b65k2pkvar8z1",
+                 *       "kinds": [
+                 *         "playStart",
+                 *         "like"
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description Default: all. */
+                    kinds?: string[];
+                    /**
+                     * Format: date-time
+                     * @description Also what was accepted since this moment. Default: only from now on.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    startAt?: string;
+                    /** @description A webhook that subscribes to `events.batch`. */
+                    webhookId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "efw_01m87mtf2ke829csk5z3p4jdfh",
+                     *         "webhookId": "whk_01m87mtf2dem8b65k2pkvar8z1",
+                     *         "kinds": [
+                     *           "playStart",
+                     *           "like"
+                     *         ],
+                     *         "batches": 0,
+                     *         "lagSeconds": 0,
+                     *         "createdAt": "2026-11-24T20:44:09.683Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf2fe7m8btrvzds1f75c"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["EventForwarding"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteEventForwarding: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "efw_01m87mtf32eh4tw2g98wqpr63v",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtf36e6paq5fj9vn34ahw"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     sendEvent: {
         parameters: {
             query?: {
@@ -9233,12 +14899,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20985-b3bd-7125-8482-ed9633aadc90",
-                 *       "eventId": "01a20985-b3c0-7688-a3a6-ace2d30a6ca9",
+                 *       "contentId": "01a20f4d-3874-763d-92f5-681f8ad80c64",
+                 *       "eventId": "01a20f4d-3876-7504-8d2d-da20fe990ea3",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-23T17:48:06.976Z",
+                 *       "timestamp": "2026-11-24T20:44:08.694Z",
                  *       "data": {}
                  *     }
                  */
@@ -9253,9 +14919,9 @@ export interface operations {
                      * @description At most 8 KiB of JSON and 8 levels. Further fields are kept. Fields by kind:
                      *     - `impression`: `position` (a whole number from 0 to 1,000,000,000), `entryPoint`? (text that is not empty), `feedId`? (text that is not empty)
                      *     - `playStart`: `startupTime` (a whole number from 0 to 1,000,000,000), `rendition`? (text that is not empty), `codec`? (text that is not empty), `autoplay`? (true or false)
-                     *     - `watchProgress`: `currentTime` (a number from 0 to 1,000,000,000), `duration` (a number from 0 to 1,000,000,000), `percentComplete`? (a number from 0 to 100), `rendition`? (text that is not empty), `watchTime`? (a number from 0 to 1,000,000,000)
-                     *     - `completion`: `watchTime` (a number from 0 to 1,000,000,000), `looped` (true or false), `loopCount`? (a whole number from 0 to 1,000,000,000)
-                     *     - `swipe`: `fromContentId` (text that is not empty), `watchTimeOnFrom` (a number from 0 to 1,000,000,000), `direction`? (text that is not empty)
+                     *     - `watchProgress`: `currentTime` (a number from 0 to 1,000,000,000), `duration` (a number from 0 to 1,000,000,000), `percentComplete`? (a number from 0 to 100), `rendition`? (text that is not empty), `watchTime`? (a number of seconds from 0 to 604,800, which is a week)
+                     *     - `completion`: `watchTime` (a number of seconds from 0 to 604,800, which is a week), `looped` (true or false), `loopCount`? (a whole number from 0 to 1,000,000,000)
+                     *     - `swipe`: `fromContentId` (text that is not empty), `watchTimeOnFrom` (a number of seconds from 0 to 604,800, which is a week), `direction`? (text that is not empty)
                      *     - `like`: nothing
                      *     - `unlike`: nothing
                      *     - `share`: `platform` (text that is not empty)
@@ -9329,10 +14995,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20985-b3c0-7688-a3a6-ace2d30a6ca9"
+                     *         "eventId": "01a20f4d-3876-7504-8d2d-da20fe990ea3"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcy0et4a79nk34ns20cd"
+                     *         "requestId": "req_01m87mte3qejwt8md8v1x12zee"
                      *       }
                      *     }
                      */
@@ -9391,22 +15057,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20985-b3ce-7706-a995-820346b01e14",
-                 *           "eventId": "01a20985-b3e4-726b-ab9b-6173671ae0cf",
+                 *           "contentId": "01a20f4d-3882-7121-95ac-13c3141ea027",
+                 *           "eventId": "01a20f4d-3891-72b3-bd53-762391a4d022",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T17:48:07.012Z",
+                 *           "timestamp": "2026-11-24T20:44:08.721Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20985-b3e4-726b-ab9b-67c4b6b64d68",
+                 *           "eventId": "01a20f4d-3891-72b3-bd53-793c6e738209",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-23T17:48:07.012Z",
+                 *           "timestamp": "2026-11-24T20:44:08.721Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -9424,9 +15090,9 @@ export interface operations {
                          * @description At most 8 KiB of JSON and 8 levels. Further fields are kept. Fields by kind:
                          *     - `impression`: `position` (a whole number from 0 to 1,000,000,000), `entryPoint`? (text that is not empty), `feedId`? (text that is not empty)
                          *     - `playStart`: `startupTime` (a whole number from 0 to 1,000,000,000), `rendition`? (text that is not empty), `codec`? (text that is not empty), `autoplay`? (true or false)
-                         *     - `watchProgress`: `currentTime` (a number from 0 to 1,000,000,000), `duration` (a number from 0 to 1,000,000,000), `percentComplete`? (a number from 0 to 100), `rendition`? (text that is not empty), `watchTime`? (a number from 0 to 1,000,000,000)
-                         *     - `completion`: `watchTime` (a number from 0 to 1,000,000,000), `looped` (true or false), `loopCount`? (a whole number from 0 to 1,000,000,000)
-                         *     - `swipe`: `fromContentId` (text that is not empty), `watchTimeOnFrom` (a number from 0 to 1,000,000,000), `direction`? (text that is not empty)
+                         *     - `watchProgress`: `currentTime` (a number from 0 to 1,000,000,000), `duration` (a number from 0 to 1,000,000,000), `percentComplete`? (a number from 0 to 100), `rendition`? (text that is not empty), `watchTime`? (a number of seconds from 0 to 604,800, which is a week)
+                         *     - `completion`: `watchTime` (a number of seconds from 0 to 604,800, which is a week), `looped` (true or false), `loopCount`? (a whole number from 0 to 1,000,000,000)
+                         *     - `swipe`: `fromContentId` (text that is not empty), `watchTimeOnFrom` (a number of seconds from 0 to 604,800, which is a week), `direction`? (text that is not empty)
                          *     - `like`: nothing
                          *     - `unlike`: nothing
                          *     - `share`: `platform` (text that is not empty)
@@ -9510,14 +15176,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20985-b3e4-726b-ab9b-67c4b6b64d68",
+                     *             "eventId": "01a20f4d-3891-72b3-bd53-793c6e738209",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcz8exgvffvd5f7jfkrc"
+                     *         "requestId": "req_01m87mte4neq6a7nx9avnzsdge"
                      *       }
                      *     }
                      */
@@ -9669,7 +15335,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m84rbd5zersr6s37yd7kzf5k",
+                     *           "id": "exp_01m87mteaze7jtpbjzpc6t9nrx",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -9701,16 +15367,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-23T17:48:07.239Z",
+                     *           "startedAt": "2026-11-24T20:44:08.936Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-23T17:48:07.230Z"
+                     *           "createdAt": "2026-11-24T20:44:08.926Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd6eey5aak9fqx15t8fj",
+                     *         "requestId": "req_01m87mtebeemabjhpv16fbt76n",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -9919,7 +15585,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbd6ner5bxgd8t3jphcsg",
+                     *         "id": "exp_01m87mtebneq7v4tmx4w57dbrn",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -9967,12 +15633,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:48:07.252Z",
+                     *         "createdAt": "2026-11-24T20:44:08.948Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd6ke1zavg3p74hdtwrk"
+                     *         "requestId": "req_01m87mtebmeacsvtrka8myjp0j"
                      *       }
                      *     }
                      */
@@ -10090,7 +15756,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbd6ve4rvrg33gcj8w99s",
+                     *         "id": "exp_01m87mtebvefbschd1259xg4nf",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -10128,12 +15794,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T17:48:07.265Z",
+                     *         "startedAt": "2026-11-24T20:44:08.961Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:48:07.258Z",
+                     *         "createdAt": "2026-11-24T20:44:08.954Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -10143,7 +15809,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd76e3nt94fcycqpctk7"
+                     *         "requestId": "req_01m87mtecbekerfn5xnmmew4r6"
                      *       }
                      *     }
                      */
@@ -10263,11 +15929,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbd8dekpv5acmq8be46ft",
+                     *         "id": "exp_01m87mtedee1jsjhwtcakzkz34",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd8hefav0fvtb6tb0drn"
+                     *         "requestId": "req_01m87mtedkethrp3cj47phqpr7"
                      *       }
                      *     }
                      */
@@ -10406,7 +16072,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbd7deddbs23t2d1va3vf",
+                     *         "id": "exp_01m87mtecmekyv1yzx71ya89vp",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -10447,7 +16113,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:48:07.276Z",
+                     *         "createdAt": "2026-11-24T20:44:08.979Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -10457,7 +16123,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd7pedb8cxm7dc1aweq0"
+                     *         "requestId": "req_01m87mtecteh996sd0mna0vp0n"
                      *       }
                      *     }
                      */
@@ -10585,7 +16251,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdfvescby8hb8jm2dpsw",
+                     *         "requestId": "req_01m87mtemhe9rse32zjgfndnv9",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10680,7 +16346,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbdfgevm8yzy6gse072m0",
+                     *         "id": "exp_01m87mtem2ep28vk6mp70dbcg5",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -10721,7 +16387,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:48:07.535Z",
+                     *         "createdAt": "2026-11-24T20:44:09.216Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -10731,7 +16397,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdfdexrv3rhxms1txy5g"
+                     *         "requestId": "req_01m87mtekzeet92y2shhep13ty"
                      *       }
                      *     }
                      */
@@ -10856,20 +16522,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-23T17:48:07.562Z",
+                     *           "decidedAt": "2026-11-24T20:44:09.246Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
+                     *             "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-23T17:48:07.557Z",
+                     *           "decidedAt": "2026-11-24T20:44:09.241Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
+                     *             "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -10877,7 +16543,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdgbe3ytq2rdxdzyghf9",
+                     *         "requestId": "req_01m87mten0ebga8hdbqqh1vzjm",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -10976,17 +16642,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-23T17:48:07.579Z",
+                     *         "decidedAt": "2026-11-24T20:44:09.262Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
+                     *           "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdgserf8gf6td74cg3az"
+                     *         "requestId": "req_01m87mtenbe8grr4d8m6w4skb2"
                      *       }
                      *     }
                      */
@@ -11087,7 +16753,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbddce1nsq1rzn5yef3n1",
+                     *         "id": "exp_01m87mtehbe55s1cwgza9ebm4r",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -11123,12 +16789,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T17:48:07.474Z",
+                     *         "startedAt": "2026-11-24T20:44:09.139Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-23T17:48:07.484Z",
+                     *         "pausedAt": "2026-11-24T20:44:09.165Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:48:07.466Z",
+                     *         "createdAt": "2026-11-24T20:44:09.130Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -11138,7 +16804,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbddsev0v1s0s8fv41m0f"
+                     *         "requestId": "req_01m87mtej5e2bvy7gg4k4kea78"
                      *       }
                      *     }
                      */
@@ -11264,13 +16930,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m84rbdh3er6tvw7ck6btpxda",
+                     *         "experimentId": "exp_01m87mtenqe23tnyqeb1tex3s6",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-23T17:48:07.596Z"
+                     *           "startedAt": "2026-11-24T20:44:09.276Z"
                      *         },
-                     *         "asOf": "2026-11-23T17:48:07.602Z",
+                     *         "asOf": "2026-11-24T20:44:09.283Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -11348,7 +17014,7 @@ export interface operations {
                      *           "metric": "watchTime",
                      *           "points": [
                      *             {
-                     *               "date": "2026-11-23",
+                     *               "date": "2026-11-24",
                      *               "variants": [
                      *                 {
                      *                   "id": "control",
@@ -11371,7 +17037,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdhgephtyk165xsrnv04"
+                     *         "requestId": "req_01m87mtep0e4ratz2paafm3fsv"
                      *       }
                      *     }
                      */
@@ -11574,7 +17240,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbde1e65r25bckgwd3b6d",
+                     *         "id": "exp_01m87mtejnerhtcb3cev0ak923",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -11610,12 +17276,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T17:48:07.493Z",
+                     *         "startedAt": "2026-11-24T20:44:09.178Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:48:07.488Z",
+                     *         "createdAt": "2026-11-24T20:44:09.171Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -11625,7 +17291,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdeeej09cttz1h0rhj3c"
+                     *         "requestId": "req_01m87mtek5e5z9vxezaageg80m"
                      *       }
                      *     }
                      */
@@ -11760,13 +17426,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbdbmex2ttt3heksjyj8g",
+                     *         "id": "exp_01m87mteftefktc9b8t67gt815",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-23T17:48:07.454Z"
+                     *         "rolledOutAt": "2026-11-24T20:44:09.125Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdcse35a6zgbm2yxrnxj"
+                     *         "requestId": "req_01m87mtegzesk813c6sa3gn6z0"
                      *       }
                      *     }
                      */
@@ -11845,14 +17511,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m84rbdjfec298ee3g5phm3w2",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m84rbdjfec298ee3g5phm3w2/Eh5wHMdNM-igN6bJ4HFjuS5gSfcGThHl",
-                     *           "createdAt": "2026-11-23T17:48:07.632Z",
-                     *           "expiresAt": "2026-12-23T17:48:07.632Z"
+                     *           "id": "shr_01m87mteq3er2sasams62vatyj",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m87mteq3er2sasams62vatyj/wausN_dgiH5IVt7YZWZhJEdx67ORNDLQ",
+                     *           "createdAt": "2026-11-24T20:44:09.315Z",
+                     *           "expiresAt": "2026-12-24T20:44:09.315Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdjjekeara6bg1fkg15a",
+                     *         "requestId": "req_01m87mteq5eyrt6463yg2gvjw1",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -11934,13 +17600,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m84rbdk0e7ztat2gew503m3e",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m84rbdk0e7ztat2gew503m3e/FtUmgaRjkcxzQ2Va4pufjFIQh_40VokI",
-                     *         "createdAt": "2026-11-23T17:48:07.648Z",
-                     *         "expiresAt": "2026-11-30T17:48:07.648Z"
+                     *         "id": "shr_01m87mteqjehk9vjv7q92qbnqe",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m87mteqjehk9vjv7q92qbnqe/oX3OQ9hlDJza5S-SYpuUmNoEHhyXMKqR",
+                     *         "createdAt": "2026-11-24T20:44:09.330Z",
+                     *         "expiresAt": "2026-12-01T20:44:09.330Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdjye4ba9w4rvd4tec24"
+                     *         "requestId": "req_01m87mteqhe59v1e51vcxdc89e"
                      *       }
                      *     }
                      */
@@ -12011,11 +17677,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m84rbdkfe4zswftqxkvextzf",
+                     *         "id": "shr_01m87mter1e0b8v114jkwpkm7e",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdkhek9bav84dt4n8v4a"
+                     *         "requestId": "req_01m87mter3e3yvp3ytestn0ccs"
                      *       }
                      *     }
                      */
@@ -12086,12 +17752,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbd8tehkbj3rsademfdca",
+                     *         "id": "exp_01m87mtedtebmsw7bf823qhh1f",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-23T17:48:07.327Z"
+                     *         "startedAt": "2026-11-24T20:44:09.022Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd8xeh1s03r45yh2x279"
+                     *         "requestId": "req_01m87mtedxegpvvgq7k8vrz30a"
                      *       }
                      *     }
                      */
@@ -12182,14 +17848,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbd99e6m8ghv0akyvwdy2",
+                     *         "id": "exp_01m87mtee5eek8nerm7by27bwv",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-23T17:48:07.393Z",
+                     *         "stoppedAt": "2026-11-24T20:44:09.068Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd9vet0aefe9henqqb12"
+                     *         "requestId": "req_01m87mteegetg87kzpchg429sc"
                      *       }
                      *     }
                      */
@@ -12285,7 +17951,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m84rbdere67963mv8fhk2y22",
+                     *         "id": "exp_01m87mtekcecyvhp0h3gx8v7st",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -12321,12 +17987,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-23T17:48:07.517Z",
+                     *         "startedAt": "2026-11-24T20:44:09.200Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-23T17:48:07.510Z",
+                     *         "createdAt": "2026-11-24T20:44:09.196Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -12336,7 +18002,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdf3ebdt6pr1pkt7mvdt"
+                     *         "requestId": "req_01m87mtekme1m8ep979c3xqg43"
                      *       }
                      *     }
                      */
@@ -12457,7 +18123,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdgxejev235p5jknzrqa"
+                     *         "requestId": "req_01m87mtenjec9tshp6z0baczqv"
                      *       }
                      *     }
                      */
@@ -12534,10 +18200,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-23T17:48:07.585Z"
+                     *         "updatedAt": "2026-11-24T20:44:09.269Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdgzep1v2wwgfqd5mpx3"
+                     *         "requestId": "req_01m87mtenkeftasb1xz6t232th"
                      *       }
                      *     }
                      */
@@ -12651,7 +18317,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdhsezmt71743hzn2c8y"
+                     *         "requestId": "req_01m87mtepbemgvntwk1swkn46v"
                      *       }
                      *     }
                      */
@@ -12738,7 +18404,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m84rbdpdedmr1gxyy8xj0x8f",
+                     *           "id": "dex_01m87mtf5me5wsrkvhcf0mree8",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -12753,13 +18419,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T17:48:07.756Z",
+                     *           "createdAt": "2026-11-24T20:44:09.778Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdpheng8bscjscq9nwnq",
+                     *         "requestId": "req_01m87mtf5secjvv3gbggqxxeqt",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -12887,7 +18553,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84rbdpdedmr1gxyy8xj0x8f",
+                     *         "id": "dex_01m87mtf5me5wsrkvhcf0mree8",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -12902,12 +18568,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T17:48:07.756Z",
+                     *         "createdAt": "2026-11-24T20:44:09.778Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdp9epw8mzew46195map"
+                     *         "requestId": "req_01m87mtf5de91awsyqmwgqjeaf"
                      *       }
                      *     }
                      */
@@ -12973,7 +18639,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84rbdt0e3kv283wf4qh8pmf",
+                     *         "id": "dex_01m87mtfare44a7bwvf9ywfrmk",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -12988,12 +18654,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T17:48:07.871Z",
+                     *         "createdAt": "2026-11-24T20:44:09.943Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdt3ew29fpr9nehhvhzq"
+                     *         "requestId": "req_01m87mtfawef59ssbm9h09ze8e"
                      *       }
                      *     }
                      */
@@ -13058,11 +18724,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84rbdsqevm9d8b3bzmgnj9g",
+                     *         "id": "dex_01m87mtfabehe9pfckfj8dmqx8",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdstes1rq6c9fppa44h0"
+                     *         "requestId": "req_01m87mtfajecdanwvss4x5gbve"
                      *       }
                      *     }
                      */
@@ -13130,7 +18796,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m84rbdpreraa5p51y9gb2mq3",
+                     *         "id": "dex_01m87mtf6me0nafpavdvq2wjjd",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -13145,12 +18811,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T17:48:07.767Z",
-                     *         "completedAt": "2026-11-23T17:48:07.859Z",
+                     *         "createdAt": "2026-11-24T20:44:09.804Z",
+                     *         "completedAt": "2026-11-24T20:44:09.928Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdsjenht990wqz7erwh4"
+                     *         "requestId": "req_01m87mtfa7e85tdd4xpcn2thfb"
                      *       }
                      *     }
                      */
@@ -13211,12 +18877,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m84rbdwyefmvyee9mxx445vk",
+                     *           "id": "dxd_01m87mtfdde04rw4g9vq2gdnmt",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:36037",
+                     *           "endpoint": "https://127.0.0.1:34153",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -13228,17 +18894,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-23T17:48:07.964Z",
+                     *           "nextPushAt": "2026-11-24T20:44:10.027Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T17:48:07.964Z"
+                     *           "createdAt": "2026-11-24T20:44:10.027Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m84rbdx9e6fr6vs5s4dcsap2",
+                     *           "id": "dxd_01m87mtfdnejma43jr51m9v8jh",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:36037",
+                     *           "endpoint": "https://127.0.0.1:34153",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -13250,13 +18916,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-23T17:48:07.976Z",
+                     *           "nextPushAt": "2026-11-24T20:44:10.036Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-23T17:48:07.976Z"
+                     *           "createdAt": "2026-11-24T20:44:10.036Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdxce02rf388yehxfhpr"
+                     *         "requestId": "req_01m87mtfdqe84aq6k0xse48y2t"
                      *       }
                      *     }
                      */
@@ -13292,7 +18958,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:36037",
+                 *       "endpoint": "https://127.0.0.1:34153",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -13395,12 +19061,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m84rbdwyefmvyee9mxx445vk",
+                     *         "id": "dxd_01m87mtfdde04rw4g9vq2gdnmt",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:36037",
+                     *         "endpoint": "https://127.0.0.1:34153",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -13412,12 +19078,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-23T17:48:07.964Z",
+                     *         "nextPushAt": "2026-11-24T20:44:10.027Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-23T17:48:07.964Z"
+                     *         "createdAt": "2026-11-24T20:44:10.027Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdw2e3y9z30njzkkxv07"
+                     *         "requestId": "req_01m87mtfbhefa980x00s4vdbs4"
                      *       }
                      *     }
                      */
@@ -13486,11 +19152,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m84rbdxpedtb1vkvct1sev5a",
+                     *         "id": "dxd_01m87mtfdyea7bnge7vr28k2r2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdxse1tat37kx653mxkt"
+                     *         "requestId": "req_01m87mtfe1ee98gd5r00yy98sz"
                      *       }
                      *     }
                      */
@@ -13554,7 +19220,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m84rbdv8e798508jhtkvdkew",
+                     *           "id": "dxs_01m87mtfb5es5sm8frtsqen5ch",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -13562,11 +19228,11 @@ export interface operations {
                      *             "country": "DE"
                      *           },
                      *           "delayHours": 25,
-                     *           "nextDate": "2026-11-23",
-                     *           "createdAt": "2026-11-23T17:48:07.884Z"
+                     *           "nextDate": "2026-11-24",
+                     *           "createdAt": "2026-11-24T20:44:09.954Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m84rbdvmen990e3rt886phpb",
+                     *           "id": "dxs_01m87mtfbbeza8ketvj5e649ew",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -13574,12 +19240,12 @@ export interface operations {
                      *             "country": "DE"
                      *           },
                      *           "delayHours": 25,
-                     *           "nextDate": "2026-11-23",
-                     *           "createdAt": "2026-11-23T17:48:07.918Z"
+                     *           "nextDate": "2026-11-24",
+                     *           "createdAt": "2026-11-24T20:44:09.962Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdvqe52rb64ew435vzsf"
+                     *         "requestId": "req_01m87mtfbcec5b3hrbqstxkktn"
                      *       }
                      *     }
                      */
@@ -13701,7 +19367,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m84rbdv8e798508jhtkvdkew",
+                     *         "id": "dxs_01m87mtfb5es5sm8frtsqen5ch",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -13709,11 +19375,11 @@ export interface operations {
                      *           "country": "DE"
                      *         },
                      *         "delayHours": 25,
-                     *         "nextDate": "2026-11-23",
-                     *         "createdAt": "2026-11-23T17:48:07.884Z"
+                     *         "nextDate": "2026-11-24",
+                     *         "createdAt": "2026-11-24T20:44:09.954Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdt8eg5vs9c5dm7a5ywj"
+                     *         "requestId": "req_01m87mtfaye7sbtf9rz6n2eec1"
                      *       }
                      *     }
                      */
@@ -13782,11 +19448,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m84rbdvwe5rrdwfqgfs6dn3z",
+                     *         "id": "dxs_01m87mtfbeecjvpah16y6rxwbc",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdvzek9afkegqaw6ahbs"
+                     *         "requestId": "req_01m87mtfbget1r6q2eay10dqjw"
                      *       }
                      *     }
                      */
@@ -13891,7 +19557,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdt6egxtctksntnmgjay"
+                     *         "requestId": "req_01m87mtfaxeqksr7d2w1x45ktp"
                      *       }
                      *     }
                      */
@@ -13974,7 +19640,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20985-acf7-7637-aa81-eb3258aa70d4",
+                     *           "id": "01a20f4d-3142-73e9-a19d-823d3cf27081",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -14010,8 +19676,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T17:48:05.239Z",
-                     *           "updatedAt": "2026-11-23T17:48:05.262Z",
+                     *           "createdAt": "2026-11-24T20:44:06.851Z",
+                     *           "updatedAt": "2026-11-24T20:44:06.871Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -14023,9 +19689,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249942532120996,
+                     *             "score": 0.6249933277284272,
                      *             "signals": {
-                     *               "recency": 0.9999770128483982,
+                     *               "recency": 0.9999733109137087,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -14041,7 +19707,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24999425321209956,
+                     *               "recency": 0.24999332772842717,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -14055,8 +19721,8 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20985-a476-718c-86fe-5fb5df5ad0fe",
-                     *           "contentType": "video_carousel",
+                     *           "id": "01a20f4d-2e60-71c1-b5a0-2a7e3fba7f9c",
+                     *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
                      *           "uploadStatus": "ready",
@@ -14070,7 +19736,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
+                     *           "thumbnailUrl": "https://feed.example.org/media/V61BSHzDkY87r8oJyUSIsA/a-01a20f4d-300c-74d5-83f6-30cf27f604de/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -14079,7 +19745,15 @@ export interface operations {
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a20f4d-300c-74d5-83f6-30cf27f604de",
+                     *               "imageUrl": "https://feed.example.org/media/V61BSHzDkY87r8oJyUSIsA/a-01a20f4d-300c-74d5-83f6-30cf27f604de/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-24T20:44:06.549Z"
+                     *             }
+                     *           ],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
@@ -14091,110 +19765,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-23T17:48:03.062Z",
-                     *           "updatedAt": "2026-11-23T17:48:03.099Z",
-                     *           "videos": [
-                     *             {
-                     *               "id": "01a20985-a47a-7278-85be-f0d3ed34f60d",
-                     *               "contentType": "video",
-                     *               "title": "Item 0",
-                     *               "description": null,
-                     *               "uploadStatus": "ready",
-                     *               "publishStatus": "published",
-                     *               "visibility": "public",
-                     *               "streamingUrl": null,
-                     *               "section": null,
-                     *               "author": null,
-                     *               "tags": [],
-                     *               "publishAt": null,
-                     *               "expiresAt": null,
-                     *               "duration": null,
-                     *               "protected": false,
-                     *               "thumbnailUrl": null,
-                     *               "thumbnailHash": null,
-                     *               "thumbnailTime": null,
-                     *               "thumbnails": [],
-                     *               "previewUrl": null,
-                     *               "storyboardUrl": null,
-                     *               "downloadUrl": null,
-                     *               "customMetadata": {},
-                     *               "captionTracks": [],
-                     *               "images": [],
-                     *               "width": null,
-                     *               "height": null,
-                     *               "aspectRatio": null,
-                     *               "maxFrameRate": null,
-                     *               "videoQuality": "basic",
-                     *               "resolutionTier": null,
-                     *               "autoScrollInterval": null,
-                     *               "articleUrl": null,
-                     *               "externalId": null,
-                     *               "errorReason": null,
-                     *               "progress": 1,
-                     *               "createdAt": "2026-11-23T17:48:03.066Z",
-                     *               "updatedAt": "2026-11-23T17:48:03.084Z",
-                     *               "isLive": false,
-                     *               "liveStreamId": null,
-                     *               "liveStreamStatus": null,
-                     *               "currentViewers": 0,
-                     *               "engagement": {
-                     *                 "views": 0,
-                     *                 "likes": 0,
-                     *                 "shares": 0,
-                     *                 "saves": 0
-                     *               }
-                     *             },
-                     *             {
-                     *               "id": "01a20985-a47b-7779-8f13-66401d306dd6",
-                     *               "contentType": "video",
-                     *               "title": "Item 1",
-                     *               "description": null,
-                     *               "uploadStatus": "ready",
-                     *               "publishStatus": "published",
-                     *               "visibility": "public",
-                     *               "streamingUrl": null,
-                     *               "section": null,
-                     *               "author": null,
-                     *               "tags": [],
-                     *               "publishAt": null,
-                     *               "expiresAt": null,
-                     *               "duration": null,
-                     *               "protected": false,
-                     *               "thumbnailUrl": null,
-                     *               "thumbnailHash": null,
-                     *               "thumbnailTime": null,
-                     *               "thumbnails": [],
-                     *               "previewUrl": null,
-                     *               "storyboardUrl": null,
-                     *               "downloadUrl": null,
-                     *               "customMetadata": {},
-                     *               "captionTracks": [],
-                     *               "images": [],
-                     *               "width": null,
-                     *               "height": null,
-                     *               "aspectRatio": null,
-                     *               "maxFrameRate": null,
-                     *               "videoQuality": "basic",
-                     *               "resolutionTier": null,
-                     *               "autoScrollInterval": null,
-                     *               "articleUrl": null,
-                     *               "externalId": null,
-                     *               "errorReason": null,
-                     *               "progress": 1,
-                     *               "createdAt": "2026-11-23T17:48:03.067Z",
-                     *               "updatedAt": "2026-11-23T17:48:03.090Z",
-                     *               "isLive": false,
-                     *               "liveStreamId": null,
-                     *               "liveStreamStatus": null,
-                     *               "currentViewers": 0,
-                     *               "engagement": {
-                     *                 "views": 0,
-                     *                 "likes": 0,
-                     *                 "shares": 0,
-                     *                 "saves": 0
-                     *               }
-                     *             }
-                     *           ],
+                     *           "createdAt": "2026-11-24T20:44:06.112Z",
+                     *           "updatedAt": "2026-11-24T20:44:06.559Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -14206,9 +19778,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249898870849351,
+                     *             "score": 0.6249918456087022,
                      *             "signals": {
-                     *               "recency": 0.9999595483397403,
+                     *               "recency": 0.9999673824348089,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -14224,7 +19796,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24998988708493508,
+                     *               "recency": 0.24999184560870222,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -14232,17 +19804,17 @@ export interface operations {
                      *               "creatorAffinity": 0.05
                      *             },
                      *             "reasons": [
-                     *               "exploration",
-                     *               "recency"
+                     *               "recency",
+                     *               "engagement"
                      *             ]
                      *           }
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdzzet6vt0tbv8vx20mp",
-                     *         "nextCursor": "Apj8nm48R5XFuRJ0VmZlZF8wMW04NHJiZTAyZTVtOTJuODA4NmF6dDIzahQFCB4hASwBAQMIAgEBAQEBAgEBAgEBAQEBAQQB",
+                     *         "requestId": "req_01m87mtfgsecw9hn58p2mf9t0c",
+                     *         "nextCursor": "ApPhzjfJUIPPyGfoFWZlZF8wMW04N210Zmd3ZTR3dHFmNXNua2ZzYXhqNBQFBgEBQhsBBAQHAgEBAQEBAQIBAQEBAQEBAQEF",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m84rbe02e5m92n8086azt23j",
+                     *         "feedId": "fed_01m87mtfgwe4wtqf5snkfsaxj4",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -14261,6 +19833,196 @@ export interface operations {
                             feedId: string;
                             hasMore: boolean;
                             nextCursor: string | null;
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    getFeedItem: {
+        parameters: {
+            query?: {
+                /** @description Where the viewer is, ISO 3166-1 alpha-2: an item that may not be shown there is unknown. */
+                country?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Default Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "01a20f4d-3e4f-7753-a31a-44c76a95372a",
+                     *         "contentType": "video",
+                     *         "title": "Item 0",
+                     *         "description": null,
+                     *         "uploadStatus": "ready",
+                     *         "publishStatus": "published",
+                     *         "visibility": "public",
+                     *         "streamingUrl": null,
+                     *         "section": null,
+                     *         "author": null,
+                     *         "tags": [],
+                     *         "publishAt": null,
+                     *         "expiresAt": null,
+                     *         "duration": null,
+                     *         "protected": false,
+                     *         "thumbnailUrl": null,
+                     *         "thumbnailHash": null,
+                     *         "thumbnailTime": null,
+                     *         "thumbnails": [],
+                     *         "previewUrl": null,
+                     *         "storyboardUrl": null,
+                     *         "downloadUrl": null,
+                     *         "customMetadata": {},
+                     *         "captionTracks": [],
+                     *         "images": [],
+                     *         "width": null,
+                     *         "height": null,
+                     *         "aspectRatio": null,
+                     *         "maxFrameRate": null,
+                     *         "videoQuality": "basic",
+                     *         "resolutionTier": null,
+                     *         "autoScrollInterval": null,
+                     *         "articleUrl": null,
+                     *         "externalId": null,
+                     *         "errorReason": null,
+                     *         "progress": 1,
+                     *         "createdAt": "2026-11-24T20:44:10.192Z",
+                     *         "updatedAt": "2026-11-24T20:44:10.200Z",
+                     *         "isLive": false,
+                     *         "liveStreamId": null,
+                     *         "liveStreamStatus": null,
+                     *         "currentViewers": 0,
+                     *         "engagement": {
+                     *           "views": 0,
+                     *           "likes": 0,
+                     *           "shares": 0,
+                     *           "saves": 0
+                     *         }
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtfk1ev89fp6hmf4y42j1"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["FeedItem"];
+                        meta: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listViewerReactions: {
+        parameters: {
+            query: {
+                /** @description Comma-separated list of at most 100 item ids. Unknown ones are ignored. */
+                contentIds: string;
+                /** @description Device of a viewer without a user id. The header X-Device-Id says the same. */
+                deviceId?: string;
+                /** @description Identified user. The header X-User-Id says the same. */
+                userId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Default Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "likes": [],
+                     *         "saves": []
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtfkzek58yyd431jptcvq"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @description Ids of the items that the viewer likes. */
+                            likes: string[];
+                            /** @description Ids of the items that the viewer has saved. */
+                            saves: string[];
+                        };
+                        meta: {
                             requestId: string;
                         };
                     };
@@ -14325,11 +20087,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-23T17:48:07.135Z"
+                     *           "updatedAt": "2026-11-24T20:44:08.834Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd33ed299r7f8e2wj2zh",
+                     *         "requestId": "req_01m87mte87ezh9bzrnvr4ff11b",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -14408,10 +20170,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-23T17:48:07.143Z"
+                     *         "updatedAt": "2026-11-24T20:44:08.843Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd3dex2ak76j6dvpnah8"
+                     *         "requestId": "req_01m87mte8hencrz04ehdakfjx8"
                      *       }
                      *     }
                      */
@@ -14511,10 +20273,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-23T17:48:07.152Z"
+                     *         "updatedAt": "2026-11-24T20:44:08.852Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd3feas89b4zf3qs3we7"
+                     *         "requestId": "req_01m87mte8mezqatjae4p3c8tkt"
                      *       }
                      *     }
                      */
@@ -14599,7 +20361,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd3wev7b34pdjq8zzwdg"
+                     *         "requestId": "req_01m87mte8ze7y9gpv19gmxr0w6"
                      *       }
                      *     }
                      */
@@ -14669,11 +20431,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m84rb7z3enysm9s8mvhet42f",
+                     *           "id": "key_01m87mt92cebx8axtnn7q49dqe",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-23T17:48:01.884Z",
+                     *           "createdAt": "2026-11-24T20:44:03.526Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -14681,11 +20443,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m84rb7z1e13az9zn4en4cm1a",
+                     *           "id": "key_01m87mt92aeebaah78z1x0hsfj",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-23T17:48:01.884Z",
+                     *           "createdAt": "2026-11-24T20:44:03.526Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -14694,7 +20456,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8pdeqsajd879133rzpp",
+                     *         "requestId": "req_01m87mta57ejmt7rg5344hn9yb",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14741,7 +20503,7 @@ export interface operations {
                     expiresAt?: string | null;
                     name: string;
                     rateLimit?: number | null;
-                    scopes?: ("analytics:read" | "analytics:write" | "audit:read" | "audit:write" | "content:read" | "content:write" | "events:read" | "events:write" | "experiments:read" | "experiments:write" | "feed:read" | "feed:write" | "keys:read" | "keys:write" | "live:read" | "live:write" | "organization:read" | "organization:write" | "settings:read" | "settings:write" | "webhooks:read" | "webhooks:write")[] | null;
+                    scopes?: ("analytics:read" | "analytics:write" | "audit:read" | "audit:write" | "content:read" | "content:write" | "events:read" | "events:write" | "experiments:read" | "experiments:write" | "feed:read" | "feed:write" | "keys:read" | "keys:write" | "live:read" | "live:write" | "organization:read" | "organization:write" | "people:read" | "people:write" | "settings:read" | "settings:write" | "webhooks:read" | "webhooks:write")[] | null;
                     /** @enum {string} */
                     type: "secret" | "publishable";
                 };
@@ -14778,11 +20540,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84rb8pvezhsehp263dj0qba",
+                     *         "id": "key_01m87mta5he2asf0fe4ymyr9t7",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T17:48:02.651Z",
+                     *         "createdAt": "2026-11-24T20:44:04.657Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -14791,7 +20553,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8ppe8kb6bw13zny5x8y"
+                     *         "requestId": "req_01m87mta5dev6v9qgw2404b7jt"
                      *       }
                      *     }
                      */
@@ -14860,19 +20622,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84rb8qpeg3a5mdw52h12ncy",
+                     *         "id": "key_01m87mta62e5gag09wppw1kbkf",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T17:48:02.678Z",
+                     *         "createdAt": "2026-11-24T20:44:04.675Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-23T17:48:02.682Z",
+                     *         "revokedAt": "2026-11-24T20:44:04.678Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8qre42v831vy3ffpjwy"
+                     *         "requestId": "req_01m87mta64ejja40yqzbqxbhk5"
                      *       }
                      *     }
                      */
@@ -14942,7 +20704,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8r1e8mbdz1zqgsa8yjt",
+                     *         "requestId": "req_01m87mta6ceytvvx01vtm1knwj",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -15027,21 +20789,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m84rb8qfewt9zmyz6srgpq2r",
+                     *         "id": "key_01m87mta5xettrjzhkkyz4n969",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-23T17:48:02.670Z",
+                     *         "createdAt": "2026-11-24T20:44:04.667Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m84rb8q0ez6rwy2xefp549gz"
+                     *         "replaces": "key_01m87mta5nepmryn7mk7xmxw8g"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8q4eqg9ay89wkpqp53j"
+                     *         "requestId": "req_01m87mta5re4rbfqfw6jr5jpjg"
                      *       }
                      *     }
                      */
@@ -15112,8 +20874,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m84rbdy5ejt9e5f5j6z6dmz5",
-                     *           "contentId": "01a20985-b7c3-7699-8ebe-2727c9410b8f",
+                     *           "id": "lst_01m87mtfeaem6rzdw7xx6eg24m",
+                     *           "contentId": "01a20f4d-3dc8-76a2-9064-d6f96a4b2f03",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -15121,13 +20883,15 @@ export interface operations {
                      *           "reconnectWindow": 120,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
-                     *           "createdAt": "2026-11-23T17:48:08.004Z",
+                     *           "health": null,
+                     *           "disconnects": 0,
+                     *           "createdAt": "2026-11-24T20:44:10.057Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdy9e08bk4j61fz22334",
+                     *         "requestId": "req_01m87mtfeeehhsns93e9z31hdm",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15236,8 +21000,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84rbdy5ejt9e5f5j6z6dmz5",
-                     *         "contentId": "01a20985-b7c3-7699-8ebe-2727c9410b8f",
+                     *         "id": "lst_01m87mtfeaem6rzdw7xx6eg24m",
+                     *         "contentId": "01a20f4d-3dc8-76a2-9064-d6f96a4b2f03",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -15245,13 +21009,15 @@ export interface operations {
                      *         "reconnectWindow": 120,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T17:48:08.004Z",
+                     *         "health": null,
+                     *         "disconnects": 0,
+                     *         "createdAt": "2026-11-24T20:44:10.057Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdxyerpbepfavbzbtxsy"
+                     *         "requestId": "req_01m87mtfe4eekv67amnrkq29q1"
                      *       }
                      *     }
                      */
@@ -15270,7 +21036,24 @@ export interface operations {
                             createdAt: string;
                             /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
                             currentViewers: number;
+                            /** @description How often a publisher has gone away so far. */
+                            disconnects: number;
                             endedAt: string | null;
+                            health: {
+                                /** @description Bits per second, over the last five seconds. */
+                                bitrate: number;
+                                /** @description How often the timestamps of this connection have jumped. */
+                                clockJumps: number;
+                                /** @description Pictures per second, over the last five seconds. */
+                                frameRate: number;
+                                keyFrameInterval: number | null;
+                                /** @description What the owner of the encoder should look at. */
+                                warnings: {
+                                    /** @enum {string} */
+                                    code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE";
+                                    message: string;
+                                }[];
+                            } | null;
                             /** @example lst_01jd0000000000000000000000 */
                             id: string;
                             /** @description Whether a publisher is connected at this moment. */
@@ -15350,8 +21133,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84rbdyfembakq4mr2vab6sk",
-                     *         "contentId": "01a20985-b7ce-770e-a3f7-8aa963694822",
+                     *         "id": "lst_01m87mtfezeag805sc1ve1d91p",
+                     *         "contentId": "01a20f4d-3ddd-71f7-a557-7653f79bf918",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -15359,12 +21142,14 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T17:48:08.014Z",
+                     *         "health": null,
+                     *         "disconnects": 0,
+                     *         "createdAt": "2026-11-24T20:44:10.078Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdyjewb974cy48533ye0"
+                     *         "requestId": "req_01m87mtff1efvvjwszes7739cg"
                      *       }
                      *     }
                      */
@@ -15429,11 +21214,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84rbdyqevybfeq52ps07vkz",
+                     *         "id": "lst_01m87mtff5eycv5ybkyy2tvep5",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdytez4r0m3285z679fg"
+                     *         "requestId": "req_01m87mtff7ekybr82x39bq6a4m"
                      *       }
                      *     }
                      */
@@ -15453,6 +21238,153 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createLiveClips: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "clips": [
+                 *         {
+                 *           "startSec": 12.5,
+                 *           "endSec": 20,
+                 *           "title": "The goal",
+                 *           "tags": [
+                 *             "goal"
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    clips: {
+                        articleUrl?: string | null;
+                        author?: string | null;
+                        /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                        customMetadata?: {
+                            [key: string]: unknown;
+                        };
+                        description?: string | null;
+                        /** @description Seconds from the start of the broadcast; at most what is recorded so far. */
+                        endSec: number;
+                        expiresAt?: string | null;
+                        externalId?: string | null;
+                        /** @description Playback needs a signed URL. Default: of the organization. */
+                        protected?: boolean;
+                        publishAt?: string | null;
+                        section?: string | null;
+                        /** @description Seconds from the start of the broadcast. */
+                        startSec: number;
+                        /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                        tags?: string[];
+                        /** @description Left out: that of the stream, with “(clip)”. */
+                        title?: string;
+                        /**
+                         * @description Takes effect when the item is processed. Default: basic.
+                         * @enum {string}
+                         */
+                        videoQuality?: "basic" | "plus";
+                        /** @enum {string} */
+                        visibility?: "public" | "unlisted" | "private";
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "results": [
+                     *           {
+                     *             "index": 0,
+                     *             "status": "failed",
+                     *             "error": {
+                     *               "code": "VALIDATION_ERROR",
+                     *               "message": "endSec must be at most 0, the seconds that are recorded so far."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "totalCreated": 0,
+                     *         "totalFailed": 1
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtfgge11v82kj3avz9a7a"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @description In the order of the request. */
+                            results: {
+                                error?: {
+                                    code: string;
+                                    message: string;
+                                };
+                                index: number;
+                                item?: components["schemas"]["Content"];
+                                /** @enum {string} */
+                                status: "created" | "failed";
+                            }[];
+                            totalCreated: number;
+                            totalFailed: number;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -15502,8 +21434,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84rbdzeezgva9h72v5ttxjf",
-                     *         "contentId": "01a20985-b7ec-7491-beaf-b560db8b0091",
+                     *         "id": "lst_01m87mtffpexct5q84yb24hq89",
+                     *         "contentId": "01a20f4d-3df5-77c4-aecf-7e3a2dbaa148",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -15511,12 +21443,14 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T17:48:08.045Z",
+                     *         "health": null,
+                     *         "disconnects": 0,
+                     *         "createdAt": "2026-11-24T20:44:10.102Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-23T17:48:08.050Z"
+                     *         "endedAt": "2026-11-24T20:44:10.107Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdzgeehvnfebwq102ynn"
+                     *         "requestId": "req_01m87mtffse4h95yznjqgyg254"
                      *       }
                      *     }
                      */
@@ -15581,8 +21515,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84rbdzrebma2y44t2mge9a6",
-                     *         "contentId": "01a20985-b7f7-7659-a265-39997451fd8e",
+                     *         "id": "lst_01m87mtfg3e8sssfypv41xanbd",
+                     *         "contentId": "01a20f4d-3e02-7555-bc83-91d09a252187",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -15590,13 +21524,15 @@ export interface operations {
                      *         "reconnectWindow": 60,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
-                     *         "createdAt": "2026-11-23T17:48:08.055Z",
+                     *         "health": null,
+                     *         "disconnects": 0,
+                     *         "createdAt": "2026-11-24T20:44:10.114Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdzten9v22hqkz71g1zp"
+                     *         "requestId": "req_01m87mtfg5eser9e6gyrsfz0rv"
                      *       }
                      *     }
                      */
@@ -15615,7 +21551,24 @@ export interface operations {
                             createdAt: string;
                             /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
                             currentViewers: number;
+                            /** @description How often a publisher has gone away so far. */
+                            disconnects: number;
                             endedAt: string | null;
+                            health: {
+                                /** @description Bits per second, over the last five seconds. */
+                                bitrate: number;
+                                /** @description How often the timestamps of this connection have jumped. */
+                                clockJumps: number;
+                                /** @description Pictures per second, over the last five seconds. */
+                                frameRate: number;
+                                keyFrameInterval: number | null;
+                                /** @description What the owner of the encoder should look at. */
+                                warnings: {
+                                    /** @enum {string} */
+                                    code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE";
+                                    message: string;
+                                }[];
+                            } | null;
                             /** @example lst_01jd0000000000000000000000 */
                             id: string;
                             /** @description Whether a publisher is connected at this moment. */
@@ -15691,8 +21644,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m84rbdz5efcbx10f3d56799x",
-                     *         "contentId": "01a20985-b7e4-72d3-8b65-0272f9c8ae9b",
+                     *         "id": "lst_01m87mtffhe3nr6324er5tyr91",
+                     *         "contentId": "01a20f4d-3df0-74ca-9552-94b402d8d5c0",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -15700,7 +21653,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbdz9ekb9y9mrs3n6c2xm"
+                     *         "requestId": "req_01m87mtffke4fbbnx8x2tp8qst"
                      *       }
                      *     }
                      */
@@ -15732,6 +21685,95 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listLiveStreamStates: {
+        parameters: {
+            query: {
+                /** @description Comma-separated list of at most 50 live stream ids. */
+                ids: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "lst_01m87mtfenew8s7yp9m7gg0trh",
+                     *           "contentId": "01a20f4d-3dd4-74bf-935c-e40ea440625f",
+                     *           "status": "idle",
+                     *           "isLive": false,
+                     *           "currentViewers": 0,
+                     *           "startedAt": null,
+                     *           "endedAt": null
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtferewqaxjh38nncsesz"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            contentId: string;
+                            /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
+                            currentViewers: number;
+                            endedAt: string | null;
+                            /** @example lst_01jd0000000000000000000000 */
+                            id: string;
+                            /** @description Whether it is `active`. */
+                            isLive: boolean;
+                            startedAt: string | null;
+                            /**
+                             * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
+                             * @enum {string}
+                             */
+                            status: "idle" | "active" | "ended";
+                        }[];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -15777,7 +21819,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m84rbd4ce9w8gmje22aspanc",
+                     *           "id": "met_01m87mte9gex38ycac9bm8nz52",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -15788,12 +21830,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-23T17:48:07.181Z",
+                     *           "createdAt": "2026-11-24T20:44:08.881Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd4ke0d8ck6p9wakn8xa",
+                     *         "requestId": "req_01m87mte9qenbs1hc6ptqqj8f4",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15928,7 +21970,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m84rbd4wesp9x3eqmpnp93m1",
+                     *         "id": "met_01m87mte9we168a0nm77wh8j9x",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -15945,11 +21987,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-23T17:48:07.197Z",
+                     *         "createdAt": "2026-11-24T20:44:08.892Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd4qe74a9fvbd6gd00gv"
+                     *         "requestId": "req_01m87mte9ves2an8yj91ejdxe4"
                      *       }
                      *     }
                      */
@@ -16018,11 +22060,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m84rbd53exvrp7zrcqwdzpf2",
+                     *         "id": "met_01m87mtea6e9v9m1z8jfnnjg88",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd57e0brmfbnz6snybyw"
+                     *         "requestId": "req_01m87mteaaea88gabek5xbg86m"
                      *       }
                      *     }
                      */
@@ -16086,7 +22128,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84rb7yyegj949jm2ay824fy",
+                     *         "id": "org_01m87mt928e83aebrnt2xpeb0x",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -16096,7 +22138,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8p0egsrc5vjytjtzamx"
+                     *         "requestId": "req_01m87mta4se0mtej6vaatwaw1a"
                      *       }
                      *     }
                      */
@@ -16175,7 +22217,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m84rb7yyegj949jm2ay824fy",
+                     *         "id": "org_01m87mt928e83aebrnt2xpeb0x",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -16185,7 +22227,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8p5efnv7e646sy9ry96"
+                     *         "requestId": "req_01m87mta4xeyzbqkbgzmwvev4q"
                      *       }
                      *     }
                      */
@@ -16205,6 +22247,508 @@ export interface operations {
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listPeople: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "per_01m87mtdtre1kvd01193m05w9d",
+                     *           "email": "viewer-1@example.com",
+                     *           "name": "The viewer",
+                     *           "role": "viewer",
+                     *           "hasPassword": true,
+                     *           "hasSecondFactor": false,
+                     *           "joinedAt": "2026-11-24T20:44:08.410Z",
+                     *           "signedInAt": "2026-11-24T20:44:08.411Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtdv1ebd8wbaaw8eeyjz0",
+                     *         "total": 1,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Person"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    removePerson: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "per_01m87mtdxqe9h84rhhmc11s5bb",
+                     *         "removed": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtdy6ew48jekpmzpg2zrz"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @example per_01kabc5m8nfe8v8q1m2vr5t9zd */
+                            id: string;
+                            /** @enum {boolean} */
+                            removed: true;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    updatePerson: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "analyst"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description Each role may do what those before it may.
+                     * @enum {string}
+                     */
+                    role: "viewer" | "analyst" | "editor" | "admin" | "owner";
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "per_01m87mtdw5edzrqgt1x6f3v7wv",
+                     *         "email": "viewer-2@example.com",
+                     *         "name": "The viewer",
+                     *         "role": "analyst",
+                     *         "hasPassword": true,
+                     *         "hasSecondFactor": false,
+                     *         "joinedAt": "2026-11-24T20:44:08.455Z",
+                     *         "signedInAt": "2026-11-24T20:44:08.456Z"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtdwde04vmep4knqgyvkm"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Person"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listInvitations: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "inv_01m87mtdyfe05r4jdzgtk6tgxd",
+                     *           "email": "sample-1@example.com",
+                     *           "role": "editor",
+                     *           "createdAt": "2026-11-24T20:44:08.527Z",
+                     *           "expiresAt": "2026-12-01T20:44:08.527Z"
+                     *         },
+                     *         {
+                     *           "id": "inv_01m87mtdyce9ttyqgh3f5ns0g1",
+                     *           "email": "ada@example.com",
+                     *           "role": "editor",
+                     *           "createdAt": "2026-11-24T20:44:08.524Z",
+                     *           "expiresAt": "2026-12-01T20:44:08.524Z"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtdyke92veydqfkj98gqy",
+                     *         "total": 2,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Invitation"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com",
+                 *       "role": "editor"
+                 *     }
+                 */
+                "application/json": {
+                    /** @example ada@example.com */
+                    email: string;
+                    /**
+                     * @description Each role may do what those before it may.
+                     * @enum {string}
+                     */
+                    role: "viewer" | "analyst" | "editor" | "admin" | "owner";
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "inv_01m87mtdyce9ttyqgh3f5ns0g1",
+                     *         "email": "ada@example.com",
+                     *         "role": "editor",
+                     *         "createdAt": "2026-11-24T20:44:08.524Z",
+                     *         "expiresAt": "2026-12-01T20:44:08.524Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/d4RKHGW9Zo5uTfS6S0eG_WiRrfnyYoW1qg8iAVmpmgs"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtdybe2xb4vt2t3eg4zpe"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CreatedInvitation"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    deleteInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "inv_01m87mtdysecnbfa94ea84g0kb",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtdyxe2w9bbx523nnnwhj"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            /** @example inv_01kabc5m8nfe8v8q1m2vr5t9zd */
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -16256,20 +22800,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20985-ad2d-7289-8ee6-1bbd3a0e4967",
+                     *           "contentId": "01a20f4d-3170-7096-85a6-9b2355f4a2af",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T17:48:05.300Z",
+                     *           "deletedAt": "2026-11-24T20:44:06.904Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20985-ad2c-7115-ab2d-833490f95b5e",
+                     *           "contentId": "01a20f4d-316f-73cc-8025-2cd168f52bc4",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-23T17:48:05.300Z",
+                     *           "deletedAt": "2026-11-24T20:44:06.904Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd0se1msdjgx3xzekrvy",
+                     *         "requestId": "req_01m87mte6bew5avwc15yr5vxq7",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16355,7 +22899,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe2xej4r5tg4r791yybv"
+                     *         "requestId": "req_01m87mtfn3eagr274ehprv2n3v"
                      *       }
                      *     }
                      */
@@ -16527,7 +23071,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe2ze1ptjxrm8r4gy6k6"
+                     *         "requestId": "req_01m87mtfn5ecpr40r7fdkmk7vc"
                      *       }
                      *     }
                      */
@@ -16658,12 +23202,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m84rb7z1e13az9zn4en4cm1a",
-                     *           "createdAt": "2026-11-23T17:48:08.167Z"
+                     *           "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
+                     *           "createdAt": "2026-11-24T20:44:10.281Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe3ae63s5eqq50kqmrc9",
+                     *         "requestId": "req_01m87mtfnbejhb673rc3pm75ja",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -16705,7 +23249,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
-                            /** @description The key that made it. */
+                            /** @description The key that made it, or the person (`per_…`). */
                             keyId: string;
                             version: number;
                         }[];
@@ -16792,7 +23336,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe3ke27tws9w52t4tq6s"
+                     *         "requestId": "req_01m87mtfnhe14vrrd7ese1ht1x"
                      *       }
                      *     }
                      */
@@ -16971,10 +23515,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20985-b83f-7373-8b1e-21ceb01fedd7",
-                     *                 "score": 0.6999997187553422,
+                     *                 "contentId": "01a20f4d-3e87-701a-ae19-a4f655f9176b",
+                     *                 "score": 0.6999997292574938,
                      *                 "signals": {
-                     *                   "recency": 0.9999992968883551,
+                     *                   "recency": 0.999999323143734,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -16984,10 +23528,10 @@ export interface operations {
                      *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a20985-abce-75fd-8412-fb7c4aa05483",
-                     *                 "score": 0.699989488554416,
+                     *                 "contentId": "01a20f4d-3e66-75d3-949a-d0e6e4d1e847",
+                     *                 "score": 0.6999996265691051,
                      *                 "signals": {
-                     *                   "recency": 0.99997372138604,
+                     *                   "recency": 0.9999990664227627,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -17015,10 +23559,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20985-b83f-7373-8b1e-21ceb01fedd7",
-                     *                 "score": 0.6999997187553422,
+                     *                 "contentId": "01a20f4d-3e87-701a-ae19-a4f655f9176b",
+                     *                 "score": 0.6999997292574938,
                      *                 "signals": {
-                     *                   "recency": 0.9999992968883551,
+                     *                   "recency": 0.999999323143734,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -17028,10 +23572,10 @@ export interface operations {
                      *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a20985-abce-75fd-8412-fb7c4aa05483",
-                     *                 "score": 0.699989488554416,
+                     *                 "contentId": "01a20f4d-3e66-75d3-949a-d0e6e4d1e847",
+                     *                 "score": 0.6999996265691051,
                      *                 "signals": {
-                     *                   "recency": 0.99997372138604,
+                     *                   "recency": 0.9999990664227627,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -17045,7 +23589,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe4memta6a1z2f0hckwb"
+                     *         "requestId": "req_01m87mtfpgerpbe99reanz14vb"
                      *       }
                      *     }
                      */
@@ -17159,7 +23703,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe3refyv9ctesamyvwtw",
+                     *         "requestId": "req_01m87mtfnnedmr92ym123zfyrw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -17285,7 +23829,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84rbe3ze6xtzt0ngzbfsq72",
+                     *         "id": "rul_01m87mtfnvenc9nrfjb3ffgahs",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -17296,11 +23840,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T17:48:08.194Z",
-                     *         "updatedAt": "2026-11-23T17:48:08.194Z"
+                     *         "createdAt": "2026-11-24T20:44:10.300Z",
+                     *         "updatedAt": "2026-11-24T20:44:10.300Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe3ve1kb3wbrnd3mryc5"
+                     *         "requestId": "req_01m87mtfnrerz8pg0wpa4jak8n"
                      *       }
                      *     }
                      */
@@ -17396,11 +23940,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84rbe4een392hdmyb3jsjhr",
+                     *         "id": "rul_01m87mtfpbeejsnvfqvpqj8194",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe4he0sry3114n2txx3d"
+                     *         "requestId": "req_01m87mtfpeewk8bfm3rpxymsc8"
                      *       }
                      *     }
                      */
@@ -17493,7 +24037,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m84rbe44efcvsymffw12adx2",
+                     *         "id": "rul_01m87mtfnzeazr23y1dx3qbhkz",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -17504,11 +24048,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-23T17:48:08.197Z",
-                     *         "updatedAt": "2026-11-23T17:48:08.204Z"
+                     *         "createdAt": "2026-11-24T20:44:10.304Z",
+                     *         "updatedAt": "2026-11-24T20:44:10.313Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe47espss0h580w7c5b6"
+                     *         "requestId": "req_01m87mtfp4eretv9m7jykg7jqq"
                      *       }
                      *     }
                      */
@@ -17616,7 +24160,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbe2wey2bbwnv3st35wtk"
+                     *         "requestId": "req_01m87mtfn2e1jr03gntp3b9tky"
                      *       }
                      *     }
                      */
@@ -17639,6 +24183,249 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                /** @description Items on a page. */
+                limit?: number;
+                personId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "ses_01m87mte0se93t18zy776yg2hc",
+                     *           "person": {
+                     *             "id": "per_01m87mte02ejwbx1t98zx5bfgj",
+                     *             "name": "The viewer",
+                     *             "email": "viewer-4@example.com"
+                     *           },
+                     *           "address": "127.0.0.1",
+                     *           "userAgent": "node",
+                     *           "createdAt": "2026-11-24T20:44:08.602Z",
+                     *           "lastUsedAt": "2026-11-24T20:44:08.602Z",
+                     *           "expiresAt": "2026-11-25T08:44:08.602Z",
+                     *           "isCurrent": false
+                     *         },
+                     *         {
+                     *           "id": "ses_01m87mtdw8eneb85e10e89d63c",
+                     *           "person": {
+                     *             "id": "per_01m87mtdw5edzrqgt1x6f3v7wv",
+                     *             "name": "The viewer",
+                     *             "email": "viewer-2@example.com"
+                     *           },
+                     *           "address": "127.0.0.1",
+                     *           "userAgent": "node",
+                     *           "createdAt": "2026-11-24T20:44:08.456Z",
+                     *           "lastUsedAt": "2026-11-24T20:44:08.456Z",
+                     *           "expiresAt": "2026-11-25T08:44:08.456Z",
+                     *           "isCurrent": false
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mte0yezd9aywqt7dbxdq3",
+                     *         "total": 3,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Session"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    endSessions: {
+        parameters: {
+            query: {
+                personId: string;
+            };
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "ids": [
+                     *           "ses_01m87mte28evkbvwjeqvfc8crz"
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mte2dedy8d7ese665jbz2"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            ids: string[];
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "ids": [
+                     *           "ses_01m87mte39e5bseqqbj47g06m9"
+                     *         ]
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mte3herjbnb01ey8kpz5k"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            ids: string[];
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -17691,11 +24478,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-23T17:48:07.073Z"
+                     *           "updatedAt": "2026-11-24T20:44:08.787Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd1bepcag9fphjv2ekwk",
+                     *         "requestId": "req_01m87mte6xe3av3x5nnj09yncx",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17774,10 +24561,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-23T17:48:07.090Z"
+                     *         "updatedAt": "2026-11-24T20:44:08.804Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd21e6ctnjc744gxfbxq"
+                     *         "requestId": "req_01m87mte7eepaa8v2wdky5b0b3"
                      *       }
                      *     }
                      */
@@ -17867,10 +24654,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-23T17:48:07.114Z"
+                     *         "updatedAt": "2026-11-24T20:44:08.816Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd2aedw96paf3xzn4dy7"
+                     *         "requestId": "req_01m87mte7ge3w8gqcn6d0r4x05"
                      *       }
                      *     }
                      */
@@ -17955,7 +24742,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd2semhre7geakh052zd"
+                     *         "requestId": "req_01m87mte7wee9bw44p24j11ceh"
                      *       }
                      *     }
                      */
@@ -18025,7 +24812,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20985-a39a-7035-8283-960dd1229543",
+                     *         "id": "01a20f4d-296e-7418-a7ca-426185fe06b7",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -18062,12 +24849,13 @@ export interface operations {
                      *         "errorReason": null,
                      *         "sourceTracks": [],
                      *         "warnings": [],
+                     *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-23T17:48:02.843Z",
-                     *         "updatedAt": "2026-11-23T17:48:02.863Z"
+                     *         "createdAt": "2026-11-24T20:44:04.846Z",
+                     *         "updatedAt": "2026-11-24T20:44:04.863Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8x1en7r7sqcz9q6ctmy"
+                     *         "requestId": "req_01m87mtabmes7ag93dk2w6bhc4"
                      *       }
                      *     }
                      */
@@ -18133,13 +24921,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T17:48:07.040Z",
+                     *         "requestedAt": "2026-11-24T20:44:08.753Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd06ekm9tqxzbzydk5wn"
+                     *         "requestId": "req_01m87mte5se3ssks49djs7zk5m"
                      *       }
                      *     }
                      */
@@ -18220,13 +25008,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T17:48:07.030Z",
+                     *         "requestedAt": "2026-11-24T20:44:08.739Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbczmesq9kj1avy62fb4p"
+                     *         "requestId": "req_01m87mte50ej5rkzmkfzqmf39h"
                      *       }
                      *     }
                      */
@@ -18304,13 +25092,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T17:48:07.057Z",
+                     *         "requestedAt": "2026-11-24T20:44:08.772Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd0pe32a4j6v9h60y0vb"
+                     *         "requestId": "req_01m87mte68ee2r4mmj8sarb02y"
                      *       }
                      *     }
                      */
@@ -18390,13 +25178,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-23T17:48:07.051Z",
+                     *         "requestedAt": "2026-11-24T20:44:08.766Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbd0ae8fstdwkk9mzz3ed"
+                     *         "requestId": "req_01m87mte5xew3v4dzxf4m3m93s"
                      *       }
                      *     }
                      */
@@ -18470,7 +25258,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8r6e0dasbae7nxxa4f0",
+                     *         "requestId": "req_01m87mta6heewvps7k0jsrdq7w",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -18548,14 +25336,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84rb8rbee9b4f4sr5gzse23",
+                     *         "id": "vky_01m87mta6ne5nras0jjeevwa3a",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-23T17:48:02.699Z",
+                     *         "createdAt": "2026-11-24T20:44:04.693Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk__EO6CQClXdC2eC9AhfndCFhfi_nGUfwcAb4Sbv_CjfY"
+                     *         "key": "rf_vk_Agb3O3RVpbIPmG9fSwEt5FvI7tx79pZ0zEG71jeYLzo"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8r8eag8174pyb8awt45"
+                     *         "requestId": "req_01m87mta6jevt8xw11f4ttqtjd"
                      *       }
                      *     }
                      */
@@ -18624,13 +25412,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84rb8rqen7bf404hx50brbd",
+                     *         "id": "vky_01m87mta6zeemrcfq5kt2xw3az",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T17:48:02.712Z",
+                     *         "createdAt": "2026-11-24T20:44:04.703Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8rsedv90xhhakpbc52a"
+                     *         "requestId": "req_01m87mta70ed39e5mykds0y8s3"
                      *       }
                      *     }
                      */
@@ -18710,15 +25498,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m84rb8rke39bb8h49e83pccy",
+                     *         "id": "vky_01m87mta6webc95zkqsf4q1dqq",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-23T17:48:02.708Z",
+                     *         "createdAt": "2026-11-24T20:44:04.700Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_ffFdMr1cJDa6wWXfAb5lTvHe48uDI5fI0FgjdKa5NTU",
-                     *         "replaces": "vky_01m84rb8rfem9bffky5ejz8bk3"
+                     *         "key": "rf_vk_e-UKh8VFplhJkOEkC9u1x_OlvnEm2IcKTFL7TjLHs1o",
+                     *         "replaces": "vky_01m87mta6seb2v9agpnz5166sj"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rb8rjenms3614sxnntm1m"
+                     *         "requestId": "req_01m87mta6veqwtv8ty99h08xxp"
                      *       }
                      *     }
                      */
@@ -18961,7 +25749,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcnxe7n9yxgm50xda3kz"
+                     *         "requestId": "req_01m87mtdhve829s57sp6rqq9t2"
                      *       }
                      *     }
                      */
@@ -18969,7 +25757,7 @@ export interface operations {
                         data: {
                             description: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                             /** @description A body. */
                             example: {
                                 [key: string]: unknown;
@@ -19040,21 +25828,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "7568d7ef-2a6b-42e5-9173-323b7cf8a111",
+                     *           "id": "f0352876-4911-4868-88e3-e77d55f8a2f1",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20985-a39a-7035-8283-960dd1229543",
+                     *             "contentId": "01a20f4d-296e-7418-a7ca-426185fe06b7",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T17:48:03.791Z"
+                     *           "timestamp": "2026-11-24T20:44:05.655Z"
                      *         },
                      *         {
-                     *           "id": "503541a4-a132-48bc-a0df-0c95b5a74541",
+                     *           "id": "777c410f-3bab-4a5a-95db-bca373c7e3fe",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20985-a3b5-7486-a452-284926d47fcd",
+                     *             "contentId": "01a20f4d-2984-7608-af13-ecae719561dc",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -19062,11 +25850,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-23T17:48:03.815Z"
+                     *           "timestamp": "2026-11-24T20:44:05.676Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcp0e849rdv14pvdrxrs"
+                     *         "requestId": "req_01m87mtdhxecxbbma6z1ae784q"
                      *       }
                      *     }
                      */
@@ -19076,7 +25864,7 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                             id: string;
                             /**
                              * @description Made up by a trigger.
@@ -19126,7 +25914,7 @@ export interface operations {
                      * @description The kind to make up an event of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                     /** @description Who receives it. Left out: no webhook. */
                     webhookIds?: string[];
                 };
@@ -19167,7 +25955,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcp6eykabnqwd71t6nnh"
+                     *         "requestId": "req_01m87mtdj3edasn5nxzj8wzxz6"
                      *       }
                      *     }
                      */
@@ -19176,7 +25964,7 @@ export interface operations {
                             /** @description How many webhooks receive it. */
                             deliveries: number;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                         };
                         meta?: {
                             requestId: string;
@@ -19192,6 +25980,258 @@ export interface operations {
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    listWebhookPortalLinks: {
+        parameters: {
+            query?: {
+                /** @description `meta.nextCursor` of the page before. */
+                cursor?: string;
+                customer?: string;
+                /** @description Items on a page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description A page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [],
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtdrweprrd3byzqse77h4",
+                     *         "total": 0,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["WebhookPortalLink"][];
+                        meta: {
+                            nextCursor?: string | null;
+                            requestId?: string;
+                            /** @description Items of the whole list, when its first page was read. */
+                            total?: number;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    createWebhookPortalLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customer": "acme"
+                 *     }
+                 */
+                "application/json": {
+                    customer: string;
+                    /**
+                     * @description Seconds.
+                     * @default 3600
+                     */
+                    expiresIn?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whl_01m87mtds2ex0b78tr35gaqq5x",
+                     *         "customer": "acme",
+                     *         "createdAt": "2026-11-24T20:44:08.354Z",
+                     *         "expiresAt": "2026-11-24T21:44:08.354Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_6Y2HYVkaWHlIU0NF_XyuxKozRgGkiM7hIMmhbE6CSDI"
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtds0e5yvsn5zsb67xd9x"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            createdAt: string;
+                            customer: string;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            expiresAt: string;
+                            /** @example whl_01kabc5m8nfe8v8q1m2vr5t9zd */
+                            id: string;
+                            /** @description Shown in this answer only. */
+                            url: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    revokeWebhookPortalLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "whl_01m87mtds5e1hsm0zd4nbv6j17",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m87mtds7eeesekkmtbq798yd"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -19242,7 +26282,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcpdegkszvbjme3mxdvg",
+                     *         "requestId": "req_01m87mtdj9ebna0dafngwz6eph",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -19328,7 +26368,7 @@ export interface operations {
                         type: "s3";
                     }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "analytics.*" | "events.*" | "export.*" | "live_stream.*" | "*")[];
                     filter?: {
                         [key: string]: {
                             equals?: string | number | boolean | null;
@@ -19398,7 +26438,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84rbcq6e9vs87vcf80h9t3v",
+                     *         "id": "whk_01m87mtdk1encbcx2vqkwg1986",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -19426,12 +26466,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T17:48:06.757Z",
-                     *         "webhookId": "whk_01m84rbcq6e9vs87vcf80h9t3v",
+                     *         "createdAt": "2026-11-24T20:44:08.160Z",
+                     *         "webhookId": "whk_01m87mtdk1encbcx2vqkwg1986",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcpgeqv832fmghxw9m1p"
+                     *         "requestId": "req_01m87mtdjdekd85ag5n021fyf6"
                      *       }
                      *     }
                      */
@@ -19596,7 +26636,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84rbcqcet0v6enmxs7rdes2",
+                     *         "id": "whk_01m87mtdk6eqz90qawaq3v8vfy",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -19624,7 +26664,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T17:48:06.764Z",
+                     *         "createdAt": "2026-11-24T20:44:08.166Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -19633,7 +26673,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcr7ehjajwemk2t40zes"
+                     *         "requestId": "req_01m87mtdkyep9tcmjzb971bn3g"
                      *       }
                      *     }
                      */
@@ -19801,11 +26841,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84rbcsaeknrq1v3kvab7bcf",
+                     *         "id": "whk_01m87mtdn0efjbyhv51vpcfpf9",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcsderhbm4mngfedrfsx"
+                     *         "requestId": "req_01m87mtdn2esza29fccgger6xv"
                      *       }
                      *     }
                      */
@@ -19889,7 +26929,7 @@ export interface operations {
                         type: "s3";
                     }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "export.*" | "live_stream.*" | "*")[];
+                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "analytics.*" | "events.*" | "export.*" | "live_stream.*" | "*")[];
                     filter?: {
                         [key: string]: {
                             equals?: string | number | boolean | null;
@@ -19964,7 +27004,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84rbcrce7pbg7b91mn3t0m8",
+                     *         "id": "whk_01m87mtdm2e8erp37xrjzb137s",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -19992,10 +27032,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-23T17:48:06.795Z"
+                     *         "createdAt": "2026-11-24T20:44:08.194Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcrfeffa57x4zpned88a"
+                     *         "requestId": "req_01m87mtdm4ew6v2mwe6qexs6pg"
                      *       }
                      *     }
                      */
@@ -20026,7 +27066,7 @@ export interface operations {
             query?: {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
-                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                 /** @description Items on a page. */
                 limit?: number;
                 /**
@@ -20082,7 +27122,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m84rbcsxepyta8xw76n6j0me",
+                     *           "id": "dlv_01m87mtdnmey3sy5n4003qyft5",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -20094,19 +27134,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-23T17:48:06.845Z",
-                     *             "webhookId": "whk_01m84rbcsse0jsev50yee7fwmc",
+                     *             "timestamp": "2026-11-24T20:44:08.244Z",
+                     *             "webhookId": "whk_01m87mtdnhe058g1eg2s9qeesn",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-23T17:48:06.845Z",
+                     *           "createdAt": "2026-11-24T20:44:08.244Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-23T17:48:06.845Z",
+                     *           "responseTime": 2,
+                     *           "lastAttemptAt": "2026-11-24T20:44:08.244Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m84rbctwe34s3hasds3e06pd",
+                     *         "requestId": "req_01m87mtdnter6vbpkcvdkbewf9",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20148,7 +27188,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T17:47:06.928Z"
+                 *       "since": "2026-11-24T20:43:08.302Z"
                  *     }
                  */
                 "application/json": {
@@ -20198,14 +27238,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84rbcwden78jdt4vrqr2vka",
-                     *         "since": "2026-11-23T17:47:06.928Z",
-                     *         "until": "2026-11-23T17:48:06.935Z",
+                     *         "id": "whk_01m87mtdq8e20b1r4wpctphm4q",
+                     *         "since": "2026-11-24T20:43:08.302Z",
+                     *         "until": "2026-11-24T20:44:08.308Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcwheqg9yhk33wjfn1z2"
+                     *         "requestId": "req_01m87mtdqfev1s7sbn9mps58qy"
                      *       }
                      *     }
                      */
@@ -20265,7 +27305,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-23T17:47:06.943Z"
+                 *       "since": "2026-11-24T20:43:08.317Z"
                  *     }
                  */
                 "application/json": {
@@ -20309,13 +27349,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84rbcwxer5vrv86gvd0svfh",
-                     *         "since": "2026-11-23T17:47:06.943Z",
+                     *         "id": "whk_01m87mtdqtembvfmd0zg1aaajk",
+                     *         "since": "2026-11-24T20:43:08.317Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcx0eetad8p4ypfh7cc5"
+                     *         "requestId": "req_01m87mtdqyewbv1xjkzdcphmmb"
                      *       }
                      *     }
                      */
@@ -20397,13 +27437,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m84rbcsher9aza3p857dxpvz",
+                     *         "id": "whk_01m87mtdn8exdab8n4267ss02d",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-23T18:48:06.838Z"
+                     *         "previousSecretExpiresAt": "2026-11-24T21:44:08.236Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcsme7zraez3kpmc9kh6"
+                     *         "requestId": "req_01m87mtdnae1ns5ddngvxgn8p2"
                      *       }
                      *     }
                      */
@@ -20459,7 +27499,7 @@ export interface operations {
                      * @description The kind to send made-up data of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                 };
             };
         };
@@ -20494,14 +27534,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m84rbcxhenf8kzfdtychv3nc",
+                     *         "deliveryId": "dlv_01m87mtdrke30sf277g423qyfb",
                      *         "status": "success",
                      *         "statusCode": 204,
                      *         "responseTime": 3,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcxge008e007wb1m2dsf"
+                     *         "requestId": "req_01m87mtdrje6raqd7wtzbpdewf"
                      *       }
                      *     }
                      */
@@ -20579,7 +27619,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84rbcv9e4stcz61bxxnkdxs",
+                     *         "id": "dlv_01m87mtdp6e5s94ype1j9p0h3q",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -20591,18 +27631,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-23T17:48:06.889Z",
-                     *           "webhookId": "whk_01m84rbcv5e02aj600jt879nxv",
+                     *           "timestamp": "2026-11-24T20:44:08.262Z",
+                     *           "webhookId": "whk_01m87mtdp3e35t3qfrdzzdhfg1",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-23T17:48:06.889Z",
+                     *         "createdAt": "2026-11-24T20:44:08.262Z",
                      *         "statusCode": 204,
                      *         "responseTime": 2,
-                     *         "lastAttemptAt": "2026-11-23T17:48:06.889Z",
+                     *         "lastAttemptAt": "2026-11-24T20:44:08.262Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-23T17:48:06.889Z",
+                     *             "startedAt": "2026-11-24T20:44:08.262Z",
                      *             "responseTime": 2,
                      *             "statusCode": 204,
                      *             "error": null,
@@ -20611,7 +27651,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcvee2n9febhgw79ktx1"
+                     *         "requestId": "req_01m87mtdpbetx98ybvsbpesncx"
                      *       }
                      *     }
                      */
@@ -20638,7 +27678,7 @@ export interface operations {
                              */
                             createdAt: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "export.ready" | "live_stream.active" | "live_stream.ended";
+                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
                             /**
@@ -20730,13 +27770,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m84rbcvrey8bwemmbscepvyp",
+                     *         "id": "dlv_01m87mtdpnebvbpnw1fjrhc6da",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-23T17:48:06.911Z"
+                     *         "nextAttemptAt": "2026-11-24T20:44:08.288Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m84rbcvxexh8a0z3ab5xwb8k"
+                     *         "requestId": "req_01m87mtdptefs9a5pk967y17ta"
                      *       }
                      *     }
                      */
@@ -20769,12 +27809,26 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
-    createWebhookPortalLink: {
+    receive_analytics_alert: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
-                "Idempotency-Key"?: string;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
             };
             path?: never;
             cookie?: never;
@@ -20783,85 +27837,193 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "customer": "acme"
+                 *       "event": "analytics.alert",
+                 *       "data": {
+                 *         "alertId": "alr_00000000000000000000000000",
+                 *         "name": "Errors",
+                 *         "state": "opened",
+                 *         "reason": "breached",
+                 *         "report": "quality",
+                 *         "metric": "errorRate",
+                 *         "value": 0.08,
+                 *         "low": null,
+                 *         "high": 0.02,
+                 *         "windowEnd": "2026-01-31T12:00:00.000Z",
+                 *         "url": "https://video.example.com/console/#/alerts"
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
                  *     }
                  */
                 "application/json": {
-                    customer: string;
+                    data: {
+                        alertId: string;
+                        high: number | null;
+                        low: number | null;
+                        metric: string;
+                        name: string;
+                        /** @enum {string} */
+                        reason: "breached" | "recovered" | "changed" | "paused";
+                        /** @enum {string} */
+                        report: "overview" | "quality" | "engagement";
+                        /** @enum {string} */
+                        state: "opened" | "resolved";
+                        /** @description Of the alert in the console. */
+                        url: string;
+                        value: number | null;
+                        windowEnd: string | null;
+                    };
+                    /** @constant */
+                    event: "analytics.alert";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
                     /**
-                     * @description Seconds.
-                     * @default 3600
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
                      */
-                    expiresIn?: number;
+                    test?: true;
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
+                    webhookId: string;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
-            "4XX": {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
+                content?: never;
             };
-            /** @description The failure; `details` names each wrong field. */
-            "5XX": {
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
+                content?: never;
             };
-            /** @description The result. */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_WyJvcmdfMDFtODRyYjd5eWVnajk0OWptMmF5ODI0ZnkiLCJhY21lIiwxNzk1NDU5Njg2XQ.86SqnA3OfdFT4OplYz2FhZwj_2-7EI_3bhr0jk48ZeA",
-                     *         "expiresAt": "2026-11-23T18:48:06.000Z"
-                     *       },
-                     *       "meta": {
-                     *         "requestId": "req_01m84rbcxsexs9sypb7v5yc5hh"
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
+        };
+    };
+    receive_analytics_report: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "analytics.report",
+                 *       "data": {
+                 *         "reportId": "rpt_00000000000000000000000000",
+                 *         "runId": "rrn_00000000000000000000000000",
+                 *         "name": "Plays of the week",
+                 *         "report": "overview",
+                 *         "startDate": "2026-01-19",
+                 *         "endDate": "2026-01-25",
+                 *         "dueAt": "2026-01-26T06:00:00.000Z",
+                 *         "asOf": "2026-01-26T06:00:05.000Z",
+                 *         "url": "https://video.example.com/console/#/saved-reports",
+                 *         "data": {
+                 *           "summary": {
+                 *             "plays": 39977
+                 *           }
+                 *         }
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        /**
+                         * Format: date-time
+                         * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                         * @example 2026-01-31T12:00:00.000Z
+                         */
+                        asOf: string;
                         data: {
-                            /**
-                             * Format: date-time
-                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
-                             * @example 2026-01-31T12:00:00.000Z
-                             */
-                            expiresAt: string;
-                            url: string;
-                        };
-                        meta?: {
-                            requestId: string;
-                        };
+                            [key: string]: unknown;
+                        } | null;
+                        dueAt: string | null;
+                        endDate: string;
+                        name: string;
+                        /** @enum {string} */
+                        report: "overview" | "audience" | "content" | "engagement" | "quality" | "retention" | "movers" | "sources" | "viewers" | "hours";
+                        reportId: string;
+                        runId: string;
+                        startDate: string;
+                        /** @description Of the reports in the console. */
+                        url: string;
                     };
+                    /** @constant */
+                    event: "analytics.report";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
+                    webhookId: string;
                 };
             };
-            400: components["responses"]["400"];
-            401: components["responses"]["401"];
-            403: components["responses"]["403"];
-            408: components["responses"]["408"];
-            409: components["responses"]["409"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
-            422: components["responses"]["422"];
-            429: components["responses"]["429"];
-            500: components["responses"]["500"];
-            503: components["responses"]["503"];
+        };
+        responses: {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     receive_bulk_job_complete: {
@@ -21219,6 +28381,131 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.ready";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
+                    webhookId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receive_events_batch: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "events.batch",
+                 *       "data": {
+                 *         "forwardingId": "efw_00000000000000000000000000",
+                 *         "events": [
+                 *           {
+                 *             "eventId": "00000000-0000-4000-8000-000000000000",
+                 *             "event": "playStart",
+                 *             "contentId": "00000000-0000-4000-8000-000000000001",
+                 *             "timestamp": "2026-01-31T12:00:00.000Z",
+                 *             "receivedAt": "2026-01-31T12:00:01.000Z",
+                 *             "userId": "test",
+                 *             "data": {
+                 *               "startupTime": 180
+                 *             }
+                 *           }
+                 *         ]
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        events: {
+                            appVersion?: string;
+                            /**
+                             * @description A known bot has sent it.
+                             * @constant
+                             */
+                            bot?: true;
+                            contentId: string;
+                            country?: string;
+                            data: Record<string, never>;
+                            device?: string;
+                            deviceId?: string;
+                            /** @description The kind. */
+                            event: string;
+                            /** @description Unique in the organization. */
+                            eventId: string;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            receivedAt: string;
+                            sessionId?: string;
+                            /**
+                             * Format: date-time
+                             * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                             * @example 2026-01-31T12:00:00.000Z
+                             */
+                            timestamp: string;
+                            userId?: string;
+                        }[];
+                        forwardingId: string;
+                    };
+                    /** @constant */
+                    event: "events.batch";
                     /** @description Of the event; from payload version 2 on. */
                     id?: string;
                     /**
@@ -21655,6 +28942,102 @@ export interface operations {
             };
         };
     };
+    receive_live_stream_disconnected: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "live_stream.disconnected",
+                 *       "data": {
+                 *         "liveStreamId": "lst_00000000000000000000000000",
+                 *         "contentId": "00000000-0000-7000-8000-000000000000",
+                 *         "title": "Test event",
+                 *         "status": "active",
+                 *         "disconnectedAt": "2026-01-31T12:00:00.000Z"
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        /** @description The item that shows the stream. */
+                        contentId: string;
+                        /**
+                         * Format: date-time
+                         * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                         * @example 2026-01-31T12:00:00.000Z
+                         */
+                        disconnectedAt: string;
+                        liveStreamId: string;
+                        /** @constant */
+                        status: "active";
+                        title: string;
+                    };
+                    /** @constant */
+                    event: "live_stream.disconnected";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
+                    webhookId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     receive_live_stream_ended: {
         parameters: {
             query?: never;
@@ -21714,6 +29097,102 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.ended";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
+                    webhookId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receive_live_stream_reconnected: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "live_stream.reconnected",
+                 *       "data": {
+                 *         "liveStreamId": "lst_00000000000000000000000000",
+                 *         "contentId": "00000000-0000-7000-8000-000000000000",
+                 *         "title": "Test event",
+                 *         "status": "active",
+                 *         "disconnectedAt": "2026-01-31T12:00:00.000Z"
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        /** @description The item that shows the stream. */
+                        contentId: string;
+                        /**
+                         * Format: date-time
+                         * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                         * @example 2026-01-31T12:00:00.000Z
+                         */
+                        disconnectedAt: string;
+                        liveStreamId: string;
+                        /** @constant */
+                        status: "active";
+                        title: string;
+                    };
+                    /** @constant */
+                    event: "live_stream.reconnected";
                     /** @description Of the event; from payload version 2 on. */
                     id?: string;
                     /**

@@ -2,18 +2,21 @@ import { readConfig, type ClientConfig, type ConfigQuery } from './config.ts';
 import {
   readFeedPage,
   readFeedPages,
+  readItem,
   readSimilar,
+  type ItemQuery,
   type SimilarQuery,
   type Viewer,
 } from './feed.ts';
 import { createPlaybackToken, type PlaybackToken } from './playback-token.ts';
+import { readReactions, type Reactions } from './reactions.ts';
 import { type RetryingTransport } from './request.ts';
 import { createTransport, type ServiceOptions } from './transport.ts';
 import { type FeedItem, type FeedPage, type FeedQuery } from './types.ts';
 
 export { assignVariant, type AssignmentPlan, type Audience, type Targeting } from './assignment.ts';
 export type { ClientConfig, ConfigQuery } from './config.ts';
-export type { SimilarQuery } from './feed.ts';
+export type { ItemQuery, SimilarQuery } from './feed.ts';
 export { ReelfeedError, type ErrorDetail } from './errors.ts';
 export { EventSender, type EventSenderOptions } from './event-sender.ts';
 export { localEventStorage, type EventStorage } from './event-storage.ts';
@@ -27,6 +30,7 @@ export type {
   TrackedEvent,
 } from './events.ts';
 export type { PlaybackToken } from './playback-token.ts';
+export type { Reactions } from './reactions.ts';
 export type { RefusedEvent } from './event-request.ts';
 export type {
   CaptionTrack,
@@ -50,6 +54,8 @@ export type ReelfeedOptions = ServiceOptions &
 export type Reelfeed = {
   /** One page of the feed. Throws `ReelfeedError`, or the signal's reason once it is aborted. */
   feed(query?: FeedQuery): Promise<FeedPage>;
+  /** One item, unlisted ones included. Throws as `feed` does; `NOT_FOUND` for what may not be shown. */
+  item(contentId: string, query?: ItemQuery): Promise<FeedItem>;
   /** Settings and flags for the viewer. Throws as `feed` does. */
   config(query?: ConfigQuery): Promise<ClientConfig>;
   /**
@@ -62,6 +68,14 @@ export type Reelfeed = {
   ): Promise<PlaybackToken>;
   /** Items that are like an item, most alike first. Throws as `feed` does. */
   similar(contentId: string, query?: SimilarQuery): Promise<readonly FeedItem[]>;
+  /**
+   * Which of at most 100 items the viewer likes and has saved. A user needs `userSignature`. Throws as
+   * `feed` does; `FORBIDDEN` for a user without a signature.
+   */
+  reactions(
+    contentIds: readonly string[],
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<Reactions>;
   /** All pages from `query.cursor` on, read as they are asked for. */
   feedPages(query?: FeedQuery): AsyncGenerator<FeedPage, void, undefined>;
   /** The items of all pages, one after the other. */
@@ -82,10 +96,13 @@ export function createReelfeed(options: ReelfeedOptions): Reelfeed {
   };
   return {
     feed: (query = {}) => readFeedPage(transport, viewer, query),
+    item: (contentId, query = {}) => readItem(transport, contentId, query),
     config: (query = {}) => readConfig(transport, viewer, query),
     playbackToken: (contentId, { signal } = {}) =>
       createPlaybackToken(transport, contentId, signal),
     similar: (contentId, query = {}) => readSimilar(transport, contentId, query),
+    reactions: (contentIds, { signal } = {}) =>
+      readReactions(transport, viewer, contentIds, signal),
     feedPages: (query = {}) => readFeedPages(transport, viewer, query),
     async *feedItems(query = {}) {
       for await (const page of readFeedPages(transport, viewer, query)) yield* page.items;

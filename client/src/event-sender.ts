@@ -183,6 +183,14 @@ export class EventSender {
   }
 
   /**
+   * Writes what has no answer into the storage now. Pages do it by themselves when they are hidden; an app
+   * calls it when it goes to the background.
+   */
+  save(): void {
+    this.#keeper.save();
+  }
+
+  /**
    * Sends what waits, trying each event once more. What has no answer then is kept in the storage;
    * without one it is dropped. Later events are dropped.
    */

@@ -70,6 +70,26 @@ export async function readSimilar(
   return parseFeedPage(await getJson(transport, path, parameters, signal)).items;
 }
 
+export type ItemQuery = {
+  /** Where the viewer is, ISO 3166-1 alpha-2. */
+  readonly country?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** One item, unlisted ones included. Throws `ReelfeedError`, as `readFeedPage` does. */
+export async function readItem(
+  transport: RetryingTransport,
+  contentId: string,
+  { country, signal }: ItemQuery,
+): Promise<FeedItem> {
+  const parameters = new URLSearchParams({ ...(country !== undefined && { country }) });
+  const path = `v1/feed/items/${encodeURIComponent(contentId)}`;
+  const body = await getJson(transport, path, parameters, signal);
+  const data = isRecord(body) ? body['data'] : undefined;
+  if (isFeedItem(data)) return data;
+  throw invalidResponse('The answer is not an item.', null);
+}
+
 function feedParameters(viewer: Viewer, query: FeedQuery): URLSearchParams {
   const values: Record<string, string | number | null | undefined> = {
     limit: query.limit,
@@ -105,14 +125,7 @@ function parseFeedPage(body: unknown): FeedPage {
   const requestId = stringOrNull(meta['requestId']);
   const items = Array.isArray(data) ? data.filter(isFeedItem) : [];
   if (!Array.isArray(data) || (items.length === 0 && data.length > 0)) {
-    throw new ReelfeedError({
-      code: 'INVALID_RESPONSE',
-      message: 'The answer is not a feed page.',
-      status: 200,
-      requestId,
-      retryAfterMs: null,
-      details: [],
-    });
+    throw invalidResponse('The answer is not a feed page.', requestId);
   }
   const nextCursor = stringOrNull(meta['nextCursor']);
   const hasMore = meta['hasMore'];
@@ -126,6 +139,17 @@ function parseFeedPage(body: unknown): FeedPage {
     experiments: Array.isArray(experiments) ? experiments.filter(isAssignment) : [],
     requestId,
   };
+}
+
+function invalidResponse(message: string, requestId: string | null): ReelfeedError {
+  return new ReelfeedError({
+    code: 'INVALID_RESPONSE',
+    message,
+    status: 200,
+    requestId,
+    retryAfterMs: null,
+    details: [],
+  });
 }
 
 function isFeedItem(value: unknown): value is FeedItem {

@@ -5,6 +5,26 @@
 import { Buffer } from 'node:buffer';
 import { createHmac, createPublicKey, timingSafeEqual, verify, type KeyObject } from 'node:crypto';
 
+/** An accepted event, as it is forwarded. */
+export type ForwardedEvent = {
+  /** Unique in the organization: keep those that you have handled. */
+  eventId: string;
+  /** The kind. */
+  event: string;
+  contentId: string;
+  timestamp: string;
+  receivedAt: string;
+  userId?: string;
+  deviceId?: string;
+  sessionId?: string;
+  country?: string;
+  device?: string;
+  appVersion?: string;
+  /** A known bot has sent it. */
+  bot?: true;
+  data: Readonly<Record<string, unknown>>;
+};
+
 /** What the `data` of each kind of event holds; `GET /v1/webhook-events` has the schemas. */
 export type WebhookEventData = {
   'content.ready': {
@@ -83,6 +103,20 @@ export type WebhookEventData = {
     status: 'active';
     startedAt: string;
   };
+  'live_stream.disconnected': {
+    liveStreamId: string;
+    contentId: string;
+    title: string;
+    status: 'active';
+    disconnectedAt: string;
+  };
+  'live_stream.reconnected': {
+    liveStreamId: string;
+    contentId: string;
+    title: string;
+    status: 'active';
+    disconnectedAt: string;
+  };
   'live_stream.ended': {
     liveStreamId: string;
     contentId: string;
@@ -90,6 +124,49 @@ export type WebhookEventData = {
     status: 'ended';
     startedAt: string | null;
     endedAt: string;
+  };
+  'analytics.alert': {
+    alertId: string;
+    name: string;
+    state: 'opened' | 'resolved';
+    /** `changed`, `paused`: somebody has changed or deleted the alert. */
+    reason: 'breached' | 'recovered' | 'changed' | 'paused';
+    report: 'overview' | 'quality' | 'engagement';
+    metric: string;
+    value: number | null;
+    /** The value should not be below `low` and above `high`; null where nothing bounds it. */
+    low: number | null;
+    high: number | null;
+    windowEnd: string | null;
+    url: string;
+  };
+  'analytics.report': {
+    reportId: string;
+    runId: string;
+    name: string;
+    report:
+      | 'overview'
+      | 'audience'
+      | 'content'
+      | 'engagement'
+      | 'quality'
+      | 'retention'
+      | 'movers'
+      | 'sources'
+      | 'viewers'
+      | 'hours';
+    startDate: string;
+    endDate: string;
+    /** Null for a run that was asked for. */
+    dueAt: string | null;
+    asOf: string;
+    url: string;
+    /** As the report answers; null above 64 KiB. */
+    data: object | null;
+  };
+  'events.batch': {
+    forwardingId: string;
+    events: ForwardedEvent[];
   };
   'webhook.disabled': {
     webhookId: string;

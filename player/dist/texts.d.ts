@@ -12,6 +12,7 @@ export declare const defaultTexts: {
     share: string;
     article: string;
     openArticle: string;
+    openArticleCard: string;
     captions: string;
     sound: string;
     tapToUnmute: string;
@@ -22,7 +23,14 @@ export declare const defaultTexts: {
     lessOfAuthor: string;
     lessOfTags: string;
     report: string;
-    reportReason: string;
+    reportQuestion: string;
+    reportReasons: [reason: string, name: string][];
+    speed: string;
+    speedOf: (speed: number) => string;
+    volume: string;
+    pictureInPicture: string;
+    fullScreen: string;
+    cast: string;
     refused: string;
     reported: string;
     takenBack: string;
@@ -50,6 +58,7 @@ export declare const defaultTexts: {
     linkFailed: string;
     commandCopied: string;
     linkedClipMissing: string;
+    goneTitle: string;
     offline: string;
     reconnecting: string;
     keyTitle: string;
@@ -65,6 +74,10 @@ export declare const defaultTexts: {
     emptyTitle: string;
     emptyText: string;
     copyCommand: string;
+    shelf: string;
+    shelfBack: string;
+    shelfOn: string;
+    closeFeed: string;
     failedTitle: string;
     failedText: (message: string, code: string) => string;
     requestId: (id: string) => string;

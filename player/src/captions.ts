@@ -1,6 +1,6 @@
 import { type CaptionTrack } from '@reelfeed/client';
 import { element } from './dom.ts';
-import { webAddress } from './slides.ts';
+import { webAddress } from '@reelfeed/client/playing';
 
 /** Lines from the bottom at which captions stand, so that title and buttons do not cover them. */
 const captionLine = -7;

@@ -1,13 +1,17 @@
-import { element } from './dom.ts';
+import { element, isRightToLeft } from './dom.ts';
 import { type ItemView } from './item-view.ts';
-import { type Slide } from './slides.ts';
+import { type Slide } from '@reelfeed/client/playing';
 
 /** Slides on each side of the watched one that have their words and buttons; the rest are empty. */
 const mountedEachSide = 2;
 /** Without a scroll event for this long the column has come to rest. */
 const settledMs = 160;
 
+/** Which way a swipe leads to the next slide. */
+export type Axis = 'vertical' | 'horizontal';
+
 export type ColumnEvents = {
+  readonly axis: Axis;
   /** Nothing outside of the column can have the focus: it may take it. */
   readonly ownsPage: boolean;
   /** Builds the content of a slide that comes near. */
@@ -95,14 +99,14 @@ export class Column {
     const target = Math.max(0, Math.min(this.lastIndex, from + offset));
     this.#target = target;
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    this.#root.scrollTo({ top: this.#topOf(target), behavior: calm ? 'instant' : 'smooth' });
+    this.#scrollTo(target, calm ? 'instant' : 'smooth');
   }
 
   /** Goes to a slide without passing the others. */
   jump(index: number): void {
     this.#index = index;
     this.#target = null;
-    this.#root.scrollTo({ top: this.#topOf(index), behavior: 'instant' });
+    this.#scrollTo(index, 'instant');
     this.#mountNear();
   }
 
@@ -120,8 +124,18 @@ export class Column {
     return Math.max(0, this.#slides.length - (this.#tail === null ? 1 : 0));
   }
 
-  #topOf(index: number): number {
-    return index * this.#root.clientHeight;
+  get #isHorizontal(): boolean {
+    return this.#events.axis === 'horizontal';
+  }
+
+  get #slideLength(): number {
+    return this.#isHorizontal ? this.#root.clientWidth : this.#root.clientHeight;
+  }
+
+  #scrollTo(index: number, behavior: ScrollBehavior): void {
+    const offset = index * this.#slideLength;
+    const left = isRightToLeft(this.#root) ? -offset : offset;
+    this.#root.scrollTo(this.#isHorizontal ? { left, behavior } : { top: offset, behavior });
   }
 
   #onScroll(): void {
@@ -130,9 +144,11 @@ export class Column {
       this.#target = null;
       this.#events.settled();
     }, settledMs);
-    const height = this.#root.clientHeight;
-    if (height === 0) return;
-    const index = Math.min(this.lastIndex, Math.round(this.#root.scrollTop / height));
+    const length = this.#slideLength;
+    if (length === 0) return;
+    // Where text runs from right to left, what follows lies at negative offsets.
+    const offset = this.#isHorizontal ? Math.abs(this.#root.scrollLeft) : this.#root.scrollTop;
+    const index = Math.min(this.lastIndex, Math.round(offset / length));
     if (index === this.#index) return;
     this.#index = index;
     this.#mountNear();
@@ -140,7 +156,7 @@ export class Column {
   }
 
   #onResize(): void {
-    this.#root.scrollTo({ top: this.#topOf(this.#index), behavior: 'instant' });
+    this.#scrollTo(this.#index, 'instant');
     for (const view of this.#views.values()) this.#measure(view);
   }
 

@@ -29,3 +29,8 @@ export function setName(button: HTMLElement, name: string): void {
   button.setAttribute('aria-label', name);
   button.title = name;
 }
+
+/** Whether text runs from right to left here; horizontal scrolling then does as well. */
+export function isRightToLeft(node: Element): boolean {
+  return getComputedStyle(node).direction === 'rtl';
+}

@@ -3,14 +3,15 @@ import {
   EventSender,
   localEventStorage,
   type EngagementEvent,
+  type FeedItem,
   type Reelfeed,
 } from '@reelfeed/client';
 import { Chrome } from './chrome.ts';
-import { find } from './dom.ts';
-import { type FeedList } from './feed-list.ts';
+import { type Axis } from './column.ts';
+import { find, isRightToLeft } from './dom.ts';
+import { type FeedList, Marks, Preferences } from '@reelfeed/client/playing';
 import { listenToWheel } from './gestures.ts';
 import { listenToKeys } from './keyboard.ts';
-import { Marks } from './marks.ts';
 import { Permissions, type GetToken } from './permissions.ts';
 import { Player } from './player.ts';
 import { faultOf, Screens, uploadCommand } from './screens.ts';
@@ -19,6 +20,7 @@ import { copyText } from './share.ts';
 import { watchSize } from './size.ts';
 import { openStore } from './storage.ts';
 import { type Texts } from './texts.ts';
+import { type ArticleCard } from './types.ts';
 
 /**
  * While there is nothing to watch the feed is asked again, so that the first clip appears by itself:
@@ -39,8 +41,14 @@ export type SessionOptions = {
   readonly userSignature: string | null;
   readonly tags: readonly string[];
   readonly section: string | null;
-  /** The item to begin with, when the first pages of the feed hold it. */
+  /** The item to begin with. */
   readonly start: string | null;
+  /** The only item to play; null for a feed. */
+  readonly contentId: string | null;
+  readonly axis: Axis;
+  /** How the viewer has come to the item to begin with. */
+  readonly entryPoint: 'share' | 'direct';
+  readonly articleCard: () => ((item: FeedItem) => ArticleCard | null) | null;
   /** An address with `{id}` in the place of an item's id; null for the service's own page. */
   readonly shareUrl: string | null;
   /** The element is the whole page: it reads the key and the item from the page's address. */
@@ -49,6 +57,7 @@ export type SessionOptions = {
   /** Asks for the permission to watch a protected item; null asks the service. */
   readonly getToken: () => GetToken | null;
   readonly tracked: (event: EngagementEvent) => void;
+  readonly slideShown: (item: FeedItem) => void;
 };
 
 /** One feed with one key and viewer, from its first request to `close`. */
@@ -69,7 +78,7 @@ export class FeedSession {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const { root, texts, ownsPage, host } = options;
+    const { root, texts, ownsPage, host, axis } = options;
     this.#screens = new Screens(root, texts);
     this.#chrome = new Chrome(root, texts, {
       unmute: () => this.#player?.toggleMute(),
@@ -81,8 +90,11 @@ export class FeedSession {
       feed,
       (offset) => this.#player?.step(offset),
       (offset) => ownsPage || this.#player?.canStep(offset) === true,
+      () => (axis === 'vertical' ? 0 : isRightToLeft(feed) ? -1 : 1),
     );
-    watchSize(find(root, '.root', HTMLElement), this.#end.signal);
+    const frame = find(root, '.root', HTMLElement);
+    frame.classList.toggle('horizontal', axis === 'horizontal');
+    watchSize(frame, this.#end.signal);
     this.#watchPlace(host);
     this.#listenToPage();
     const key = ownsPage ? takeKey(this.#tab, options.key) : options.key;
@@ -129,15 +141,26 @@ export class FeedSession {
   }
 
   #makePlayer(client: Reelfeed): Player {
-    const { root, texts, ownsPage, tags, section, getToken, tracked } = this.#options;
+    const { host, root, texts, ownsPage, tags, section, getToken, tracked } = this.#options;
+    const { userId, userSignature, contentId, axis, articleCard, slideShown, entryPoint } =
+      this.#options;
     const ask: GetToken = (item) => (getToken() ?? (({ id }) => client.playbackToken(id)))(item);
     return new Player({
+      host,
       root: find(root, '#feed', HTMLElement),
       slideTemplate: find(root, '#slide-template', HTMLTemplateElement),
       chrome: this.#chrome,
       texts,
-      likes: new Marks(this.#device, 'likes'),
-      saves: new Marks(this.#device, 'saves'),
+      device: this.#device,
+      preferences: new Preferences(this.#device),
+      likes: new Marks(this.#device, 'likes', userId),
+      saves: new Marks(this.#device, 'saves', userId),
+      recall: userId === null || userSignature === null ? null : (ids) => client.reactions(ids),
+      contentId,
+      axis,
+      articleCard,
+      slideShown,
+      entryPoint,
       permissions: new Permissions(ask),
       client,
       query: {
@@ -146,7 +169,6 @@ export class FeedSession {
       },
       sessionId: this.#sessionId,
       ownsPage,
-      linkedItem: () => this.#linkedItem(),
       addressOf: (id) => this.#addressOf(id),
       track: (event) => {
         this.#events?.track(event);
@@ -186,7 +208,14 @@ export class FeedSession {
   }
 
   #showPlace(): void {
-    this.#player?.setHidden(document.hidden || !this.#isInView);
+    const isInWindow = !document.hidden && this.#isInView;
+    this.#player?.setHidden(!isInWindow && this.#floating === null);
+  }
+
+  /** The clip that plays in a small window of its own. */
+  get #floating(): Element | null {
+    const { root } = this.#options;
+    return (root instanceof ShadowRoot ? root.pictureInPictureElement : null) ?? null;
   }
 
   #listenToPage(): void {
@@ -206,9 +235,12 @@ export class FeedSession {
         toggleSave: withPlayer((player) => player.toggleSave()),
         toggleCaptions: withPlayer((player) => player.toggleCaptions()),
         share: withPlayer((player) => player.share()),
+        toggleFullScreen: withPlayer((player) => player.toggleFullScreen()),
       },
-      signal,
+      { signal, swipeKeys: () => this.#swipeKeys },
     );
+    const frame = find(this.#options.root, '.root', HTMLElement);
+    frame.addEventListener('leavepictureinpicture', () => this.#showPlace(), { signal });
     document.addEventListener('visibilitychange', () => this.#showPlace(), { signal });
     window.addEventListener(
       'offline',
@@ -224,6 +256,15 @@ export class FeedSession {
       { signal },
     );
     if (ownsPage) window.addEventListener('hashchange', () => this.#start(), { signal });
+  }
+
+  /** A vertical feed leaves the keys that point sideways to the clip. */
+  get #swipeKeys(): { before: string; after: string } {
+    const { axis, root } = this.#options;
+    if (axis === 'vertical') return { before: '', after: '' };
+    const isTurned = isRightToLeft(find(root, '.root', HTMLElement));
+    const [before, after] = isTurned ? ['ArrowRight', 'ArrowLeft'] : ['ArrowLeft', 'ArrowRight'];
+    return { before, after };
   }
 
   /** A viewer can give a key only where the page is the service's own. */
@@ -256,6 +297,7 @@ export class FeedSession {
       const { ownsPage, serviceUrl } = this.#options;
       const command = ownsPage ? uploadCommand(serviceUrl.href) : null;
       this.#screens.showEmpty(command, (text) => void this.#copyCommand(text));
+      if (this.#options.contentId !== null) return;
       this.#emptyTimer = setTimeout(() => this.#start(), this.#emptyPollMs);
       this.#emptyPollMs = Math.min(longestEmptyPollMs, this.#emptyPollMs * 2);
     }

@@ -62,6 +62,8 @@ export function listenToWheel(
   target: HTMLElement,
   step: (offset: -1 | 1) => void,
   canStep: (offset: -1 | 1) => boolean,
+  /** 1 or -1 where a wheel or trackpad that moves sideways leads through the feed; 0 where it does not. */
+  sideways: () => -1 | 0 | 1 = () => 0,
 ): void {
   const stepOf = createWheelStepper();
   target.addEventListener(
@@ -69,11 +71,13 @@ export function listenToWheel(
     (event) => {
       const over = event.target instanceof Element ? event.target : null;
       if (event.ctrlKey || over?.closest('.description.open') != null) return;
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
-      if (!canStep(event.deltaY > 0 ? 1 : -1)) return;
+      const isSideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+      if (isSideways && (sideways() === 0 || over?.closest('.pictures') != null)) return;
+      const delta = isSideways ? event.deltaX * sideways() : event.deltaY;
+      if (!canStep(delta > 0 ? 1 : -1)) return;
       event.preventDefault();
       const pixelsPerUnit = [1, 40, target.clientHeight][event.deltaMode] ?? 1;
-      const offset = stepOf({ deltaPixels: event.deltaY * pixelsPerUnit, atMs: event.timeStamp });
+      const offset = stepOf({ deltaPixels: delta * pixelsPerUnit, atMs: event.timeStamp });
       if (offset !== 0) step(offset);
     },
     { passive: false },

@@ -1,4 +1,6 @@
+import { type FeedItem } from '@reelfeed/client';
 import { attachCaptions } from './captions.ts';
+import { connectMenu, type MenuActions } from './menu-loader.ts';
 import { element, find, setIcon, setName } from './dom.ts';
 import { fillsFrame, formatCount } from './format.ts';
 import { type Permission } from './permissions.ts';
@@ -7,8 +9,8 @@ import { placeholderOf } from './placeholder.ts';
 import { posterOf } from './poster.ts';
 import { type PlaybackState, type PlaybackView } from './playback.ts';
 import { SeekBar } from './seek-bar.ts';
-import { connectMenu, type Refusal } from './slide-menu.ts';
-import { webAddress, type Slide } from './slides.ts';
+import { type ArticleCard } from './types.ts';
+import { webAddress, type Slide } from '@reelfeed/client/playing';
 import { type Texts } from './texts.ts';
 
 /** What a viewer can do with the slide before them; other slides cannot be reached. */
@@ -19,7 +21,7 @@ export type SlideActions = {
   toggleMute(): void;
   toggleCaptions(): void;
   share(): void;
-  refuse(refusal: Refusal, isSet: boolean): void;
+  readonly menu: MenuActions;
   retry(): void;
   skip(): void;
   seekTo(fraction: number): void;
@@ -35,25 +37,38 @@ export class ItemView implements PlaybackView {
   readonly #article: HTMLElement;
   readonly #media: HTMLElement;
   readonly #texts: Texts;
+  readonly #savesBytes: boolean;
   #video: HTMLVideoElement | null = null;
   #permission: Permission | null = null;
+  /** The thumbnail that waits until it may be loaded. */
+  #waitingThumbnail: string | null = null;
+  #mayLoadPictures = false;
   #mounted = true;
 
   constructor(
     article: HTMLElement,
     slide: Slide,
-    parts: { actions: SlideActions; template: HTMLTemplateElement; texts: Texts },
+    parts: {
+      actions: SlideActions;
+      template: HTMLTemplateElement;
+      texts: Texts;
+      articleCard: ((item: FeedItem) => ArticleCard | null) | null;
+      /** Pictures should be small, because the line is slow. */
+      savesBytes: boolean;
+    },
   ) {
-    const { actions, template, texts } = parts;
+    const { actions, template, texts, articleCard, savesBytes } = parts;
     this.slide = slide;
     this.#article = article;
     this.#texts = texts;
+    this.#savesBytes = savesBytes;
     article.replaceChildren(document.importNode(template.content, true));
     this.#media = this.#part('.media', HTMLElement);
     this.surface = this.#part('.surface', HTMLButtonElement);
     this.seekBar = new SeekBar(this.#part('.seek', HTMLElement), actions, texts);
     this.pictures = slide.media.kind === 'pictures' ? new Pictures(slide.item.title, texts) : null;
     this.#writeWords();
+    this.#writeArticle(articleCard);
     this.#writePictures();
     this.#connect(actions);
     this.showState('empty');
@@ -79,7 +94,7 @@ export class ItemView implements PlaybackView {
   permit(permission: Permission): void {
     this.#permission = permission;
     if (!this.#mounted) return;
-    this.#showThumbnail(posterOf(permission));
+    this.#showThumbnail(posterOf(permission, this.#leastWidth));
     this.seekBar.storyboard.use(permission.storyboardUrl ?? null);
     this.pictures?.show(permission.images ?? []);
     const { captionTracks } = permission;
@@ -183,19 +198,33 @@ export class ItemView implements PlaybackView {
     }
     const tags = this.#part('.tags', HTMLElement);
     tags.hidden = item.tags.length === 0;
-    tags.append(...item.tags.slice(0, 8).map((tag) => element('li', {}, `#${tag}`)));
+    tags.append(...item.tags.slice(0, 8).map((tag) => element('li', { dir: 'auto' }, `#${tag}`)));
+  }
+
+  /** A button in the rail, or a card under the words where the page wants one. */
+  #writeArticle(articleCard: ((item: FeedItem) => ArticleCard | null) | null): void {
+    const { item } = this.slide;
     const link = webAddress(item.articleUrl);
-    const article = this.#part('.article', HTMLAnchorElement);
     if (link === null) return;
+    const card = articleCard?.(item) ?? null;
+    const article = this.#part(card === null ? '.article' : '.article-card', HTMLAnchorElement);
     article.hidden = false;
     article.href = link;
-    setName(article, this.#texts.openArticle);
-    this.#label(article, this.#texts.article);
+    if (card === null) {
+      setName(article, this.#texts.openArticle);
+      this.#label(article, this.#texts.article);
+      return;
+    }
+    const image = webAddress(card.imageUrl ?? null);
+    const words = element('span', { dir: 'auto' }, element('b', {}, card.title));
+    words.append(element('small', {}, card.text ?? new URL(link).host));
+    if (image !== null) article.append(element('img', { src: image, alt: '', loading: 'lazy' }));
+    article.append(words);
   }
 
   #writePictures(): void {
     const { item, media } = this.slide;
-    this.#showThumbnail(posterOf(item));
+    this.#showThumbnail(posterOf(item, this.#leastWidth));
     this.seekBar.storyboard.use(item.storyboardUrl);
     this.#article.classList.toggle('sound-only', item.resolutionTier === 'audio-only');
     this.seekBar.root.hidden = media.kind !== 'video' || item.isLive;
@@ -211,10 +240,34 @@ export class ItemView implements PlaybackView {
     const placeholder = placeholderOf(this.slide.item.thumbnailHash);
     const source = webAddress(url) ?? placeholder;
     if (source === null) return;
-    const names = ['.ambient', '.backdrop', ...(this.pictures === null ? ['.poster'] : [])];
-    for (const image of names.map((name) => this.#part(name, HTMLImageElement))) {
+    for (const image of this.#thumbnails) {
       image.hidden = false;
       image.style.backgroundImage = placeholder === null ? '' : `url("${placeholder}")`;
+    }
+    this.#waitingThumbnail = source;
+    if (this.#mayLoadPictures) this.loadPictures();
+  }
+
+  get #thumbnails(): HTMLImageElement[] {
+    const names = ['.ambient', '.backdrop', ...(this.pictures === null ? ['.poster'] : [])];
+    return names.map((name) => this.#part(name, HTMLImageElement));
+  }
+
+  /** How wide the thumbnail should be, in the pixels of the screen. */
+  get #leastWidth(): number {
+    if (this.#savesBytes) return 0;
+    return this.#part('.frame', HTMLElement).clientWidth * Math.min(2, devicePixelRatio);
+  }
+
+  /** Loads the thumbnail, now that it keeps nothing from the clip that the viewer waits for. */
+  loadPictures(): void {
+    this.#mayLoadPictures = true;
+    const source = this.#waitingThumbnail;
+    this.#waitingThumbnail = null;
+    if (!this.#mounted) return;
+    this.pictures?.load();
+    if (source === null) return;
+    for (const image of this.#thumbnails) {
       image.addEventListener('error', () => (image.hidden = true), { once: true });
       image.addEventListener('load', () => (image.style.backgroundImage = ''), { once: true });
       image.src = source;
@@ -237,10 +290,8 @@ export class ItemView implements PlaybackView {
     this.#on('.captions', () => actions.toggleCaptions());
     this.#on('.retry', () => actions.retry());
     this.#on('.skip', () => actions.skip());
-    connectMenu(this.#part('.options', HTMLDetailsElement), slide.item, {
-      texts: this.#texts,
-      refuse: (refusal, isSet) => actions.refuse(refusal, isSet),
-    });
+    const menu = this.#part('.options', HTMLDetailsElement);
+    connectMenu(menu, slide.item, { texts: this.#texts, actions: actions.menu });
     const sound = this.#part('.mute', HTMLButtonElement);
     setName(sound, this.#texts.sound);
     this.#label(sound, this.#texts.sound);

@@ -7,8 +7,12 @@ export type KeyActions = {
   toggleSave(): void;
   toggleCaptions(): void;
   share(): void;
+  toggleFullScreen(): void;
   seekBy(seconds: number): void;
 };
+
+/** In a horizontal feed, the arrow keys that move sideways. */
+export type SwipeKeys = () => { readonly before: string; readonly after: string };
 
 const seekSeconds = 5;
 
@@ -16,19 +20,23 @@ const seekSeconds = 5;
  * Listens to the keys that reach `target`: the element, or the whole page where the element is all of
  * it. Keys that a focused control needs for itself are left to it.
  */
-export function listenToKeys(target: EventTarget, actions: KeyActions, signal: AbortSignal): void {
+export function listenToKeys(
+  target: EventTarget,
+  actions: KeyActions,
+  { signal, swipeKeys }: { signal: AbortSignal; swipeKeys: SwipeKeys },
+): void {
   const listen = (event: Event): void => {
     if (!(event instanceof KeyboardEvent)) return;
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     // Outside of the shadow tree its parts are not named as targets.
     const [inner] = event.composedPath();
     const target = inner instanceof Element ? inner : null;
-    if (target?.closest('.screen, input:not([type="range"]), textarea') != null) return;
+    if (target?.closest('.screen, .menu, input:not([type="range"]), textarea') != null) return;
     const pressesControl = event.key === ' ' || event.key === 'Enter';
     if (pressesControl && target?.closest('button, a') != null) return;
     const movesPictures = event.key === 'ArrowLeft' || event.key === 'ArrowRight';
     if (movesPictures && target?.closest('.pictures') != null) return;
-    const action = actionOf(event, actions);
+    const action = actionOf(event, actions, swipeKeys());
     if (action === null) return;
     event.preventDefault();
     action();
@@ -36,9 +44,15 @@ export function listenToKeys(target: EventTarget, actions: KeyActions, signal: A
   target.addEventListener('keydown', listen, { signal });
 }
 
-function actionOf(event: KeyboardEvent, actions: KeyActions): (() => void) | null {
+function actionOf(
+  event: KeyboardEvent,
+  actions: KeyActions,
+  { before, after }: { before: string; after: string },
+): (() => void) | null {
   // Holding a key walks through the feed but must not flicker between two states.
   const once = (action: () => void): (() => void) => (event.repeat ? () => {} : action);
+  if (event.key === before) return () => actions.step(-1);
+  if (event.key === after) return () => actions.step(1);
   switch (event.key.length === 1 ? event.key.toLowerCase() : event.key) {
     case 'ArrowDown':
     case 'PageDown':
@@ -64,6 +78,8 @@ function actionOf(event: KeyboardEvent, actions: KeyActions): (() => void) | nul
       return once(() => actions.toggleCaptions());
     case 's':
       return once(() => actions.share());
+    case 'f':
+      return once(() => actions.toggleFullScreen());
     default:
       return null;
   }

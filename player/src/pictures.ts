@@ -1,6 +1,6 @@
 import { type CarouselImage } from '@reelfeed/client';
-import { element, setName } from './dom.ts';
-import { webAddress } from './slides.ts';
+import { element, isRightToLeft, setName } from './dom.ts';
+import { webAddress } from '@reelfeed/client/playing';
 import { type Texts } from './texts.ts';
 
 /**
@@ -15,13 +15,15 @@ export class Pictures {
   #count = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
   #isTaken = false;
+  #mayLoad = false;
 
   constructor(title: string, texts: Texts) {
     this.#texts = texts;
     this.#strip = element('div', { className: 'pictures', tabIndex: 0 });
     this.#strip.setAttribute('role', 'group');
     this.#strip.setAttribute('aria-label', title);
-    this.#place = element('output', { className: 'place' });
+    // A fraction reads from left to right in every language.
+    this.#place = element('output', { className: 'place', dir: 'ltr' });
     this.root = element(
       'div',
       { className: 'carousel' },
@@ -43,10 +45,22 @@ export class Pictures {
     this.root.classList.toggle('single', shown.length < 2);
     const images = shown.map(({ imageUrl, altText }, index) => {
       const alt = altText ?? this.#texts.pictureOf(index + 1, shown.length);
-      return element('img', { src: imageUrl, alt, decoding: 'async' });
+      const image = element('img', { alt, decoding: 'async' });
+      image.dataset['src'] = imageUrl;
+      return image;
     });
     this.#strip.replaceChildren(...images);
+    if (this.#mayLoad) this.load();
     this.#showPlace();
+  }
+
+  /** Loads the pictures, now and later. */
+  load(): void {
+    this.#mayLoad = true;
+    for (const image of Array.from(this.#strip.querySelectorAll('img'))) {
+      const source = image.dataset['src'] ?? '';
+      if (image.src === '') image.src = source;
+    }
   }
 
   /** Turns to the next picture at this interval, in seconds, after the last one to the first. */
@@ -62,7 +76,7 @@ export class Pictures {
 
   get #index(): number {
     const width = this.#strip.clientWidth;
-    return width === 0 ? 0 : Math.round(this.#strip.scrollLeft / width);
+    return width === 0 ? 0 : Math.round(Math.abs(this.#strip.scrollLeft) / width);
   }
 
   /** Whoever moves the pictures wants to look at them. */
@@ -73,7 +87,8 @@ export class Pictures {
 
   #goTo(index: number): void {
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    const left = index * this.#strip.clientWidth;
+    const offset = index * this.#strip.clientWidth;
+    const left = isRightToLeft(this.#strip) ? -offset : offset;
     this.#strip.scrollTo({ left, behavior: calm ? 'instant' : 'smooth' });
   }
 

@@ -1,6 +1,9 @@
 import type HlsEngine from 'hls.js';
-import { type ErrorData, type HlsConfig, type LoadPolicy } from 'hls.js';
-import { slowLineBps } from './slow-line.ts';
+// Without `type` in front of them all, hls.js would be loaded with the element.
+import type { ErrorData, HlsConfig, LoadPolicy } from 'hls.js';
+import { type PlaybackFailure, type Sample } from '@reelfeed/client/playing';
+import { type Conditions } from './conditions.ts';
+import { startLevel } from './line.ts';
 import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './hls-library.ts';
 
 /**
@@ -46,22 +49,10 @@ export type PlaybackSource = {
   readonly view: PlaybackView;
 };
 
-/** Why a clip is in the state `failed`. */
-export type PlaybackFailure = {
-  readonly code: string;
-  readonly message: string;
-};
-
 /** The variant that is shown: its short side, such as `720p`, and its video codec. */
 export type PlaybackLevel = {
   readonly rendition: string;
   readonly codec: string | null;
-};
-
-/** What one clip learned about the line and the browser, for the clips after it. */
-export type SharedConditions = {
-  bandwidthBps: number | null;
-  muted: boolean;
 };
 
 /** Seconds that the playing clip and a clip that waits for its turn load ahead. */
@@ -87,23 +78,26 @@ const loadPolicy: LoadPolicy = {
 
 export class Playback {
   readonly video = document.createElement('video');
-  readonly #conditions: SharedConditions;
+  readonly #conditions: Conditions;
   readonly #changed: (playback: Playback) => void;
   #source: PlaybackSource | null = null;
   #state: PlaybackState = 'empty';
   #hls: HlsEngine | null = null;
   #active = false;
+  /** hls.js knows the variants, so that one can be chosen. */
+  #isParsed = false;
   #loadsFragments = false;
   #repairs = 0;
   #failure: PlaybackFailure | null = null;
   #troubleTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(conditions: SharedConditions, changed: (playback: Playback) => void) {
+  constructor(conditions: Conditions, changed: (playback: Playback) => void) {
     this.#conditions = conditions;
     this.#changed = changed;
     this.video.playsInline = true;
     this.video.loop = true;
-    this.video.disableRemotePlayback = true;
+    this.video.disableRemotePlayback = !usesNativeHls();
+    this.video.volume = conditions.volume;
     this.video.crossOrigin = 'anonymous';
     this.video.tabIndex = -1;
     this.#listen();
@@ -131,6 +125,21 @@ export class Playback {
     return { rendition, codec: level.videoCodec ?? null };
   }
 
+  /** What is shown now, for the meter of watch time. */
+  sample(atMs: number): Sample {
+    const { video, level } = this;
+    return {
+      atMs,
+      position: video.currentTime,
+      length: video.duration,
+      paused: video.paused,
+      seeking: video.seeking,
+      starved: video.readyState < HTMLMediaElement.HAVE_FUTURE_DATA,
+      rendition: level?.rendition ?? null,
+      codec: level?.codec ?? null,
+    };
+  }
+
   /** Prepares a slide: its playlists, and no picture before `warm` or `activate`. */
   load(source: PlaybackSource): void {
     this.release();
@@ -151,7 +160,7 @@ export class Playback {
   warm(): void {
     if (this.#loadsFragments) return;
     this.#loadsFragments = true;
-    this.#hls?.startLoad(-1);
+    if (this.#isParsed) this.#hls?.startLoad(-1);
   }
 
   /** Makes this the clip that is watched. */
@@ -194,6 +203,7 @@ export class Playback {
     this.#loadsFragments = false;
     this.#hls?.destroy();
     this.#hls = null;
+    this.#isParsed = false;
     this.video.pause();
     this.video.removeAttribute('src');
     // Without it browsers keep the decoder of the last source.
@@ -262,23 +272,33 @@ export class Playback {
     });
     hls.on(Events.FRAG_BUFFERED, () => {
       this.#endTrouble();
-      if (this.#active) this.#conditions.bandwidthBps = hls.bandwidthEstimate;
+      if (this.#active) this.#conditions.noteLine(hls.bandwidthEstimate);
+    });
+    const guessedBps = this.#conditions.measuredBps === null ? this.#conditions.guessLine() : null;
+    hls.on(Events.MANIFEST_PARSED, (_event, { levels, firstLevel }) => {
+      if (this.#hls !== hls) return;
+      const bitrates = levels.map(({ bitrate }) => bitrate);
+      if (guessedBps !== null) hls.startLevel = startLevel(bitrates, firstLevel, guessedBps);
+      this.#isParsed = true;
+      if (this.#loadsFragments) hls.startLoad(-1);
     });
     this.#hls = hls;
     hls.loadSource(url);
     hls.attachMedia(this.video);
     if (this.#active) hls.config.maxBufferLength = playingBufferSeconds;
-    if (this.#loadsFragments) hls.startLoad(-1);
   }
 
   /**
-   * Without a measured line the first variant of the playlist starts, as the service orders it, unless
-   * the browser knows that the line is slow.
+   * Without a measured line the first variant is chosen when the playlist is known: the first one of
+   * the playlist, as the service orders it, or a smaller one where the line seems to be slow.
    */
   #hlsConfig(): Partial<HlsConfig> {
-    const bandwidthBps = this.#conditions.bandwidthBps ?? slowLineBps(navigator);
-    const measured =
-      bandwidthBps === null ? {} : { startLevel: -1, abrEwmaDefaultEstimate: bandwidthBps };
+    const { measuredBps } = this.#conditions;
+    const bps = measuredBps ?? this.#conditions.guessLine();
+    const measured = {
+      ...(measuredBps !== null && { startLevel: -1 }),
+      ...(bps !== null && { abrEwmaDefaultEstimate: bps }),
+    };
     return {
       ...measured,
       autoStartLoad: false,

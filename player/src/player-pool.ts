@@ -1,4 +1,5 @@
-import { Playback, type PlaybackSource, type SharedConditions } from './playback.ts';
+import { type Conditions } from './conditions.ts';
+import { Playback, type PlaybackSource } from './playback.ts';
 
 /** The one that plays, the next one, and the previous one for a swipe back. */
 const poolSize = 3;
@@ -17,14 +18,17 @@ export type Neighbours = {
  * flat. The clip that is watched has the line to itself until it is safe from stalling.
  */
 export class PlayerPool {
-  readonly #conditions: SharedConditions = { bandwidthBps: null, muted: true };
+  readonly #conditions: Conditions;
   readonly #slots: Playback[];
   #activeId: string | null = null;
   #nextId: string | null = null;
+  /** What is prepared once the watched clip plays. */
+  #neighbours: readonly PlaybackSource[] = [];
   #warmTimer: ReturnType<typeof setInterval> | undefined;
   #suspended = false;
 
-  constructor(changed: (playback: Playback) => void) {
+  constructor(conditions: Conditions, changed: (playback: Playback) => void) {
+    this.#conditions = conditions;
     this.#slots = Array.from({ length: poolSize }, () => new Playback(this.#conditions, changed));
   }
 
@@ -36,6 +40,32 @@ export class PlayerPool {
   setMuted(muted: boolean): void {
     this.#conditions.muted = muted;
     for (const slot of this.#slots) slot.video.muted = muted;
+  }
+
+  setVolume(volume: number): void {
+    this.#conditions.volume = volume;
+    for (const slot of this.#slots) slot.video.volume = volume;
+  }
+
+  get speed(): number {
+    return this.#conditions.speed;
+  }
+
+  setSpeed(speed: number): void {
+    this.#conditions.speed = speed;
+    for (const { video } of this.#slots) {
+      // The next clip of the element begins with the default.
+      video.defaultPlaybackRate = speed;
+      video.playbackRate = speed;
+    }
+  }
+
+  /** Nothing is loaded for other slides while the watched clip waits for its first picture. */
+  get mayPrepare(): boolean {
+    const { active } = this;
+    if (active === null) return true;
+    if (active.state === 'playing') return active.video.currentTime > 0;
+    return ['paused', 'blocked', 'failed'].includes(active.state);
   }
 
   /** The player of the slide that is watched; null at a slide without video. */
@@ -50,14 +80,25 @@ export class PlayerPool {
       if (slot.id !== null && !wanted.some((source) => source.id === slot.id)) slot.release();
     }
     if (this.#activeId !== active?.id) this.active?.park();
-    for (const source of wanted) {
-      if (this.#slotOf(source.id) === null) this.#slotOf(null)?.load(source);
-    }
+    if (active !== null) this.#load(active);
     const isNewlyActive = this.#activeId !== (active?.id ?? null);
     this.#activeId = active?.id ?? null;
     this.#nextId = next?.id ?? null;
     if (isNewlyActive) this.active?.activate();
+    this.#neighbours = [next, previous].filter((source) => source !== null);
+    this.prepare();
     this.#warmNextSoon();
+  }
+
+  /** Loads the playlists of the neighbours as soon as that takes nothing from the watched clip. */
+  prepare(): void {
+    if (!this.mayPrepare) return;
+    for (const source of this.#neighbours) this.#load(source);
+    this.#neighbours = [];
+  }
+
+  #load(source: PlaybackSource): void {
+    if (this.#slotOf(source.id) === null) this.#slotOf(null)?.load(source);
   }
 
   togglePlay(): void {
@@ -83,6 +124,7 @@ export class PlayerPool {
   /** Lets go of every clip, for good. */
   close(): void {
     clearInterval(this.#warmTimer);
+    this.#neighbours = [];
     for (const slot of this.#slots) slot.release();
   }
 
@@ -114,8 +156,10 @@ export class PlayerPool {
 
   #warmNextSoon(): void {
     clearInterval(this.#warmTimer);
-    const startedAtMs = performance.now();
+    let startedAtMs: number | null = null;
     this.#warmTimer = setInterval(() => {
+      if (!this.mayPrepare) return;
+      startedAtMs ??= performance.now();
       if (performance.now() - startedAtMs < longestWarmWaitMs && !this.#isComfortable()) return;
       clearInterval(this.#warmTimer);
       if (this.#nextId !== null) this.#slotOf(this.#nextId)?.warm();

@@ -1,24 +1,23 @@
-import { type EngagementEvent, type FeedQuery, type Reelfeed } from '@reelfeed/client';
+import { type FeedItem, type FeedPage, ReelfeedError } from '@reelfeed/client';
 import { showCaptions } from './captions.ts';
-import { type Chrome } from './chrome.ts';
 import { Column } from './column.ts';
-import { FeedList } from './feed-list.ts';
+import { Conditions } from './conditions.ts';
+import { FeedList, type Slide, slidesOf, Viewing, webAddress } from '@reelfeed/client/playing';
 import { listenToTaps } from './gestures.ts';
 import { ItemView, type SlideActions } from './item-view.ts';
 import { type KeyActions } from './keyboard.ts';
-import { LinkedSearch } from './linked-search.ts';
-import { type Marks } from './marks.ts';
-import { type Permissions } from './permissions.ts';
+import { menuActions } from './menu-actions.ts';
+import { type MenuActions } from './menu-loader.ts';
 import { describe, type Playback, type PlaybackSource } from './playback.ts';
 import { PlayerPool } from './player-pool.ts';
+import { type PlayerOptions } from './player-options.ts';
+import { Reactions } from './reactions.ts';
 import { endCard } from './screens.ts';
-import { shareItem } from './share.ts';
-import { type Refusal } from './slide-menu.ts';
-import { webAddress, type Slide } from './slides.ts';
-import { type Texts } from './texts.ts';
-import { Viewing } from './viewing.ts';
+import { fill } from './screens-of-device.ts';
 
 const pageSize = 10;
+/** As many as the service answers for at once: a page and the videos of its carousels. */
+const recalledItems = 100;
 /** A clip that cannot be played is left after this time, unless the viewer acts before. */
 const skipBrokenMs = 4000;
 /** Slides watched before the offer of sound makes itself small. */
@@ -26,29 +25,8 @@ const silentSlides = 2;
 /** Beyond this many slides the oldest are let go of, all of them far behind the viewer. */
 const keptSlides = 300;
 const droppedSlides = 100;
-
-export type PlayerOptions = {
-  readonly root: HTMLElement;
-  readonly slideTemplate: HTMLTemplateElement;
-  readonly chrome: Chrome;
-  readonly texts: Texts;
-  readonly likes: Marks;
-  readonly saves: Marks;
-  readonly permissions: Permissions;
-  readonly client: Reelfeed;
-  readonly query: Pick<FeedQuery, 'tags' | 'section'>;
-  readonly sessionId: string;
-  /** The element is the whole page: it may take the focus, and name the page. */
-  readonly ownsPage: boolean;
-  /** The item that a link has named, if it was one. */
-  readonly linkedItem: () => string | null;
-  /** The address that opens one item. */
-  readonly addressOf: (contentId: string) => string;
-  /** Takes what the viewer does, for the service. */
-  readonly track: (event: EngagementEvent) => void;
-  /** Called after each change of the list, when the column shows it. */
-  readonly listChanged: (list: FeedList) => void;
-};
+/** On a slower line the small thumbnail does. */
+const slowLineBps = 4_000_000;
 
 /** Brings list, column and players together: what is watched, what comes next, what the viewer does. */
 export class Player implements SlideActions, KeyActions {
@@ -58,10 +36,14 @@ export class Player implements SlideActions, KeyActions {
   readonly #pool: PlayerPool;
   readonly #end: HTMLElement;
   readonly #viewing: Viewing;
-  readonly #search = new LinkedSearch();
+  readonly #reactions: Reactions;
+  readonly #conditions: Conditions;
+  /** The slides of the item that a link has named. */
+  #linkedIds: readonly string[] = [];
+  #shownId: string | null = null;
+  #waitsForStart = false;
   /** Ids of what could not be shown; each is told once. */
   readonly #broken = new Set<string>();
-  #captions = false;
   #skipTimer: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
   /** Until the page says that the element is in sight, nothing plays and nothing is told. */
@@ -70,13 +52,16 @@ export class Player implements SlideActions, KeyActions {
   constructor(options: PlayerOptions) {
     this.#options = options;
     this.#viewing = new Viewing(options.track);
-    this.#pool = new PlayerPool((playback) => this.#onPlayback(playback));
+    this.#reactions = new Reactions(options, this.#viewing);
+    this.#conditions = new Conditions(options.device, options.preferences);
+    this.#pool = new PlayerPool(this.#conditions, (playback) => this.#onPlayback(playback));
     this.#end = endCard(
       options.texts,
       () => void this.restart(null),
       () => this.#goToFirst(),
     );
     this.#column = new Column(options.root, {
+      axis: options.axis,
       ownsPage: options.ownsPage,
       makeView: (article, slide) => this.#makeView(article, slide),
       broken: (slide, error) => {
@@ -87,23 +72,51 @@ export class Player implements SlideActions, KeyActions {
       settled: () => this.#dropOldSlides(),
     });
     this.list = new FeedList(
-      async (cursor, signal) => {
-        const { sessionId, client, query } = options;
-        const page = await client.feed({ ...query, limit: pageSize, cursor, sessionId, signal });
-        this.#search.countPage();
-        this.#viewing.noteFeed(page.feedId);
-        return page;
-      },
+      (cursor, signal) => this.#readPage(cursor, signal),
       () => this.#onList(),
       (item, error) => this.#onBroken(item, error),
     );
     this.#drawPosition();
   }
 
-  /** Reads the feed from its beginning; starts at `linkedId` when its first pages hold that item. */
+  /** Reads the feed from its beginning; the item `linkedId` comes before it. */
   async restart(linkedId: string | null): Promise<void> {
-    this.#search.begin(linkedId);
-    await this.list.restart();
+    this.#linkedIds = [];
+    await this.list.restart(linkedId === null ? null : this.#readLinked(linkedId));
+  }
+
+  /** Null where the item may not be watched, or can't be read; the feed plays all the same. */
+  async #readLinked(id: string): Promise<FeedItem | null> {
+    const { client, chrome, texts } = this.#options;
+    try {
+      const item = await client.item(id);
+      this.#linkedIds = slidesOf(item, () => {}).map((slide) => slide.id);
+      this.#recall([item]);
+      if (this.#linkedIds.length > 0) return item;
+    } catch (error) {
+      if (!(error instanceof ReelfeedError)) throw error;
+    }
+    chrome.showToast(texts.linkedClipMissing);
+    return null;
+  }
+
+  async #readPage(cursor: string | null, signal: AbortSignal): Promise<FeedPage> {
+    const { sessionId, client, query, contentId } = this.#options;
+    if (contentId !== null) {
+      const item = await client.item(contentId, { signal });
+      this.#recall([item]);
+      return pageOf(item);
+    }
+    const page = await client.feed({ ...query, limit: pageSize, cursor, sessionId, signal });
+    this.#viewing.noteFeed(page.feedId);
+    this.#recall(page.items);
+    return page;
+  }
+
+  /** Nothing waits for what the viewer likes: it shows when it is known. The list reports odd items. */
+  #recall(items: readonly FeedItem[]): void {
+    const ids = items.flatMap((item) => slidesOf(item, () => {})).map(({ id }) => id);
+    void this.#reactions.recall(ids.slice(0, recalledItems), () => this.#column.views);
   }
 
   /** Ends everything that runs; the player can't be used again. */
@@ -132,52 +145,32 @@ export class Player implements SlideActions, KeyActions {
 
   toggleMute(): void {
     this.#pool.setMuted(!this.#pool.muted);
+    this.#options.preferences.hasSound = !this.#pool.muted;
     this.#showSound();
   }
 
   toggleLike(): void {
-    const slide = this.#column.slideAt(0);
-    if (slide === null) return;
-    const { likes } = this.#options;
-    const liked = likes.toggle(slide.item);
-    this.#view?.showLiked(liked, likes.countOf(slide.item));
-    this.#viewing.like(slide.item, liked);
+    if (this.#view !== null) this.#reactions.toggleLike(this.#view);
   }
 
   toggleSave(): void {
-    const slide = this.#column.slideAt(0);
-    if (slide === null) return;
-    const { saves } = this.#options;
-    const saved = saves.toggle(slide.item);
-    this.#view?.showSaved(saved, saves.countOf(slide.item));
-    this.#viewing.save(slide.item, saved);
+    if (this.#view !== null) this.#reactions.toggleSave(this.#view);
   }
 
   toggleCaptions(): void {
-    this.#captions = !this.#captions;
+    const { preferences } = this.#options;
+    preferences.hasCaptions = !preferences.hasCaptions;
     this.#showCaptions();
   }
 
   share(): void {
     const slide = this.#column.slideAt(0);
-    if (slide === null) return;
-    const { chrome, texts, addressOf } = this.#options;
-    void shareItem(addressOf(slide.id), slide.item.title).then((result) => {
-      if (result === 'copied') chrome.showToast(texts.linkCopied);
-      if (result === 'failed') chrome.showToast(texts.linkFailed);
-      if (result === 'copied') this.#viewing.share(slide.id, 'clipboard');
-      if (result === 'shared') this.#viewing.share(slide.id, 'device');
-    });
+    if (slide !== null) void this.#reactions.share(slide);
   }
 
-  refuse(refusal: Refusal, isSet: boolean): void {
-    const slide = this.#column.slideAt(0);
-    if (slide === null) return;
-    const { chrome, texts } = this.#options;
-    if (refusal === 'report') this.#viewing.report(slide.item, texts.reportReason, isSet);
-    else this.#viewing.refuse(slide.item, refusal, isSet);
-    if (!isSet) chrome.showToast(texts.takenBack);
-    else chrome.showToast(refusal === 'report' ? texts.reported : texts.refused);
+  toggleFullScreen(): void {
+    const video = this.#pool.active?.video;
+    if (video !== undefined) fill(this.#options.host, video);
   }
 
   seekBy(seconds: number): void {
@@ -219,6 +212,11 @@ export class Player implements SlideActions, KeyActions {
     await this.list.retry();
   }
 
+  /** What the menu of the slide that is watched can do. */
+  get menu(): MenuActions {
+    return menuActions(this.#options, this.#pool, this.#reactions, () => this.#column.slideAt(0));
+  }
+
   get #view(): ItemView | null {
     return this.#column.view(this.#column.slideAt(0)?.id);
   }
@@ -226,21 +224,11 @@ export class Player implements SlideActions, KeyActions {
   #onList(): void {
     const { slides, phase } = this.list;
     this.#options.root.setAttribute('aria-busy', String(phase.name === 'loading'));
-    const hasEnd = phase.name === 'ended' && slides.length > 0;
+    const isFeed = this.#options.contentId === null;
+    const hasEnd = isFeed && phase.name === 'ended' && slides.length > 0;
     this.#column.update(slides, hasEnd ? this.#end : null);
-    this.#findLinked();
     this.#show();
     this.#options.listChanged(this.list);
-  }
-
-  /** Jumps to the item of a shared link, reading on for a few pages until it comes. */
-  #findLinked(): void {
-    const step = this.#search.step(this.list);
-    if (step.name === 'found') this.#column.jump(step.index);
-    if (step.name === 'read on') void this.list.need(this.list.slides.length);
-    if (step.name === 'missing' && this.list.slides.length > 0) {
-      this.#options.chrome.showToast(this.#options.texts.linkedClipMissing);
-    }
   }
 
   /** Puts players, buttons and focus where the column is. */
@@ -256,6 +244,7 @@ export class Player implements SlideActions, KeyActions {
       next: this.#source(waits ? 0 : 1),
     });
     if (!this.#hidden) this.#watch(slide, isSwipe);
+    this.#prepareNeighbours();
     this.#showSound();
     this.#showCaptions();
     this.#showSteps();
@@ -266,13 +255,26 @@ export class Player implements SlideActions, KeyActions {
 
   /** A slide is before the viewer's eyes. */
   #watch(slide: Slide | null, isSwipe: boolean): void {
-    const { linkedItem, ownsPage } = this.#options;
+    const { ownsPage, contentId } = this.#options;
     const position = this.list.droppedCount + this.#column.index;
-    const isLinked = slide !== null && slide.id === linkedItem();
-    this.#viewing.show(slide, { position, isLinked, isSwipe });
+    const isLinked = slide !== null && this.#linkedIds.includes(slide.id);
+    const linkedBy = isLinked ? this.#options.entryPoint : 'feed';
+    const entryPoint = contentId === null ? linkedBy : 'direct';
+    this.#viewing.show(slide, { position, entryPoint, isSwipe });
+    if (slide !== null && slide.id !== this.#shownId) this.#options.slideShown(slide.item);
+    this.#shownId = slide?.id ?? null;
     if (slide === null) return;
     this.#view?.pictures?.turnEvery(slide.item.autoScrollInterval);
     if (ownsPage) document.title = `${slide.item.title} · ${this.#options.texts.brand}`;
+  }
+
+  /** Other slides load nothing before the watched clip plays. */
+  #prepareNeighbours(): void {
+    this.#view?.loadPictures();
+    this.#waitsForStart = !this.#pool.mayPrepare;
+    if (this.#waitsForStart) return;
+    this.#pool.prepare();
+    for (const view of this.#column.views) view.loadPictures();
   }
 
   #showSound(): void {
@@ -281,15 +283,18 @@ export class Player implements SlideActions, KeyActions {
   }
 
   #showCaptions(): void {
+    const { hasCaptions } = this.#options.preferences;
     const video = this.#pool.active?.video;
-    if (video !== undefined) showCaptions(video, this.#captions);
-    this.#view?.showCaptions(this.#captions);
+    if (video !== undefined) showCaptions(video, hasCaptions);
+    this.#view?.showCaptions(hasCaptions);
   }
 
   #showSteps(): void {
     const { index, lastIndex, slideCount } = this.#column;
     const { chrome } = this.#options;
-    chrome.showSteps(slideCount === 0 ? null : { previous: index > 0, next: index < lastIndex });
+    chrome.showSteps(
+      slideCount === 0 || lastIndex === 0 ? null : { previous: index > 0, next: index < lastIndex },
+    );
     if (index >= silentSlides) chrome.shrinkUnmute();
   }
 
@@ -364,10 +369,16 @@ export class Player implements SlideActions, KeyActions {
   }
 
   #makeView(article: HTMLElement, slide: Slide): ItemView {
-    const { likes, saves, texts, slideTemplate: template, permissions } = this.#options;
-    const view = new ItemView(article, slide, { actions: this, template, texts });
-    view.showLiked(likes.has(slide.id), likes.countOf(slide.item));
-    view.showSaved(saves.has(slide.id), saves.countOf(slide.item));
+    const { texts, slideTemplate: template, permissions } = this.#options;
+    const lineBps = this.#conditions.measuredBps ?? this.#conditions.guessLine();
+    const view = new ItemView(article, slide, {
+      actions: this,
+      template,
+      texts,
+      articleCard: this.#options.articleCard(),
+      savesBytes: lineBps !== null && lineBps < slowLineBps,
+    });
+    this.#reactions.draw(view);
     if (view.pictures !== null && slide.item.protected) {
       permissions.of(slide.item).then(
         (permission) => view.permit(permission),
@@ -377,10 +388,7 @@ export class Player implements SlideActions, KeyActions {
     listenToTaps(
       view.surface,
       () => this.togglePlay(),
-      () => {
-        if (!likes.has(slide.id)) this.toggleLike();
-        view.burst();
-      },
+      () => this.#reactions.like(view),
     );
     return view;
   }
@@ -388,10 +396,17 @@ export class Player implements SlideActions, KeyActions {
   #drawPosition(): void {
     this.#frame = requestAnimationFrame(() => this.#drawPosition());
     const playback = this.#pool.active;
+    if (this.#waitsForStart) this.#prepareNeighbours();
     if (playback === null || this.#hidden) return;
-    this.#viewing.measure(playback);
+    this.#viewing.measure(playback.sample(performance.now()));
     const { currentTime, duration } = playback.video;
     const bufferedSeconds = currentTime + playback.bufferedAheadSeconds;
     this.#view?.seekBar.show(currentTime, duration, bufferedSeconds);
   }
+}
+
+/** One item as a page of its own, the only one. */
+function pageOf(item: FeedItem): FeedPage {
+  const none = { nextCursor: null, hasMore: false, feedId: null, exhausted: false };
+  return { ...none, items: [item], experiments: [], requestId: null };
 }

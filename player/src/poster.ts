@@ -9,13 +9,17 @@ type Pictured = {
 };
 
 /**
- * The address of the thumbnail: the largest WebP, which every browser that runs the player shows and
- * which takes about half of the JPEG's bytes; older items have the JPEG alone.
+ * The address of the thumbnail: the smallest WebP that is at least this wide, in pixels, or else the
+ * largest. Every browser that runs the player shows WebP, which takes about half of the JPEG's bytes;
+ * older items have the JPEG alone.
  */
-export function posterOf({ thumbnails = [], thumbnailUrl }: Pictured): string | null {
+export function posterOf(
+  { thumbnails = [], thumbnailUrl }: Pictured,
+  leastWidth = Infinity,
+): string | null {
   const webps = thumbnails.filter(({ type }) => type === 'image/webp');
   // Older browsers have no `toSorted`; the filtered list is our own.
-  webps.sort((a, b) => b.width - a.width);
-  const [webp] = webps;
+  webps.sort((a, b) => a.width - b.width);
+  const webp = webps.find(({ width }) => width >= leastWidth) ?? webps[webps.length - 1];
   return webp?.url ?? thumbnailUrl ?? null;
 }

@@ -92,7 +92,8 @@ export class Screens {
     if (error.requestId !== null) {
       content.splice(1, 0, element('p', {}, texts.requestId(error.requestId)));
     }
-    this.#show('failure', texts.failedTitle, ...content);
+    const title = error.status === 404 ? texts.goneTitle : texts.failedTitle;
+    this.#show('failure', title, ...content);
   }
 }
 

@@ -1,5 +1,5 @@
 import { idIn } from './share.ts';
-import { type Store } from './storage.ts';
+import { type Store } from '@reelfeed/client/playing';
 
 const keyName = 'key';
 

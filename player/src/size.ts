@@ -1,3 +1,5 @@
+import { isRightToLeft } from './dom.ts';
+
 /**
  * Tells the styles how large the element is, from now on until the signal: the oldest browsers have no
  * container queries. Call it before slides are placed, so that they are placed in the layout that holds.
@@ -7,6 +9,8 @@ export function watchSize(root: HTMLElement, signal: AbortSignal): void {
     const { clientWidth: width, clientHeight: height } = root;
     root.classList.toggle('wide', width >= 720 && height >= 480);
     root.classList.toggle('widest', width >= 1080 && height >= 560);
+    root.classList.toggle('compact', width < 240 || height < 480);
+    root.classList.toggle('rtl', isRightToLeft(root));
     root.style.setProperty('--width', `${width}px`);
     root.style.setProperty('--height', `${height}px`);
   };

@@ -1,13 +1,9 @@
+import { type Store } from '@reelfeed/client/playing';
+
 /**
  * A browser's storage that may be forbidden, full or absent. Reading then gives null and writing
  * does nothing: the player works without it, it only forgets.
  */
-export type Store = {
-  read(name: string): string | null;
-  write(name: string, value: string): void;
-  remove(name: string): void;
-};
-
 export function openStore(kind: 'localStorage' | 'sessionStorage'): Store {
   return {
     read: (name) => attempt(() => window[kind].getItem(prefix + name)) ?? null,

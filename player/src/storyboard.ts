@@ -1,4 +1,4 @@
-import { webAddress } from './slides.ts';
+import { webAddress } from '@reelfeed/client/playing';
 
 /** A part of a picture that stands for a part of the clip. */
 export type Tile = {

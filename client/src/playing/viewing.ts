@@ -1,0 +1,132 @@
+import { type EngagementEvent } from '../events.ts';
+import { type FeedItem } from '../types.ts';
+import { newUuid7 } from '../uuid7.ts';
+import { type Slide } from './slides.ts';
+import { ViewMeter, type Sample } from './view-meter.ts';
+
+/** Why a clip can't be played. */
+export type PlaybackFailure = { readonly code: string; readonly message: string };
+
+/** How the viewer has come to a slide. */
+export type Arrival = {
+  /** Place in the feed, the first is 0. */
+  readonly position: number;
+  /** By the feed, by a link that names the item, or in a page that shows it alone. */
+  readonly entryPoint: 'feed' | 'share' | 'direct';
+  /** By moving the column, not because the list has changed. */
+  readonly isSwipe: boolean;
+};
+
+/** Pictures count as seen once they were visible for more than a second. */
+const seenMs = 1_100;
+
+/**
+ * Says what the viewer does, as engagement events. Each time that a slide comes into view is a view
+ * of its own, also of one that was seen before.
+ */
+export class Viewing {
+  readonly #track: (event: EngagementEvent) => void;
+  #meter: ViewMeter | null = null;
+  #position = 0;
+  #feedId: string | null = null;
+  #toldFailure: PlaybackFailure | null = null;
+  /** Tells the impression of pictures, which waits for how long they are looked at. */
+  #tellPictures: (() => void) | null = null;
+  #picturesTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(track: (event: EngagementEvent) => void) {
+    this.#track = track;
+  }
+
+  /** A page was read; impressions name the feed that they belong to. */
+  noteFeed(feedId: string | null): void {
+    this.#feedId = feedId;
+  }
+
+  /** This slide is watched from now on; null at the end of the column. */
+  show(slide: Slide | null, { position, entryPoint, isSwipe }: Arrival): void {
+    const left = this.#meter;
+    if (left?.contentId === slide?.id) return;
+    const direction = position < this.#position ? 'down' : 'up';
+    this.pause();
+    this.#position = position;
+    this.#meter = slide === null ? null : new ViewMeter(slide.id, newUuid7(), this.#track);
+    if (this.#meter === null) return;
+    const { contentId, viewId } = this.#meter;
+    if (left !== null && isSwipe) {
+      const from = { fromContentId: left.contentId, watchTimeOnFrom: left.watchTime };
+      this.#track({ event: 'swipe', contentId, data: { ...from, direction, viewId: left.viewId } });
+    }
+    const feed = this.#feedId === null ? {} : { feedId: this.#feedId };
+    const data = { position, entryPoint, viewId, ...feed } as const;
+    if (slide?.media.kind !== 'pictures') {
+      this.#track({ event: 'impression', contentId, data });
+      return;
+    }
+    const shownAtMs = performance.now();
+    this.#tellPictures = () => {
+      const visibleSeconds = Math.round(performance.now() - shownAtMs) / 1_000;
+      this.#track({ event: 'impression', contentId, data: { ...data, visibleSeconds } });
+    };
+    this.#picturesTimer = setTimeout(() => this.#endPictures(), seenMs);
+  }
+
+  #endPictures(): void {
+    clearTimeout(this.#picturesTimer);
+    this.#tellPictures?.();
+    this.#tellPictures = null;
+  }
+
+  /** Called many times a second with what the player of the slide that is watched shows. */
+  measure(sample: Sample): void {
+    this.#meter?.take(sample);
+  }
+
+  /** Nobody watches, for now or for good: what was not told yet is. */
+  pause(): void {
+    this.#endPictures();
+    this.#meter?.pause(performance.now());
+  }
+
+  /** The clip that is watched could not be played; the same failure is told once. */
+  fail(failure: PlaybackFailure | null): void {
+    if (failure === null || failure === this.#toldFailure) return;
+    this.#toldFailure = failure;
+    this.#meter?.fail(failure.code, failure.message);
+  }
+
+  /** A clip could not be prepared and is never shown. */
+  failAhead(contentId: string, { code, message }: PlaybackFailure): void {
+    new ViewMeter(contentId, newUuid7(), this.#track).fail(code, message);
+  }
+
+  /** The viewer likes an item, or takes the like back. */
+  like({ id }: FeedItem, isLiked: boolean): void {
+    const event = isLiked ? 'like' : 'unlike';
+    this.#track({ event, contentId: id, data: this.#view(id) });
+  }
+
+  save({ id }: FeedItem, isSaved: boolean): void {
+    const event = isSaved ? 'save' : 'unsave';
+    this.#track({ event, contentId: id, data: this.#view(id) });
+  }
+
+  /** The viewer does not want the item, its author or its tags, or takes that back. */
+  refuse({ id }: FeedItem, scope: 'item' | 'author' | 'tag', isSet: boolean): void {
+    const data = { scope, undo: !isSet, ...this.#view(id) };
+    this.#track({ event: 'notInterested', contentId: id, data });
+  }
+
+  report({ id }: FeedItem, reason: string, isSet: boolean): void {
+    const data = { reason, undo: !isSet, ...this.#view(id) };
+    this.#track({ event: 'report', contentId: id, data });
+  }
+
+  share(contentId: string, platform: 'device' | 'clipboard'): void {
+    this.#track({ event: 'share', contentId, data: { platform, ...this.#view(contentId) } });
+  }
+
+  #view(contentId: string): { viewId?: string } {
+    return this.#meter?.contentId === contentId ? { viewId: this.#meter.viewId } : {};
+  }
+}

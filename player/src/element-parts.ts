@@ -1,0 +1,51 @@
+import { type Texts } from './texts.ts';
+
+/** Frameworks set an object that is written in place anew at each rendering. */
+export function areSame(texts: Partial<Texts>, others: Partial<Texts>): boolean {
+  const [one, other] = [new Map(Object.entries(texts)), new Map(Object.entries(others))];
+  if (one.size !== other.size) return false;
+  return [...one].every(([name, text]) => {
+    const same = other.get(name);
+    if (typeof text === 'function') return String(text) === String(same);
+    return text === same || (Array.isArray(text) && JSON.stringify(text) === JSON.stringify(same));
+  });
+}
+
+/** Without `src`, the service is where this file came from. */
+export function serviceUrl(src: string | null): URL {
+  const url = src === null ? new URL('../', import.meta.url) : new URL(src, document.baseURI);
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  url.search = '';
+  url.hash = '';
+  return url;
+}
+
+/** A page may set properties before the module has made the element what it is. */
+export function takeEarlyProperties(host: HTMLElement, names: readonly string[]): void {
+  for (const name of names) {
+    if (!Object.prototype.hasOwnProperty.call(host, name)) continue;
+    const value: unknown = Reflect.get(host, name);
+    Reflect.deleteProperty(host, name);
+    Reflect.set(host, name, value);
+  }
+}
+
+const sheets = new Map<string, CSSStyleSheet>();
+
+/**
+ * A sheet made by script needs no permission from a page's content security policy. Safari before
+ * 16.4 has none; it loads the same styles as a file.
+ */
+export function addStyles(root: ShadowRoot, css: string, file: string): void {
+  if ('adoptedStyleSheets' in root) {
+    const sheet = sheets.get(file) ?? new CSSStyleSheet();
+    if (!sheets.has(file)) sheet.replaceSync(css);
+    sheets.set(file, sheet);
+    root.adoptedStyleSheets = [sheet];
+    return;
+  }
+  const link = document.createElement('link');
+  link.rel = 'stylesheet';
+  link.href = new URL(`./${file}`, import.meta.url).href;
+  (root as ShadowRoot).prepend(link);
+}

@@ -1,0 +1,159 @@
+import { type EngagementEvent } from '@reelfeed/client';
+import { FeedSession } from './feed-session.ts';
+import { loadHlsLibrary, usesNativeHls } from './hls-library.ts';
+import { addStyles, areSame, serviceUrl, takeEarlyProperties } from './element-parts.ts';
+import { type GetToken } from './permissions.ts';
+import menuCss from './menu.css';
+import compactCss from './compact.css';
+import picturesCss from './pictures.css';
+import playerCss from './player.css';
+import { idIn } from './share.ts';
+import screensCss from './screens.css';
+import slideCss from './slide.css';
+import template from './template.html';
+import { defaultTexts, type Texts } from './texts.ts';
+import { type ArticleCard, type ReelfeedFeedElement, type ReelfeedItem } from './types.ts';
+import wideCss from './wide.css';
+
+/** Outside of a browser, such as where a framework renders pages, the module can still be imported. */
+const Base = 'HTMLElement' in globalThis ? HTMLElement : (Object as unknown as typeof HTMLElement);
+const styles = [playerCss, picturesCss, slideCss, menuCss, screensCss, wideCss, compactCss].join(
+  '\n',
+);
+
+/** `<reelfeed-feed>`. Attributes, properties, parts and custom properties are in docs/player.md. */
+export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
+  static readonly observedAttributes: readonly string[] = [
+    'src',
+    'key',
+    'publishable-key',
+    'user-id',
+    'user-signature',
+    'tags',
+    'section',
+    'start',
+    'share-url',
+    'axis',
+    'article-card',
+    'entry-point',
+  ];
+
+  #session: FeedSession | null = null;
+  #isDue = false;
+  #texts: Partial<Texts> = {};
+  #getToken: GetToken | null = null;
+  #articleCard: ((item: ReelfeedItem) => ArticleCard | null) | null = null;
+
+  get texts(): Partial<Texts> {
+    return this.#texts;
+  }
+
+  set texts(texts: Partial<Texts>) {
+    const isSame = areSame(this.#texts, texts);
+    this.#texts = texts;
+    if (!isSame) this.#restartSoon();
+  }
+
+  get getToken(): GetToken | null {
+    return this.#getToken;
+  }
+
+  set getToken(getToken: GetToken | null) {
+    this.#getToken = getToken;
+  }
+
+  get articleCard(): ((item: ReelfeedItem) => ArticleCard | null) | null {
+    return this.#articleCard;
+  }
+
+  set articleCard(articleCard: ((item: ReelfeedItem) => ArticleCard | null) | null) {
+    this.#articleCard = articleCard;
+  }
+
+  /** The only item to play; a feed has none. */
+  protected get contentId(): string | null {
+    return null;
+  }
+
+  connectedCallback(): void {
+    takeEarlyProperties(this, ['texts', 'getToken', 'articleCard']);
+    if (!usesNativeHls()) loadHlsLibrary().catch(() => {});
+    this.#restartSoon();
+  }
+
+  disconnectedCallback(): void {
+    this.#session?.close();
+    this.#session = null;
+  }
+
+  attributeChangedCallback(_name: string, before: string | null, after: string | null): void {
+    if (before !== after) this.#restartSoon();
+  }
+
+  /** Frameworks set attributes one after the other; one start is enough for all of them. */
+  #restartSoon(): void {
+    if (!this.isConnected || this.#isDue) return;
+    this.#isDue = true;
+    queueMicrotask(() => {
+      this.#isDue = false;
+      if (this.isConnected) this.#restart();
+    });
+  }
+
+  #restart(): void {
+    this.#session?.close();
+    const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' });
+    root.replaceChildren(document.createRange().createContextualFragment(template));
+    addStyles(root, styles, 'reelfeed-feed.css');
+    this.#session = new FeedSession({
+      host: this,
+      root,
+      serviceUrl: serviceUrl(this.getAttribute('src')),
+      key: this.#text('key') ?? this.#text('publishable-key'),
+      userId: this.#text('user-id'),
+      userSignature: this.#text('user-signature'),
+      tags: (this.#text('tags') ?? '').split(',').filter(Boolean),
+      section: this.#text('section'),
+      start: idIn(this.getAttribute('start')),
+      contentId: this.contentId,
+      axis: this.getAttribute('axis') === 'horizontal' ? 'horizontal' : 'vertical',
+      entryPoint: this.#text('entry-point') === 'direct' ? 'direct' : 'share',
+      shareUrl: this.#text('share-url'),
+      ownsPage: this.hasAttribute('page'),
+      texts: { ...defaultTexts, ...this.#texts },
+      getToken: () => this.#getToken,
+      articleCard: () => this.#cardOf,
+      tracked: (event) => this.#tell(event),
+      slideShown: (detail) =>
+        this.dispatchEvent(new CustomEvent('reelfeed-slide', { detail, bubbles: true })),
+    });
+  }
+
+  /** The attribute alone asks for a card with the words of the player. */
+  get #cardOf(): ((item: ReelfeedItem) => ArticleCard | null) | null {
+    if (this.#articleCard !== null) return this.#articleCard;
+    const title = this.#texts.openArticleCard ?? defaultTexts.openArticleCard;
+    return this.hasAttribute('article-card') ? () => ({ title }) : null;
+  }
+
+  #text(attribute: string): string | null {
+    return this.getAttribute(attribute)?.trim() || null;
+  }
+
+  #tell(detail: EngagementEvent): void {
+    this.dispatchEvent(new CustomEvent('reelfeed-event', { detail, bubbles: true }));
+    if (detail.event !== 'error') return;
+    const { errorMessage } = detail.data ?? {};
+    const message = typeof errorMessage === 'string' ? errorMessage : '';
+    this.dispatchEvent(new ErrorEvent('error', { message, error: detail }));
+  }
+}
+
+/** `<reelfeed-player content-id>`: one item, also an unlisted one. */
+export class ReelfeedPlayer extends ReelfeedFeed {
+  static override readonly observedAttributes = [...ReelfeedFeed.observedAttributes, 'content-id'];
+
+  protected override get contentId(): string | null {
+    return idIn(this.getAttribute('content-id')) ?? '';
+  }
+}

@@ -1,0 +1,1 @@
+import{_ as t,o,c as a,ag as s}from"./chunks/framework.CSOZ2BAP.js";const p=JSON.parse('{"title":"Analytics","description":"","frontmatter":{},"headers":[],"relativePath":"analytics.md","filePath":"analytics.md"}'),d={name:"analytics.md"};function i(n,e,r,c,h,l){return o(),a("div",null,[...e[0]||(e[0]=[s("",90)])])}const m=t(d,[["render",i]]);export{p as __pageData,m as default};

@@ -1,0 +1,1 @@
+import{_ as i,o as a,c as h,ag as n}from"./chunks/framework.CSOZ2BAP.js";const g=JSON.parse('{"title":"The feed in an app","description":"","frontmatter":{},"headers":[],"relativePath":"apps.md","filePath":"apps.md"}'),k={name:"apps.md"};function t(l,s,F,p,e,r){return a(),h("div",null,[...s[0]||(s[0]=[n("",12)])])}const y=i(k,[["render",t]]);export{g as __pageData,y as default};
