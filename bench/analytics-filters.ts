@@ -74,11 +74,18 @@ function addView(builder: FactsBuilder): void {
   set('completions', Number(watchMs >= 15_000));
   set('completed_plays', Number(watchMs >= 15_000));
   set('measured_views', 1);
-  set('watched_permille', Math.floor(watchMs / 15));
+  set('watched_share', Math.floor((watchMs / 15_000) * 1e7));
   if (Math.random() < 0.1) set('likes', 1);
   builder.add({
     ...someone(),
     contentId: pick(items, 3.3).content_id,
+    feedId: '',
+    sharePlatform: '',
+    rendition: hashLabel('rendition', pick(['720p', '1080p', '480p'])),
+    codec: hashLabel('codec', 'h264'),
+    errorCode: '',
+    errorMessage: '',
+    position: 1 + Math.floor(Math.random() * 30),
     startup: 80 + Math.floor(Math.random() * 400),
     reached: Math.min(16, Math.floor(watchMs / 1_000) + 1),
     isWatched: 1,
@@ -86,11 +93,29 @@ function addView(builder: FactsBuilder): void {
   });
 }
 
+const noViewLabels = {
+  feedId: '',
+  sharePlatform: '',
+  rendition: '',
+  codec: '',
+  errorCode: '',
+  errorMessage: '',
+};
+
 function addSession(builder: FactsBuilder): void {
   const counts = emptyAudienceCounts();
   counts[columnIndex.sessions] = 1;
   counts[columnIndex.session_ms] = Math.floor(Math.random() * 600_000);
-  builder.add({ ...someone(), contentId: '', startup: 0, reached: 0, isWatched: 0, counts });
+  builder.add({
+    ...someone(),
+    contentId: '',
+    startup: 0,
+    reached: 0,
+    isWatched: 0,
+    position: 0,
+    ...noViewLabels,
+    counts,
+  });
 }
 
 function someone() {
@@ -181,6 +206,12 @@ const asked = [
   'sources?country=US',
   'audience?entryPoint=search',
   'retention?entryPoint=search',
+  'overview?breakdown=author,country',
+  'overview?breakdown=position,appVersion&device=ios',
+  'content?breakdown=device,country&limit=1',
+  'engagement?breakdown=country,appVersion',
+  'quality?breakdown=appVersion,device',
+  'sources?breakdown=entryPoint,country&top=100',
 ];
 const lines = [];
 for (const path of asked) {

@@ -95,8 +95,9 @@ async function fillStates(): Promise<void> {
   const spread = (2n ** 64n / BigInt(states)).toString();
   await db.connection().execute(async (connection) => {
     await sql`set statement_timeout = 0`.execute(connection);
-    const { rows: used } = await sql<{ name: 'view_state_a' | 'view_state_b' }>`
+    const { rows: used } = await sql<{ name: 'view_state_a' | 'view_state_b' | 'view_state_c' }>`
       select 'view_state_a' as name from view_state_a union select 'view_state_b' from view_state_b
+      union select 'view_state_c' from view_state_c
     `.execute(connection);
     const table = sql.table(used[0]?.name ?? 'view_state_a');
     for (let first = 0; first < states; first += statesAtOnce) {

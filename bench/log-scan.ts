@@ -11,19 +11,19 @@ import { openEventLog, type LoggedEvent } from '../server/src/features/events/ev
 import { readEvents } from '../server/src/features/exports/datasets/events.ts';
 import { encodeBlock } from '../server/src/platform/event-log/block-codec.ts';
 import { joinOldBlocks } from '../server/src/platform/event-log/postgres/join.ts';
-import { openDatabase, type Db } from '../server/src/platform/database/database.ts';
+import { openDatabase } from '../server/src/platform/database/database.ts';
 import { createLogger } from '../server/src/platform/logging.ts';
 import { connectionToRunningServer } from '../server/src/platform/postgres/running-server.ts';
 import { dayMs } from '../server/src/platform/time.ts';
 import { clockOf } from '../server/src/platform/zone-clock.ts';
-import { median, report, type Row } from './lib/report.ts';
+import { report, type Row } from './lib/report.ts';
+import { BlockSeeder, costOfReading } from './lib/seed-blocks.ts';
 import { startBenchService } from './lib/service.ts';
 
 const sizes = (process.env['BENCH_BLOCKS'] ?? '1000000,3000000').split(',').map(Number);
 const days = 10;
 const ownBlocksOfDay = 200;
 const blocksAtOnce = 250_000;
-const blocksOfTransaction = 100;
 const maxPages = 150;
 const rounds = 5;
 
@@ -45,53 +45,13 @@ const sample: LoggedEvent = {
   data: {},
 };
 const bytes = await encodeBlock([sample]);
-let transaction = 100;
+const seeder = new BlockSeeder(db);
 
-for (let day = 0; day <= days; day += 1) {
-  const date = new Date(today - day * dayMs).toISOString().slice(0, 10);
-  await sql`select create_day_partition('event_block', 'received_at', ${date}::date)`.execute(db);
-}
+for (let day = 0; day <= days; day += 1) await seeder.createDay(today - day * dayMs);
 
-/** Adds blocks of one event, spread evenly over a day. */
-async function addBlocks(organizationId: string, dayStartMs: number, count: number): Promise<void> {
-  const transactions = Math.ceil(count / blocksOfTransaction);
-  await useUpTransactions(transaction + transactions);
-  await sql`
-    insert into event_block (organization_id, received_at, written_by, event_count, events)
-    select ${organizationId}, to_timestamp(${dayStartMs}::float8 / 1000 + n * 86000.0 / ${count}::int),
-      (${transaction}::bigint + n / ${blocksOfTransaction}::int)::text::xid8, 1, ${bytes}
-    from generate_series(0, ${count - 1}::int) n`.execute(db);
-  transaction += transactions;
-}
-
-/** The blocks that follow may name transactions below this one. */
-async function useUpTransactions(next: number): Promise<void> {
-  await sql`${sql.raw(`do $$ begin
-    while pg_current_xact_id()::text::numeric < ${next} loop commit; end loop; end $$`)}`.execute(
-    db,
-  );
-}
-
-async function pagesOf(work: () => Promise<unknown>): Promise<{ pages: number; ms: number }> {
-  const times: number[] = [];
-  await work();
-  const before = await touchedPages(db);
-  for (let round = 0; round < rounds; round += 1) {
-    const startedAt = performance.now();
-    await work();
-    times.push(performance.now() - startedAt);
-  }
-  return { pages: Math.round(((await touchedPages(db)) - before) / rounds), ms: median(times) };
-}
-
-async function touchedPages(from: Db): Promise<number> {
-  await sql`select pg_stat_force_next_flush()`.execute(from);
-  await sql`select pg_stat_clear_snapshot()`.execute(from);
-  const { rows } = await sql<{ pages: number }>`
-    select sum(heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit)::int as pages
-    from pg_statio_user_tables where relname like 'event\\_block%'`.execute(from);
-  return rows[0]?.pages ?? 0;
-}
+const addBlocks = (organizationId: string, dayStartMs: number, count: number) =>
+  seeder.add({ dayStartMs, count, organizationId: sql`${organizationId}`, bytes });
+const pagesOf = (work: () => Promise<unknown>) => costOfReading(db, rounds, work);
 
 const readTenant = () =>
   eventLog.read(eventLog.start, {
@@ -167,7 +127,10 @@ const countRows = async () => {
 const blocks = await countRows();
 const startedAt = performance.now();
 const cpu = process.cpuUsage();
-await joinOldBlocks(db, AbortSignal.timeout(Number(process.env['BENCH_JOIN_MS'] ?? 60_000)));
+await joinOldBlocks(
+  { db, stream: null },
+  AbortSignal.timeout(Number(process.env['BENCH_JOIN_MS'] ?? 60_000)),
+);
 const { user, system } = process.cpuUsage(cpu);
 const left = await countRows();
 const seconds = (performance.now() - startedAt) / 1_000;

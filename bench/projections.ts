@@ -51,7 +51,7 @@ async function projectAll(from: Db): Promise<void> {
   for (;;) {
     await delay(20);
     const { rows: behind } = await sql<{ name: string }>`
-      select name from projection where events >= ${total}`.execute(from);
+      select name from projection group by name having sum(events) >= ${total}`.execute(from);
     if (behind.length === allProjections.length) return;
   }
 }

@@ -2,7 +2,7 @@
  * A process: HTTPS receivers, a good one that answers bad paths badly, and one for bad paths alone; and a
  * port whose handshakes hang. Arguments: files of key and certificate. It prints the three ports.
  * `GET /arrivals` answers what has come on good paths since the last such question, as pairs of the
- * event's title and the moment; `GET /bad` how many requests have come on bad paths.
+ * event's title and the moment; `GET /used` the processor time, and the requests on paths of neighbours.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -18,12 +18,21 @@ const [keyFile = '', certificateFile = ''] = process.argv.slice(2);
 const options = { key: readFileSync(keyFile), cert: readFileSync(certificateFile) };
 let arrivals: [string, number][] = [];
 let bad = 0;
+let cpuBefore = process.cpuUsage();
+
+function used(): { cpu: number; bad: number } {
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const answer = { cpu: (user + system) / 1_000, bad };
+  cpuBefore = process.cpuUsage();
+  bad = 0;
+  return answer;
+}
 
 async function start(): Promise<number> {
   const server = createServer(options, (request, response) => {
     if (request.method === 'GET') {
-      response.end(JSON.stringify(request.url === '/bad' ? bad : arrivals));
-      if (request.url !== '/bad') arrivals = [];
+      response.end(JSON.stringify(request.url === '/used' ? used() : arrivals));
+      if (request.url !== '/used') arrivals = [];
       return;
     }
     const chunks: Buffer[] = [];
@@ -34,6 +43,11 @@ async function start(): Promise<number> {
       if (badly !== null) {
         bad += 1;
         answerBadly(badly, request, response);
+        return;
+      }
+      if (request.url === '/prompt') {
+        bad += 1;
+        response.writeHead(204).end();
         return;
       }
       const { data } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
