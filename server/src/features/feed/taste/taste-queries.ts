@@ -7,7 +7,8 @@ import { inTransaction, type Db, type Tx } from '../../../platform/database/data
 export type DueFit = {
   readonly organizationId: string;
   readonly version: number;
-  readonly watchedUntil: Date;
+  /** Null if the model may miss what some viewer did, so that it is due again. */
+  readonly watchedUntil: Date | null;
 };
 
 /** A fit may take this share of the time. */
@@ -15,18 +16,23 @@ const restShare = 20;
 
 /**
  * The organizations whose model is due: something was watched since, and it is older than `intervalMs`
- * and than twenty times what the last fit took; or it is a day old, or a viewer was erased.
+ * and than twenty times what the last fit took; or it is a day old, or a viewer was erased. While the
+ * partitions of the viewers' projection are apart, the newest moment says nothing about all of them.
  */
 export async function selectDueFits(db: Db, intervalMs: number): Promise<DueFit[]> {
   const { rows } = await sql<DueFit>`
     select organization.organization_id as "organizationId", coalesce(version, 0) as version,
-      coalesce(newest.last_at, model.watched_until, 'epoch') as "watchedUntil"
+      case when progress.is_even then coalesce(newest.last_at, model.watched_until, 'epoch') end
+        as "watchedUntil"
     from ${organizationRows} organization
     left join taste_model model on model.organization_id = organization.organization_id
     left join lateral (
       select last_at from feed_viewer
       where feed_viewer.organization_id = organization.organization_id
       order by last_at desc limit 1) newest on true
+    cross join (
+      select count(distinct received_at) <= 1 as is_even from projection
+      where name = 'feed-viewers') progress
     where coalesce(is_stale, false)
       or (newest.last_at > coalesce(watched_until, '-infinity')
         and coalesce(fitted_at, '-infinity') < clock_timestamp()
@@ -76,7 +82,8 @@ export async function storeFit(
       on conflict do nothing`.execute(tx);
     const { numAffectedRows = 0n } = await sql`
       update taste_model set version = version + 1, fitted_at = clock_timestamp(),
-        fit_ms = ${fit.fitMs}::int, watched_until = ${watchedUntil}, is_stale = false,
+        fit_ms = ${fit.fitMs}::int,
+        watched_until = coalesce(${watchedUntil}::timestamptz, '-infinity'), is_stale = false,
         viewers = ${fit.viewers}::int, watches = ${fit.watches}::int,
         mean = ${fit.mean}::float8, spread = ${fit.spread}::float8
       where organization_id = ${organizationId} and version = ${version}::bigint`.execute(tx);
