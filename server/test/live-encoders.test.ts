@@ -96,6 +96,44 @@ test('jumps of the clock add no time, the playlist keeps its rules, and the end 
   assert.ok(Math.abs(duration - 20) < 1, `${duration} s are recorded`);
 });
 
+for (const [codec, name, mark] of [
+  ['hevc', 'HEVC', 'hvc1.1.6.'],
+  ['av1', 'AV1', 'av01.0.'],
+] as const) {
+  test(`${name} is passed on as it is, and its recording plays everywhere`, async () => {
+    const stream = await createStream(service, { reconnectWindow: 60 });
+    const first = await open(stream);
+    const sent = { fromMs: 0, seconds: 5 };
+    await sendSeconds(first, await liveClip(undefined, codec), sent);
+    const follower = new PlaylistFollower();
+    const master = await text(await streamingUrl(stream));
+    assert.match(master, new RegExp(`CODECS="${mark}[^"]*,mp4a`));
+    assert.match(master, /RESOLUTION=180x320/);
+    const { health } = await eventually('its health', async () => {
+      const found = await read(stream);
+      return found.health?.frameRate > 0 ? found : null;
+    });
+    assert.equal(health.keyFrameInterval, 1);
+    await eventually('a thumbnail', async () => (await item(stream)).thumbnailUrl);
+    await first.end();
+    // The recording has one header, so another codec can't continue it.
+    const second = await open(stream);
+    await sendSeconds(second, await liveClip(), sent).catch(() => undefined);
+    await second.closed;
+    const third = await open(stream);
+    const wide = await liveClip({ width: 320, height: 180 }, codec);
+    await sendSeconds(third, wide, sent);
+    await eventually('both parts', async () =>
+      (await read(stream)).recordedSeconds >= 8 ? true : null,
+    );
+    const seconds = await endStrictly(stream, follower);
+    assert.ok(Math.abs(seconds - 10) < 0.5, `${seconds} s are in the playlist`);
+    const { duration, streamingUrl: url } = await recorded(stream);
+    assert.ok(Math.abs(duration - 10) < 1, `${duration} s are recorded`);
+    assert.match(await text(url), /CODECS="avc1/);
+  });
+}
+
 test('another size after a reconnect is a discontinuity, and webhooks hear of both', async () => {
   const events = ['live_stream.disconnected', 'live_stream.reconnected'];
   const body = { url: 'https://127.0.0.1:1/hook', events };

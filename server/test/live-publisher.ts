@@ -5,7 +5,13 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { generateClip } from '../src/features/media/media.ts';
-import { ClipLoop, readFlvFile, RtmpPublisher, type FlvTag } from '../src/features/live/live.ts';
+import {
+  ClipLoop,
+  readFlvFile,
+  RtmpPublisher,
+  splitClip,
+  type FlvTag,
+} from '../src/features/live/live.ts';
 import { atEnd } from './database.ts';
 import type { TestService } from './service.ts';
 
@@ -20,24 +26,31 @@ export async function freePort(): Promise<number> {
 }
 
 type Size = { width: number; height: number };
+type Codec = 'h264' | 'hevc' | 'av1';
 
 const portrait = { width: 180, height: 320 };
 const clips = new Map<string, Promise<FlvTag[]>>();
 
 /** One second with one key frame, and a tone. */
-export function liveClip(size: Size = portrait): Promise<FlvTag[]> {
-  const name = `${size.width}x${size.height}`;
-  const clip = clips.get(name) ?? makeClip(size);
+export function liveClip(size: Size = portrait, codec: Codec = 'h264'): Promise<FlvTag[]> {
+  const name = `${size.width}x${size.height} ${codec}`;
+  const clip = clips.get(name) ?? makeClip(size, codec);
   clips.set(name, clip);
   return clip;
 }
 
-async function makeClip({ width, height }: Size): Promise<FlvTag[]> {
+async function makeClip({ width, height }: Size, codec: Codec): Promise<FlvTag[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-live-'));
   atEnd(() => rm(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'clip.flv');
   const picture = { source: 'testsrc2', width, height, frameRate: 15 } as const;
-  const clip = { ...picture, path: file, seconds: 1, tone: 440 };
+  const clip = {
+    ...picture,
+    path: file,
+    seconds: 1,
+    tone: 440,
+    ...(codec !== 'h264' && { codec }),
+  };
   await generateClip(clip, AbortSignal.timeout(60_000));
   return readFlvFile(await readFile(file));
 }
@@ -93,10 +106,8 @@ export async function sendSeconds(
   clip: readonly FlvTag[],
   { fromMs, seconds }: { fromMs: number; seconds: number },
 ): Promise<void> {
-  for (const { type, payload } of clip.filter((tag) => tag.payload[1] === 0)) {
-    await publisher.send(type, fromMs >>> 0, payload);
-  }
-  const media = clip.filter((tag) => tag.payload[1] === 1);
+  const { headers, media } = splitClip(clip);
+  for (const { type, payload } of headers) await publisher.send(type, fromMs >>> 0, payload);
   for (let second = 0; second < seconds; second += 1) {
     for (const { type, payload, timestampMs } of media) {
       await publisher.send(type, (fromMs + second * 1_000 + timestampMs) >>> 0, payload);

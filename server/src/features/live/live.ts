@@ -46,7 +46,7 @@ import { makeRecording } from './recording-job.ts';
 import { hashStreamKey, newStreamKey } from './stream-key.ts';
 
 export type { LiveState, LiveStreams } from './live-states.ts';
-export { ClipLoop } from './rtmp/clip-loop.ts';
+export { ClipLoop, splitClip } from './rtmp/clip-loop.ts';
 export { readFlvFile, type FlvTag } from './rtmp/flv-file.ts';
 export { RtmpPublisher } from './rtmp/rtmp-publisher.ts';
 

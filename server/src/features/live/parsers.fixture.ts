@@ -5,11 +5,11 @@
 import { readFileSync } from 'node:fs';
 import { readAacHeader } from './ingest/aac-header.ts';
 import { readAudioTag, readVideoTag } from './ingest/flv-tags.ts';
-import { readH264Header } from './ingest/h264-header.ts';
-import { audioHeader, videoHeader } from './ingest/headers.fixture.ts';
+import { audioHeader, av1Header, h265Header, videoHeader } from './ingest/headers.fixture.ts';
 import { IngestError } from './ingest/ingest-error.ts';
 import { initSegment } from './ingest/init-segment.ts';
 import { Segmenter } from './ingest/segmenter.ts';
+import { inStreamHeader, readVideoHeader } from './ingest/video-header.ts';
 import { decodeAmf, encodeAmf } from './rtmp/amf0.ts';
 import { ChunkReader } from './rtmp/chunk-reader.ts';
 import { ChunkWriter } from './rtmp/chunk-writer.ts';
@@ -93,7 +93,13 @@ const withoutCorpus: readonly Parser[] = [
   },
   {
     name: 'video tags',
-    seeds: [Buffer.of(0x17, 0, 0, 0, 0, 1), Buffer.of(0x27, 1, 0, 0, 40, 9)],
+    seeds: [
+      Buffer.of(0x17, 0, 0, 0, 0, 1),
+      Buffer.of(0x27, 1, 0, 0, 40, 9),
+      Buffer.from('\x90hvc1\x01', 'latin1'),
+      Buffer.from('\xa1hvc1\0\0\x28\x09', 'latin1'),
+      Buffer.from('\x93av01\x09', 'latin1'),
+    ],
     run: (bytes) => void readVideoTag(bytes),
     isExpected: isIngestError,
   },
@@ -106,7 +112,19 @@ const withoutCorpus: readonly Parser[] = [
   {
     name: 'H.264 headers',
     seeds: [videoHeader(1920, 1080), videoHeader(64, 64)],
-    run: (bytes) => void readH264Header(bytes),
+    run: (bytes) => void readVideoHeader('avc1', bytes),
+    isExpected: isIngestError,
+  },
+  {
+    name: 'HEVC headers',
+    seeds: [h265Header],
+    run: (bytes) => void inStreamHeader(readVideoHeader('hvc1', bytes)),
+    isExpected: isIngestError,
+  },
+  {
+    name: 'AV1 headers',
+    seeds: [av1Header],
+    run: (bytes) => void inStreamHeader(readVideoHeader('av01', bytes)),
     isExpected: isIngestError,
   },
   {

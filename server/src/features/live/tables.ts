@@ -6,6 +6,7 @@ import type {
 } from '../../platform/database/column-types.ts';
 import type { Generated } from 'kysely';
 import type { StreamHealth } from './ingest/stream-meter.ts';
+import type { VideoCodec } from './ingest/video-header.ts';
 
 export const liveStatuses = ['idle', 'active', 'ended'] as const;
 export type LiveStatus = (typeof liveStatuses)[number];
@@ -39,6 +40,7 @@ type LiveFormatTable = {
   organization_id: string;
   live_stream_id: string;
   number: number;
+  video_codec: Generated<VideoCodec>;
   video_header: Buffer | null;
   audio_header: Buffer | null;
 };

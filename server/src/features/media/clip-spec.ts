@@ -45,7 +45,7 @@ export type ClipSpec = {
   /** HEVC in ten bits with this transfer; `dolby-vision` labels HLG as profile 8.4. */
   readonly hdr?: 'pq' | 'hlg' | 'dolby-vision';
   /** H.264 in eight bits where it is absent; `h264-422` has ten bits and 4:2:2, as ProRes has. */
-  readonly codec?: 'h264-422' | 'prores' | 'theora';
+  readonly codec?: 'h264-422' | 'hevc' | 'av1' | 'prores' | 'theora';
   /** Width to height of one stored pixel. */
   readonly pixelAspect?: readonly [number, number];
   /** Six channels instead of two. */

@@ -2,14 +2,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAacHeader } from '../ingest/aac-header.ts';
-import { readH264Header } from '../ingest/h264-header.ts';
+import { readVideoHeader } from '../ingest/video-header.ts';
 import { audioHeader, videoHeader } from '../ingest/headers.fixture.ts';
 import { mediaSegment, type Sample } from '../ingest/media-segment.ts';
 import { chooseSamples, clipHeader } from './clip-file.ts';
 import { readSamples } from './segment-samples.ts';
 
 const sampleRate = 44_100;
-const tracks = { video: readH264Header(videoHeader(64, 64)), audio: readAacHeader(audioHeader) };
+const tracks = {
+  video: readVideoHeader('avc1', videoHeader(64, 64)),
+  audio: readAacHeader(audioHeader),
+};
 
 /** Two seconds, with a key frame at its start, and each sample filled with its number. */
 function segment(number: number): Buffer {

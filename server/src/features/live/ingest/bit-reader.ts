@@ -22,6 +22,10 @@ export class BitReader {
     return value;
   }
 
+  skip(count: number): void {
+    this.#at += count;
+  }
+
   flag(): boolean {
     return this.bits(1) === 1;
   }
@@ -38,4 +42,11 @@ export class BitReader {
     const code = this.unsigned();
     return code % 2 === 1 ? (code + 1) / 2 : -(code / 2);
   }
+}
+
+/** Removes the bytes that keep start codes out of a unit (ISO/IEC 14496-10, 7.4.1). */
+export function withoutEscapes(bytes: Buffer): Uint8Array {
+  return Uint8Array.from(
+    bytes.filter((byte, at) => !(byte === 3 && bytes[at - 1] === 0 && bytes[at - 2] === 0)),
+  );
 }

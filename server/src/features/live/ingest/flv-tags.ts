@@ -1,8 +1,16 @@
-/** The bodies of FLV's audio and video tags (Adobe, "Flash Video File Format 10.1", annex E.4). */
+/**
+ * The bodies of FLV's audio and video tags: Adobe, "Flash Video File Format 10.1", annex E.4, and
+ * Veovera, "Enhancing RTMP, FLV" for the codecs that came later.
+ */
 import { IngestError } from './ingest-error.ts';
+import { videoCodecs, type VideoCodec } from './video-header.ts';
 
 export type AudioTag = { readonly isHeader: boolean; readonly data: Buffer };
-export type VideoTag = AudioTag & { readonly isKey: boolean; readonly offsetMs: number };
+export type VideoTag = AudioTag & {
+  readonly codecId: VideoCodec;
+  readonly isKey: boolean;
+  readonly offsetMs: number;
+};
 
 const h264 = 7;
 const aac = 10;
@@ -13,23 +21,65 @@ const infoFrame = 5;
 const enhanced = 0x80;
 const header = 0;
 const picture = 1;
+/** Kinds of enhanced tags: pictures with their offset, and pictures without one. */
+const enhancedPictures = { withOffset: 1, withoutOffset: 3 };
+/** Kinds that say nothing about a picture: the end of a sequence, and metadata. */
+const silentKinds = [2, 4];
+const enhancedHeaderBytes = 5;
+/** The unit of AV1 that stands between two pictures, with its size, which is zero. */
+const temporalDelimiter = 0x1200;
 
-/** Null for tags that carry nothing. @throws IngestError for other codecs than H.264 */
+/**
+ * Null for tags that carry nothing.
+ *
+ * @throws IngestError for codecs other than H.264, HEVC and AV1
+ */
 export function readVideoTag(payload: Buffer): VideoTag | null {
   const [first, kind] = payload;
   if (first === undefined || kind === undefined) return null;
-  if (first >> 4 === infoFrame) return null;
-  if ((first & enhanced) !== 0 || (first & 15) !== h264) {
-    throw new IngestError('the pictures are not H.264');
-  }
+  if (((first >> 4) & 7) === infoFrame) return null;
+  if ((first & enhanced) !== 0) return readEnhancedTag(first, payload);
+  if ((first & 15) !== h264) throw otherCodec();
   const data = payload.subarray(5);
   if (data.length === 0 || (kind !== header && kind !== picture)) return null;
   return {
+    codecId: 'avc1',
     isHeader: kind === header,
     isKey: first >> 4 === keyFrame,
     offsetMs: payload.readIntBE(2, 3),
     data,
   };
+}
+
+function readEnhancedTag(first: number, payload: Buffer): VideoTag | null {
+  const kind = first & 15;
+  if (silentKinds.includes(kind)) return null;
+  const name = payload.toString('latin1', 1, enhancedHeaderBytes);
+  const codecId = videoCodecs.find((codec) => codec === name);
+  if (codecId === undefined) throw otherCodec();
+  const isHeader = kind === header;
+  // AV1 stores its pictures in the order in which they are shown.
+  const hasOffset = kind === enhancedPictures.withOffset && codecId !== 'av01';
+  const isPicture = Object.values(enhancedPictures).includes(kind);
+  if (!isHeader && !isPicture)
+    throw new IngestError('several tracks of pictures are not supported');
+  const dataAt = enhancedHeaderBytes + (hasOffset ? 3 : 0);
+  const data = withoutDelimiter(codecId, payload.subarray(dataAt));
+  if (data.length === 0) return null;
+  const isKey = ((first >> 4) & 7) === keyFrame;
+  const offsetMs = hasOffset ? payload.readIntBE(enhancedHeaderBytes, 3) : 0;
+  return { codecId, isHeader, isKey, offsetMs, data };
+}
+
+/** Some encoders put a temporal delimiter before a picture of AV1, which MP4 leaves out. */
+function withoutDelimiter(codecId: VideoCodec, data: Buffer): Buffer {
+  const hasDelimiter =
+    codecId === 'av01' && data.length >= 2 && data.readUInt16BE(0) === temporalDelimiter;
+  return hasDelimiter ? data.subarray(2) : data;
+}
+
+function otherCodec(): IngestError {
+  return new IngestError('the pictures are not H.264, HEVC or AV1');
 }
 
 /** Null for tags that carry nothing. @throws IngestError for other codecs than AAC */

@@ -5,19 +5,19 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';
 import { readAacHeader } from './aac-header.ts';
-import { readH264Header } from './h264-header.ts';
 import { IngestError } from './ingest-error.ts';
 import { initSegment, sameTracks, type Tracks } from './init-segment.ts';
 import { readFormats, type StoredFormat } from './publisher-queries.ts';
+import { readVideoHeader } from './video-header.ts';
 
 export type Format = { readonly number: number; readonly tracks: Tracks };
 
 export async function loadFormats(db: Db, key: LiveStreamKey): Promise<Format[]> {
   const stored = await readFormats(db, key);
-  return stored.map(({ number, videoHeader, audioHeader }) => ({
+  return stored.map(({ number, videoCodec, videoHeader, audioHeader }) => ({
     number,
     tracks: {
-      video: videoHeader === null ? null : readH264Header(videoHeader),
+      video: videoHeader === null ? null : readVideoHeader(videoCodec, videoHeader),
       audio: audioHeader === null ? null : readAacHeader(audioHeader),
     },
   }));
@@ -25,16 +25,19 @@ export async function loadFormats(db: Db, key: LiveStreamKey): Promise<Format[]>
 
 export function storedFormat({ number, tracks: { video, audio } }: Format): StoredFormat {
   const [videoHeader, audioHeader] = [video?.record ?? null, audio?.config ?? null];
-  return { number, videoHeader, audioHeader };
+  return { number, videoCodec: video?.codecId ?? 'avc1', videoHeader, audioHeader };
 }
 
 /** The format of these tracks, which is a new one if no other has them. @throws IngestError */
 export function formatOf(formats: readonly Format[], tracks: Tracks): Format {
   const known = formats.find((format) => sameTracks(format.tracks, tracks));
   if (known !== undefined) return known;
-  const { audio } = recordedTracks(formats);
+  const { video, audio } = recordedTracks(formats);
   if (audio !== null && tracks.audio !== null && !audio.config.equals(tracks.audio.config)) {
     throw new IngestError('the sound has another format than before');
+  }
+  if (video !== null && tracks.video !== null && video.codecId !== tracks.video.codecId) {
+    throw new IngestError('the pictures have another codec than before');
   }
   return { number: formats.length, tracks };
 }

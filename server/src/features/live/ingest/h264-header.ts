@@ -1,25 +1,16 @@
 /** The header of an H.264 stream as FLV and MP4 carry it: AVCDecoderConfigurationRecord. */
-import { BitReader } from './bit-reader.ts';
+import { BitReader, withoutEscapes } from './bit-reader.ts';
 import { uint32 } from './boxes.ts';
 import { IngestError } from './ingest-error.ts';
-
-export type H264Header = {
-  /** The record itself. */
-  readonly record: Buffer;
-  /** As RFC 6381 writes it. */
-  readonly codec: string;
-  readonly width: number;
-  readonly height: number;
-};
+import { requirePictureSize, type PictureSize } from './picture-size.ts';
 
 /** Profiles whose parameters begin with the chroma format (ISO/IEC 14496-10, 7.3.2.1.1). */
 const chromaProfiles = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
-const maxSidePixels = 8_192;
 const spsCountAt = 5;
 const spsAt = 8;
 
 /** @throws IngestError */
-export function readH264Header(record: Buffer): H264Header {
+export function readH264Header(record: Buffer): PictureSize & { codec: string } {
   const spsLength = record.length > spsAt ? record.readUInt16BE(6) : 0;
   const sps = record.subarray(spsAt, spsAt + spsLength);
   const hasFourByteLengths = ((record[4] ?? 0) & 3) === 3;
@@ -27,9 +18,9 @@ export function readH264Header(record: Buffer): H264Header {
   if (record[0] !== 1 || !hasFourByteLengths || !hasParameters) {
     throw new IngestError('the H.264 header cannot be read');
   }
-  const { width, height } = readSize(withoutEscapes(sps.subarray(1)));
-  parameterSets({ record });
-  return { record, codec: `avc1.${record.toString('hex', 1, 4)}`, width, height };
+  const size = readSize(withoutEscapes(sps.subarray(1)));
+  h264ParameterSets(record);
+  return { codec: `avc1.${record.toString('hex', 1, 4)}`, ...size };
 }
 
 /**
@@ -37,7 +28,7 @@ export function readH264Header(record: Buffer): H264Header {
  *
  * @throws IngestError when a list ends too early
  */
-export function parameterSets({ record }: Pick<H264Header, 'record'>): Buffer {
+export function h264ParameterSets(record: Buffer): Buffer {
   const units: Buffer[] = [];
   let at = spsCountAt;
   for (const mask of [31, 255]) {
@@ -56,15 +47,8 @@ export function parameterSets({ record }: Pick<H264Header, 'record'>): Buffer {
   return Buffer.concat(units);
 }
 
-/** Removes the bytes that keep start codes out of the data (7.4.1). */
-function withoutEscapes(bytes: Buffer): Uint8Array {
-  return Uint8Array.from(
-    bytes.filter((byte, at) => !(byte === 3 && bytes[at - 1] === 0 && bytes[at - 2] === 0)),
-  );
-}
-
 /** The size of the shown picture, from the sequence parameters (7.3.2.1.1). */
-function readSize(sps: Uint8Array): { width: number; height: number } {
+function readSize(sps: Uint8Array): PictureSize {
   const reader = new BitReader(sps);
   const profile = reader.bits(8);
   reader.bits(16);
@@ -87,11 +71,7 @@ function readSize(sps: Uint8Array): { width: number; height: number } {
   const cropY = (chromaFormat === 1 ? 2 : 1) * fieldFactor;
   const width = macroblocksWide * 16 - (left + right) * cropX;
   const height = mapUnitsHigh * 16 * fieldFactor - (top + bottom) * cropY;
-  const isUsable = (side: number) => side > 0 && side <= maxSidePixels;
-  if (reader.isPastEnd || !isUsable(width) || !isUsable(height)) {
-    throw new IngestError('the size of the picture cannot be read');
-  }
-  return { width, height };
+  return requirePictureSize(reader, { width, height });
 }
 
 /** @returns the chroma format */

@@ -1,7 +1,7 @@
-/** The header of a fragmented MP4 with one H.264 track, one AAC track, or one of each. */
+/** The header of a fragmented MP4 with one track of pictures, one of AAC, or one of each. */
 import type { AacHeader } from './aac-header.ts';
 import { box, fullBox, uint16, uint32, uint64, zeros } from './boxes.ts';
-import type { H264Header } from './h264-header.ts';
+import type { VideoCodec, VideoHeader } from './video-header.ts';
 
 export const videoTrack = 1;
 export const audioTrack = 2;
@@ -21,7 +21,7 @@ const noSamples = Buffer.concat([
 const ownData = box('dinf', fullBox('dref', {}, uint32(1), fullBox('url ', { flags: 1 })));
 
 /** At least one of them is there. */
-export type Tracks = { readonly video: H264Header | null; readonly audio: AacHeader | null };
+export type Tracks = { readonly video: VideoHeader | null; readonly audio: AacHeader | null };
 
 /** Whether what was made of one can be continued with the other. */
 export function sameTracks(one: Tracks, other: Tracks): boolean {
@@ -90,11 +90,14 @@ function movieHeader(durationMs = 0): Buffer {
   return fullBox('mvhd', {}, times, rateAndVolume, identityMatrix, zeros(24), nextTrack);
 }
 
-function videoTrak(header: H264Header, tables: SampleTables | null = null): Buffer {
-  const { record, width, height } = header;
+/** The box that holds the configuration of each codec. */
+const configurationBoxes: Record<VideoCodec, string> = { avc1: 'avcC', hvc1: 'hvcC', av01: 'av1C' };
+
+function videoTrak(header: VideoHeader, tables: SampleTables | null = null): Buffer {
+  const { codecId, record, width, height } = header;
   const resolution = uint32(0x48_0000);
   const sampleEntry = box(
-    'avc1',
+    codecId,
     zeros(6),
     uint16(1),
     zeros(16),
@@ -107,7 +110,7 @@ function videoTrak(header: H264Header, tables: SampleTables | null = null): Buff
     zeros(32),
     uint16(24),
     uint16(0xffff),
-    box('avcC', record),
+    box(configurationBoxes[codecId], record),
   );
   const graphics = fullBox('vmhd', { flags: 1 }, zeros(8));
   const size = Buffer.concat([uint32(width << 16), uint32(height << 16)]);

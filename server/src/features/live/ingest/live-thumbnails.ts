@@ -14,11 +14,11 @@ import {
   thumbnailSizes,
   type MediaTaskLimits,
 } from '../../media/media.ts';
-import type { H264Header } from './h264-header.ts';
 import { initSegment, videoTimescale, type Tracks } from './init-segment.ts';
 import type { LiveFiles } from './live-files.ts';
 import { mediaSegment } from './media-segment.ts';
 import type { Segment } from './segment-builder.ts';
+import type { VideoHeader } from './video-header.ts';
 
 const everyMs = 10_000;
 /** Beyond this, streams wait for their next segment: thumbnails must not slow broadcasts down. */
@@ -87,7 +87,7 @@ export class LiveThumbnails {
 }
 
 /** A file of one picture, a second long. */
-function onePicture(video: H264Header, data: Buffer): Buffer {
+function onePicture(video: VideoHeader, data: Buffer): Buffer {
   const samples = [{ data, duration: videoTimescale, isKey: true, offset: 0 }];
   const picture = mediaSegment(1, { video: { start: 0, samples }, audio: null });
   return Buffer.concat([initSegment({ video, audio: null }), picture]);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readAacHeader } from './aac-header.ts';
-import { readH264Header } from './h264-header.ts';
+import { readVideoHeader } from './video-header.ts';
 import { audioHeader, videoHeader } from './headers.fixture.ts';
 import { initSegment, withDuration } from './init-segment.ts';
 import { mediaSegment, type Sample, type TrackRun } from './media-segment.ts';
@@ -83,7 +83,7 @@ test('whatever samples are put into a segment can be taken out of it', () => {
 });
 
 test('the header names its tracks, and grows by its length alone', () => {
-  const video = readH264Header(videoHeader(640, 360));
+  const video = readVideoHeader('avc1', videoHeader(640, 360));
   const audio = readAacHeader(audioHeader);
   for (const [tracks, handlers] of [
     [{ video, audio }, ['vide', 'soun']],

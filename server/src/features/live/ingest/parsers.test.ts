@@ -5,9 +5,10 @@ import fc from 'fast-check';
 import { readAacHeader } from './aac-header.ts';
 import { BitReader } from './bit-reader.ts';
 import { readAudioTag, readVideoTag } from './flv-tags.ts';
-import { parameterSets, readH264Header } from './h264-header.ts';
-import { audioHeader, videoHeader } from './headers.fixture.ts';
+import { h264ParameterSets, readH264Header } from './h264-header.ts';
+import { audioHeader, av1Header, h265Header, videoHeader } from './headers.fixture.ts';
 import { IngestError } from './ingest-error.ts';
+import { inStreamHeader, readVideoHeader } from './video-header.ts';
 
 test('the size of the picture is read from whatever header an encoder writes', () => {
   const side = fc.integer({ min: 1, max: 2_048 }).map((half) => half * 2);
@@ -32,14 +33,53 @@ test('a High profile header of x264 is read', () => {
 
 test('parameter sets are written with lengths of four bytes', () => {
   const record = videoHeader(320, 240);
-  const sets = parameterSets({ record });
+  const sets = h264ParameterSets(record);
   const spsLength = record.readUInt16BE(6);
   assert.equal(sets.readUInt32BE(0), spsLength);
   assert.equal(sets[4], 0x67);
   assert.equal(sets.readUInt32BE(4 + spsLength), 4);
   assert.equal(sets.length, 4 + spsLength + 4 + 4);
   const cut = record.subarray(0, record.length - 2);
-  assert.throws(() => parameterSets({ record: cut }), IngestError);
+  assert.throws(() => h264ParameterSets(cut), IngestError);
+});
+
+test('headers of HEVC and AV1 are read as FFmpeg writes them', () => {
+  const hevc = readVideoHeader('hvc1', h265Header);
+  assert.deepEqual([hevc.width, hevc.height, hevc.codec], [320, 180, 'hvc1.1.6.L60.90']);
+  const sets = inStreamHeader(hevc);
+  const kinds: number[] = [];
+  for (let at = 0; at < sets.length; at += 4 + sets.readUInt32BE(at)) {
+    kinds.push(((sets[at + 4] ?? 0) >> 1) & 63);
+  }
+  assert.deepEqual(kinds, [32, 33, 34]);
+  const av1 = readVideoHeader('av01', av1Header);
+  assert.deepEqual([av1.width, av1.height, av1.codec], [320, 180, 'av01.0.00M.08']);
+  assert.deepEqual(inStreamHeader(av1), av1Header.subarray(4));
+  for (const [codec, record] of [
+    ['hvc1', h265Header],
+    ['av01', av1Header],
+  ] as const) {
+    for (const length of [0, 4, 8]) {
+      assert.throws(() => readVideoHeader(codec, record.subarray(0, length)), IngestError);
+    }
+  }
+});
+
+test('enhanced tags carry HEVC and AV1', () => {
+  const tag = (text: string) => readVideoTag(Buffer.from(text, 'latin1'));
+  const picture = { isHeader: false, isKey: true, offsetMs: 0 };
+  const data = Buffer.of(9);
+  assert.deepEqual(tag('\x90hvc1\t'), { ...picture, codecId: 'hvc1', isHeader: true, data });
+  const late = { ...picture, codecId: 'hvc1', isKey: false, offsetMs: 40, data };
+  assert.deepEqual(tag('\xa1hvc1\0\0\x28\t'), late);
+  assert.deepEqual(tag('\x93hvc1\t'), { ...picture, codecId: 'hvc1', data });
+  assert.deepEqual(tag('\x91av01\x12\0\t'), { ...picture, codecId: 'av01', data });
+  for (const silent of ['\xd4hvc1\x02', '\x92hvc1', '\x90hvc1', '\xd0hvc1\0']) {
+    assert.equal(tag(silent), null, silent);
+  }
+  for (const refused of ['\x90vp09\t', '\x96hvc1\t', '\x97hvc1\t']) {
+    assert.throws(() => tag(refused), IngestError, refused);
+  }
 });
 
 test('the AAC header tells rate and channels', () => {
@@ -52,12 +92,17 @@ test('the AAC header tells rate and channels', () => {
 
 test('tags tell headers from pictures, and refuse other codecs', () => {
   const tag = readVideoTag(Buffer.of(0x17, 1, 0xff, 0xff, 0xf6, 1, 2));
-  assert.deepEqual(tag, { isHeader: false, isKey: true, offsetMs: -10, data: Buffer.of(1, 2) });
+  assert.deepEqual(tag, {
+    codecId: 'avc1',
+    isHeader: false,
+    isKey: true,
+    offsetMs: -10,
+    data: Buffer.of(1, 2),
+  });
   assert.equal(readVideoTag(Buffer.of(0x17, 2, 0, 0, 0)), null);
   assert.equal(readVideoTag(Buffer.of(0x57, 0, 0)), null);
   assert.equal(readVideoTag(Buffer.of(0x17)), null);
   assert.throws(() => readVideoTag(Buffer.of(0x12, 1, 0, 0, 0, 1)), IngestError);
-  assert.throws(() => readVideoTag(Buffer.of(0x90, 0x68, 0x76, 0x63, 0x31)), IngestError);
   assert.deepEqual(readAudioTag(Buffer.of(0xaf, 1, 9)), { isHeader: false, data: Buffer.of(9) });
   assert.throws(() => readAudioTag(Buffer.of(0x2f, 1, 9)), IngestError);
 });

@@ -5,6 +5,7 @@ import type { LiveStreamKey } from '../queries.ts';
 import type { LiveStatus } from '../tables.ts';
 import type { StreamHealth } from './stream-meter.ts';
 import type { ListedSegment } from './playlists.ts';
+import type { VideoCodec } from './video-header.ts';
 
 /** The right of one connection to publish a stream. */
 export type Claim = LiveStreamKey & { readonly contentId: string; readonly publisher: string };
@@ -164,6 +165,7 @@ export async function insertSegment(
 
 export type StoredFormat = {
   number: number;
+  videoCodec: VideoCodec;
   videoHeader: Buffer | null;
   audioHeader: Buffer | null;
 };
@@ -174,7 +176,7 @@ export async function readFormats(
   { organizationId, liveStreamId }: LiveStreamKey,
 ): Promise<StoredFormat[]> {
   const { rows } = await sql<StoredFormat>`
-    select number, video_header as "videoHeader", audio_header as "audioHeader" from live_format
+    select number, video_codec as "videoCodec", video_header as "videoHeader", audio_header as "audioHeader" from live_format
     where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
     order by number`.execute(db);
   return rows;
@@ -184,11 +186,13 @@ export async function readFormats(
 export async function insertFormat(
   tx: Tx,
   { organizationId, liveStreamId }: LiveStreamKey,
-  { number, videoHeader, audioHeader }: StoredFormat,
+  { number, videoCodec, videoHeader, audioHeader }: StoredFormat,
 ): Promise<void> {
   await sql`
-    insert into live_format (organization_id, live_stream_id, number, video_header, audio_header)
-    values (${organizationId}, ${liveStreamId}, ${number}, ${videoHeader}, ${audioHeader})
+    insert into live_format (organization_id, live_stream_id, number, video_codec, video_header,
+      audio_header)
+    values (${organizationId}, ${liveStreamId}, ${number}, ${videoCodec}, ${videoHeader},
+      ${audioHeader})
     on conflict do nothing`.execute(tx);
 }
 

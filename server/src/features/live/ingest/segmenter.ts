@@ -1,6 +1,6 @@
 /**
- * Cuts what one connection publishes into segments. H.264 and AAC are passed on as they are: FLV and
- * MP4 hold the same packets.
+ * Cuts what one connection publishes into segments. Pictures and sound are passed on as they are: FLV
+ * and MP4 hold the same packets.
  *
  * 1. The times of a stream go on from connection to connection, and through jumps of the encoder's
  *    clock: each begins where the one before ended.
@@ -14,10 +14,10 @@ import { messageType } from '../rtmp/messages.ts';
 import { readAacHeader, samplesPerFrame, type AacHeader } from './aac-header.ts';
 import { EncoderClock } from './encoder-clock.ts';
 import { readAudioTag, readVideoTag, type VideoTag } from './flv-tags.ts';
-import { parameterSets, readH264Header, type H264Header } from './h264-header.ts';
 import { IngestError } from './ingest-error.ts';
 import { sameTracks, type Tracks } from './init-segment.ts';
 import { SegmentBuilder, type Segment } from './segment-builder.ts';
+import { inStreamHeader, readVideoHeader, type VideoHeader } from './video-header.ts';
 
 /** A segment ends at the first key frame after so long. */
 const segmentMs = 2_000;
@@ -50,7 +50,7 @@ export class Segmenter {
   #hasFormats: boolean;
   #clock: EncoderClock | null = null;
   /** The latest headers, which count from the next segment on. */
-  #video: H264Header | null = null;
+  #video: VideoHeader | null = null;
   #audio: AacHeader | null = null;
   #builder: SegmentBuilder | null = null;
   /** Whether no segment has ended yet. */
@@ -106,7 +106,7 @@ export class Segmenter {
     const tag = readVideoTag(payload);
     if (tag === null) return [];
     if (tag.isHeader) {
-      this.#takeVideoHeader(tag.data);
+      this.#takeVideoHeader(tag);
       return [];
     }
     if (this.#video === null) throw new IngestError('pictures come before their header');
@@ -160,12 +160,15 @@ export class Segmenter {
    */
   #pictureData({ data, isKey }: VideoTag): Buffer {
     if (!isKey || !this.#hasFormats || this.#video === null) return data;
-    return Buffer.concat([parameterSets(this.#video), data]);
+    return Buffer.concat([inStreamHeader(this.#video), data]);
   }
 
-  #takeVideoHeader(record: Buffer): void {
+  #takeVideoHeader({ codecId, data: record }: VideoTag): void {
     if (this.#video?.record.equals(record) === true) return;
-    this.#video = readH264Header(record);
+    if (this.#video !== null && this.#video.codecId !== codecId) {
+      throw new IngestError('the pictures have changed their codec');
+    }
+    this.#video = readVideoHeader(codecId, record);
     this.#firstRecord ??= record;
     if (!this.#firstRecord.equals(record)) this.#hasFormats = true;
   }

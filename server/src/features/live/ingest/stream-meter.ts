@@ -1,5 +1,6 @@
 /** How a publisher does: its bit rate, its pictures, and what its owner should change. */
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
+import { readVideoTag } from './flv-tags.ts';
 import type { Tracks } from './init-segment.ts';
 
 export const healthWarnings = {
@@ -39,6 +40,7 @@ export class StreamMeter {
   #keyFrameIntervalMs: number | null = null;
   #latestAt: number | null = null;
 
+  /** @throws IngestError for tags of other codecs */
   take({ type, timestamp, payload }: RtmpMessage): void {
     const bucket = this.#buckets.at(-1);
     if (bucket === undefined) return;
@@ -46,9 +48,10 @@ export class StreamMeter {
     const step = this.#latestAt === null ? 0 : (timestamp - this.#latestAt) | 0;
     if (step > 0 && step <= 1_000) bucket.mediaMs += step;
     this.#latestAt = timestamp;
-    if (type !== messageType.video || payload[1] !== 1) return;
+    const tag = type === messageType.video ? readVideoTag(payload) : null;
+    if (tag === null || tag.isHeader) return;
     bucket.pictures += 1;
-    if ((payload[0] ?? 0) >> 4 !== 1) return;
+    if (!tag.isKey) return;
     const intervalMs = this.#keyFrameAt === null ? 0 : (timestamp - this.#keyFrameAt) | 0;
     const isPlausible = intervalMs > 0 && intervalMs <= maxPlausibleIntervalMs;
     if (isPlausible) this.#keyFrameIntervalMs = intervalMs;

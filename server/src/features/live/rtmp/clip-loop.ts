@@ -1,5 +1,6 @@
 /** Sends a clip over and over, at the pace of its timestamps. */
 import { sleep } from '../../../platform/lifecycle.ts';
+import { readAudioTag, readVideoTag } from '../ingest/flv-tags.ts';
 import { messageType } from './messages.ts';
 import type { FlvTag } from './flv-file.ts';
 import type { RtmpPublisher } from './rtmp-publisher.ts';
@@ -15,8 +16,9 @@ export class ClipLoop {
 
   /** @param pace 1 for the pace of an encoder, 2 for twice as fast */
   constructor(tags: readonly FlvTag[], pace = 1) {
-    this.#headers = tags.filter(({ payload }) => payload[1] === 0);
-    this.#tags = tags.filter(({ payload }) => payload[1] === 1);
+    const { headers, media } = splitClip(tags);
+    this.#headers = headers;
+    this.#tags = media;
     this.#lengthMs = lengthOf(this.#tags);
     this.#pace = pace;
   }
@@ -35,6 +37,17 @@ export class ClipLoop {
       }
     }
   }
+}
+
+/** The headers of a clip, and its pictures and sound. */
+export function splitClip(tags: readonly FlvTag[]): Record<'headers' | 'media', FlvTag[]> {
+  const split: Record<'headers' | 'media', FlvTag[]> = { headers: [], media: [] };
+  for (const tag of tags) {
+    const read = tag.type === messageType.video ? readVideoTag : readAudioTag;
+    const content = read(tag.payload);
+    if (content !== null) split[content.isHeader ? 'headers' : 'media'].push(tag);
+  }
+  return split;
 }
 
 /** From the first picture to the one that would come behind the last. */

@@ -25,6 +25,7 @@ import {
   AV_PIX_FMT_YUV444P,
   AV_PKT_DATA_DISPLAYMATRIX,
   AV_PKT_DATA_DOVI_CONF,
+  FF_ENCODER_LIBSVTAV1,
   FF_ENCODER_LIBTHEORA,
   FF_ENCODER_LIBX264,
   FF_ENCODER_LIBX265,
@@ -119,6 +120,14 @@ function pictureCodec(clip: ClipSpec): PictureCodec {
     return { encoder: FF_ENCODER_LIBX265, pixelFormat: YUV420P10, options };
   }
   switch (clip.codec) {
+    case 'hevc': {
+      const options = { ...X264_OPTIONS, 'x265-params': 'log-level=none' };
+      return { encoder: FF_ENCODER_LIBX265, pixelFormat: YUV420P, options };
+    }
+    case 'av1': {
+      const options = { preset: 12, crf: 40 };
+      return { encoder: FF_ENCODER_LIBSVTAV1, pixelFormat: YUV420P, options };
+    }
     case 'theora':
       return { encoder: FF_ENCODER_LIBTHEORA, pixelFormat: YUV420P, options: {} };
     case 'prores':
