@@ -134,6 +134,28 @@ for (const [codec, name, mark] of [
   });
 }
 
+test('viewers can go back by the window of their stream', async () => {
+  const listed = async (fields: object) => {
+    const stream = await createStream(service, { reconnectWindow: 60, ...fields });
+    assert.equal((await read(stream)).dvrWindow, 'dvrWindow' in fields ? fields.dvrWindow : 0);
+    const publisher = await open(stream);
+    await sendSeconds(publisher, await liveClip(), { fromMs: 0, seconds: 30 });
+    await publisher.end();
+    await eventually('all to be stored', async () => {
+      const { recordedSeconds } = await read(stream);
+      return recordedSeconds >= 29 ? true : null;
+    });
+    const media = new URL('index.m3u8', await streamingUrl(stream)).href;
+    return readPlaylist(await text(media)).segments.map(({ number }) => number);
+  };
+  const [usual, short, whole] = [{}, { dvrWindow: 20 }, { dvrWindow: 43_200 }];
+  assert.equal((await listed(usual)).length, 8);
+  assert.equal((await listed(short)).length, 10);
+  assert.equal((await listed(whole))[0], 0);
+  const body = { title: 'Too long', dvrWindow: 43_201 };
+  assert.equal((await service.call('POST', '/v1/live-streams', { body })).status, 400);
+});
+
 test('another size after a reconnect is a discontinuity, and webhooks hear of both', async () => {
   const events = ['live_stream.disconnected', 'live_stream.reconnected'];
   const body = { url: 'https://127.0.0.1:1/hook', events };

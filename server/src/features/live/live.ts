@@ -53,7 +53,7 @@ export { RtmpPublisher } from './rtmp/rtmp-publisher.ts';
 /** The hint that a stream was ended, deleted, or given another key by this process. */
 export const liveStreamsChanged = 'live-streams-changed';
 
-export type NewStream = Metadata & { reconnectWindow?: number };
+export type NewStream = Metadata & { reconnectWindow?: number; dvrWindow?: number };
 
 const defaultReconnectWindowSeconds = 60;
 
@@ -61,7 +61,7 @@ const defaultReconnectWindowSeconds = 60;
 export async function createStream(
   tx: Tx,
   organizationId: OrganizationId,
-  { reconnectWindow = defaultReconnectWindowSeconds, ...metadata }: NewStream,
+  { reconnectWindow = defaultReconnectWindowSeconds, dvrWindow = 0, ...metadata }: NewStream,
 ): Promise<{ row: LiveStreamRow; streamKey: string }> {
   const item = await createLiveItem(tx, organizationId, metadata);
   const key = { organizationId, liveStreamId: newTypeId('lst') };
@@ -70,6 +70,7 @@ export async function createStream(
     ...key,
     contentId: item.content_id,
     reconnectWindowSeconds: reconnectWindow,
+    dvrWindowSeconds: dvrWindow,
     keyHash: requireHash(streamKey),
   });
   return { row: await getStream(tx, key), streamKey };
@@ -186,6 +187,7 @@ export function presentStream(row: LiveStreamRow, rtmpUrl: string | null, curren
     isConnected,
     currentViewers: row.status === 'active' ? currentViewers : 0,
     reconnectWindow: row.reconnect_window_seconds,
+    dvrWindow: row.dvr_window_seconds,
     rtmpUrl,
     recordedSeconds: row.duration_ms / 1_000,
     health: isConnected && row.status === 'active' ? presentHealth(row) : null,

@@ -15,6 +15,7 @@ export type LiveStreamRow = {
   title: string;
   status: LiveStatus;
   reconnect_window_seconds: number;
+  dvr_window_seconds: number;
   is_connected: boolean;
   segment_count: number;
   duration_ms: number;
@@ -32,7 +33,8 @@ const isConnected = sql`(stream.publisher is not null
   and stream.seen_at > clock_timestamp() - make_interval(secs => ${sql.lit(publisherTimeoutSeconds)}))`;
 
 const columns = sql`stream.organization_id, stream.live_stream_id, stream.content_id, item.title,
-  stream.status, stream.reconnect_window_seconds, ${isConnected} as is_connected,
+  stream.status, stream.reconnect_window_seconds, stream.dvr_window_seconds,
+  ${isConnected} as is_connected,
   stream.segment_count, stream.duration_ms, stream.created_at, stream.started_at, stream.ended_at,
   stream.disconnect_count, stream.health`;
 
@@ -44,6 +46,7 @@ export async function insertStream(
   values: LiveStreamKey & {
     contentId: string;
     reconnectWindowSeconds: number;
+    dvrWindowSeconds: number;
     keyHash: Buffer;
   },
 ): Promise<void> {
@@ -54,6 +57,7 @@ export async function insertStream(
       live_stream_id: values.liveStreamId,
       content_id: values.contentId,
       reconnect_window_seconds: values.reconnectWindowSeconds,
+      dvr_window_seconds: values.dvrWindowSeconds,
       key_hash: values.keyHash,
       publisher: null,
       init_segment: null,
@@ -258,13 +262,14 @@ export type RecordedStream = {
   initSegment: Buffer | null;
   durationMs: number;
   targetDurationSeconds: number;
+  dvrWindowSeconds: number;
 };
 
 /** A stream that has ended and has segments, a deleted one too. */
 export async function findRecorded(db: Db, key: LiveStreamKey): Promise<RecordedStream | null> {
   const { rows } = await sql<RecordedStream>`
     select content_id as "contentId", init_segment as "initSegment", duration_ms as "durationMs",
-      target_duration_seconds as "targetDurationSeconds"
+      target_duration_seconds as "targetDurationSeconds", dvr_window_seconds as "dvrWindowSeconds"
     from live_stream
     where organization_id = ${key.organizationId} and live_stream_id = ${key.liveStreamId}
       and status = 'ended' and has_segments`.execute(db);

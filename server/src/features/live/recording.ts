@@ -51,8 +51,9 @@ export function recordingJob(parts: RecordingParts): HandledJob {
     const prefix = `media/${liveFolderOf(item.playbackId)}`;
     const formats = await loadFormats(db, key);
     const named = { ...key, contentId: stream.contentId };
-    const files = new LiveFiles({ db, storage, stream: named, playbackId: item.playbackId });
-    const { durationMs, targetDurationSeconds } = stream;
+    const { durationMs, targetDurationSeconds, dvrWindowSeconds } = stream;
+    const { playbackId } = item;
+    const files = new LiveFiles({ db, storage, stream: named, dvrWindowSeconds, playbackId });
     await files.putEnd({ tracks: recordedTracks(formats), targetDurationSeconds });
     const header = recordedHeader(formats) ?? stream.initSegment;
     if (header === null) throw new Error('The stream has segments, but no header.');

@@ -15,6 +15,15 @@ export const NewLiveStream = Closed({
       description: 'Seconds for which the stream stays active without a publisher.',
     }),
   ),
+  dvrWindow: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 43_200,
+      default: 0,
+      description:
+        'Seconds by which viewers can go back during the broadcast. They always have the latest eight segments.',
+    }),
+  ),
 });
 
 const id = Type.String({ examples: ['lst_01jd0000000000000000000000'] });
@@ -55,6 +64,7 @@ const fields = {
   isConnected: Type.Boolean({ description: 'Whether a publisher is connected at this moment.' }),
   currentViewers,
   reconnectWindow: Type.Integer({ description: 'Seconds.' }),
+  dvrWindow: Type.Integer({ description: 'Seconds.' }),
   rtmpUrl: Nullable(
     Type.String({
       description: 'Where an encoder publishes, under the name of the key. Null: not here.',

@@ -17,6 +17,7 @@ type LiveStreamTable = {
   content_id: string;
   status: Generated<LiveStatus>;
   reconnect_window_seconds: number;
+  dvr_window_seconds: Generated<number>;
   key_hash: Buffer;
   publisher: string | null;
   seen_at: NullableTimestamp;

@@ -10,13 +10,15 @@ import { masterPlaylist, mediaPlaylist, playlistFiles, targetDurationOf } from '
 import { countDiscontinuities, readSegments } from './publisher-queries.ts';
 import type { Segment } from './segment-builder.ts';
 
-/** Segments that players are offered: about sixteen seconds. */
-const listedSegments = 8;
+/** Segments that players are offered at least: about sixteen seconds. */
+const minListedSegments = 8;
+const usualSegmentSeconds = 2;
 
 type LiveFilesOf = {
   readonly db: Db;
   readonly storage: Storage;
   readonly stream: LiveStreamKey & { readonly contentId: string };
+  readonly dvrWindowSeconds: number;
   readonly playbackId: string;
 };
 
@@ -76,8 +78,9 @@ export class LiveFiles {
 
   /** Announces the segments of this moment; with an end when there will be no more. */
   async putPlaylist(targetDurationSeconds: number, { isEnded = false } = {}): Promise<void> {
-    const { db, stream } = this.#of;
-    const segments = await readSegments(db, stream, listedSegments);
+    const { db, stream, dvrWindowSeconds } = this.#of;
+    const count = Math.max(minListedSegments, Math.ceil(dvrWindowSeconds / usualSegmentSeconds));
+    const segments = await readSegments(db, stream, count);
     const first = segments[0]?.number ?? 0;
     const earlierDiscontinuities = await countDiscontinuities(db, stream, first);
     const window = { segments, targetDurationSeconds, earlierDiscontinuities };

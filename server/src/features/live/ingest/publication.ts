@@ -242,7 +242,9 @@ export class Publication implements RtmpPublication {
     if (this.#files === null) {
       const { db, storage } = this.#parts;
       const { playback_id: playbackId } = await inTransaction(db, (tx) => this.#lockItem(tx));
-      this.#files = new LiveFiles({ db, storage, stream: this.#claim, playbackId });
+      const { dvrWindowSeconds } = this.#stream;
+      const stream = this.#claim;
+      this.#files = new LiveFiles({ db, storage, stream, dvrWindowSeconds, playbackId });
     }
     return this.#files;
   }

@@ -18,6 +18,7 @@ export type ClaimedStream = LiveStreamKey & {
   segmentCount: number;
   durationMs: number;
   targetDurationSeconds: number | null;
+  dvrWindowSeconds: number;
 };
 
 /**
@@ -43,6 +44,7 @@ export async function claimStream(
       stream.live_stream_id as "liveStreamId", stream.content_id as "contentId", stream.status,
       stream.segment_count as "segmentCount", stream.duration_ms as "durationMs",
       stream.target_duration_seconds as "targetDurationSeconds",
+      stream.dvr_window_seconds as "dvrWindowSeconds",
       found.publisher is not null as "isTakeover"`.execute(db);
   return rows[0] ?? null;
 }
