@@ -118,4 +118,6 @@ export const webhooks = {
   '{recovered} deliveries are sent again.': '{recovered} Zustellungen werden erneut gesendet.',
   '{value} in {responseTime} ms: {value2}': '{value} in {responseTime} ms: {value2}',
   '“{event}” goes to {deliveries} webhooks.': '„{event}“ geht an {deliveries} Webhooks.',
+  'Headers of the answer': 'Header der Antwort',
+  'Headers of the request': 'Header der Anfrage',
 };

@@ -120,4 +120,6 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   '{recovered} deliveries are sent again.': 'Se reenvían {recovered} entregas.',
   '{value} in {responseTime} ms: {value2}': '{value} en {responseTime} ms: {value2}',
   '“{event}” goes to {deliveries} webhooks.': '«{event}» va a {deliveries} webhooks.',
+  'Headers of the answer': 'Cabeceras de la respuesta',
+  'Headers of the request': 'Cabeceras de la petición',
 };

@@ -22,7 +22,9 @@ import { openDatabase } from '../../platform/database/database.ts';
 import { startConsole, type ConsolePage, type Hand } from './console.fixture.ts';
 
 let isBroken = true;
-const receiver = await startReceiver(() => (isBroken ? 500 : 204));
+const receiver = await startReceiver(() => (_request, response) => {
+  response.writeHead(isBroken ? 500 : 204, { 'x-said': 'by the receiver' }).end();
+});
 const clip = await sampleBytes('small.mp4');
 const source = createServer((_request, response) => response.end(clip)).listen(0, '127.0.0.1');
 await once(source, 'listening');
@@ -195,7 +197,20 @@ async function recoverWebhook(hand: Hand): Promise<void> {
   isBroken = false;
   await hand.press(button('Send again what failed'));
   await page.getByText('1 deliveries are sent again.').waitFor();
-  await page.locator('summary', { hasText: /success.*attempts: 2/ }).waitFor();
+  const delivery = page.locator('summary', { hasText: /success.*attempts: 2/ });
+  await delivery.waitFor();
+  await hand.press(delivery);
+  // Both attempts show what was sent.
+  const sent = page.locator('summary', { hasText: 'Headers of the request' });
+  await until(
+    'both attempts',
+    () => sent.count(),
+    (count) => count === 2,
+  );
+  await hand.press(sent.last());
+  await page.getByText(/^x-service-attempt: 2$/m).waitFor();
+  await hand.press(page.locator('summary', { hasText: 'Headers of the answer' }).first());
+  await page.getByText(/^x-said: by the receiver$/m).waitFor();
   await removeWebhook(id);
 }
 
