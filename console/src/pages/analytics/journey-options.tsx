@@ -162,7 +162,14 @@ export function SharedOptions({ hasBreakdown }: { hasBreakdown: boolean }): Reac
           w={200}
           data={experiments.map(({ id, name }) => ({ value: id, label: name }))}
           value={experiment}
-          onChange={(value) => change({ experiment: value, variant: null })}
+          onChange={(value) =>
+            change({
+              experiment: value,
+              variant: null,
+              ...(value === null &&
+                values['breakdown'] === 'experimentVariant' && { breakdown: null }),
+            })
+          }
         />
       )}
       {chosen !== undefined && (

@@ -1,6 +1,7 @@
 /** Questions about journeys: how they stand in the address, and the requests that they make. */
 import type { Answer } from '../../data.ts';
 import type { api } from '../../api.ts';
+import { scalarOf } from '../../condition-rules.ts';
 import type { ReportQuery } from './report-filters.tsx';
 
 export type FunnelBody = Parameters<typeof api.post<'/v1/analytics/funnels'>>[1]['body'];
@@ -81,18 +82,6 @@ export const writeEvents = (events: readonly Chosen[]): string =>
     ]),
   );
 
-/** A number or a flag where the text is one; quotes make a text of it. */
-function scalarOf(text: string): string | number | boolean {
-  const trimmed = text.trim();
-  try {
-    const value = JSON.parse(trimmed) as unknown;
-    if (['string', 'number', 'boolean'].includes(typeof value)) return value as string;
-  } catch {
-    // Plain text.
-  }
-  return trimmed;
-}
-
 /** Null while it is not complete. */
 function whereOf({ field, operator, value }: Condition): Where | null {
   const key = field.replace(/^data\./, '');
@@ -127,13 +116,13 @@ export const dimensions = [
   ...(['language', 'experimentVariant'] as const),
 ];
 
-/** Range, filters and break-down; null while the experiment of a break-down is missing. */
+/** Range, filters and break-down. Without an experiment there is no break-down by its variants. */
 function sharedOf(values: Values, query: ReportQuery) {
   const { startDate, endDate, device, country, appVersion } = query;
   const { experiment, variant } = values;
-  const breakdown = dimensions.find((each) => each === values['breakdown']);
-  const isByVariant = breakdown === 'experimentVariant';
-  if (isByVariant && experiment === undefined) return null;
+  const chosen = dimensions.find((each) => each === values['breakdown']);
+  const isByVariant = chosen === 'experimentVariant';
+  const breakdown = isByVariant && experiment === undefined ? undefined : chosen;
   const needsExperiment = isByVariant || variant !== undefined;
   return {
     startDate,
@@ -156,7 +145,7 @@ export function funnelOf(values: Values, query: ReportQuery): FunnelBody | null 
   const shared = sharedOf(values, query);
   const steps = readEvents(values['events'], 'funnel').map(matchedOf);
   const isWhole = steps.every((step) => step !== null && step.event !== '');
-  if (shared === null || !isWhole) return null;
+  if (!isWhole) return null;
   return {
     ...shared,
     steps: steps.filter((step) => step !== null),
@@ -171,7 +160,7 @@ export function pathsOf(values: Values, query: ReportQuery): PathBody | null {
   const anchor = matchedOf(
     readEvents(values['events'], 'paths')[0] ?? { event: '', conditions: [] },
   );
-  if (shared === null || anchor === null || anchor.event === '') return null;
+  if (anchor === null || anchor.event === '') return null;
   return {
     ...shared,
     anchor,
@@ -186,7 +175,7 @@ export const cohortKinds = ['day', 'event', 'item', 'tag', 'author'] as const;
 export function cohortsOf(values: Values, query: ReportQuery): CohortBody | null {
   const shared = sharedOf(values, query);
   const [first = null, returning = null] = readEvents(values['events'], 'cohorts').map(matchedOf);
-  if (shared === null || first === null || returning === null) return null;
+  if (first === null || returning === null) return null;
   return {
     ...shared,
     by: cohortKinds.find((each) => each === values['by']) ?? 'day',
@@ -210,7 +199,7 @@ export function seriesOf(values: Values, query: ReportQuery): SeriesBody | null 
   const events = matchedOf(
     readEvents(values['events'], 'series')[0] ?? { event: '', conditions: [] },
   );
-  if (shared === null || events === null || events.event === '') return null;
+  if (events === null || events.event === '') return null;
   return {
     ...shared,
     events,

@@ -8,8 +8,16 @@ import { Failed } from '../../states.tsx';
 import { ItemCover } from './item-cover.tsx';
 import { t } from '../../texts/texts.ts';
 
-export function ItemPlayer({ item }: { item: Item }): ReactNode {
-  const video = useRef<HTMLVideoElement>(null);
+export function ItemPlayer({
+  item,
+  video: given,
+}: {
+  item: Item;
+  /** Gets the player, for who shows a moment in it. */
+  video?: RefObject<HTMLVideoElement | null>;
+}): ReactNode {
+  const own = useRef<HTMLVideoElement>(null);
+  const video = given ?? own;
   const needsToken = item.protected || item.visibility === 'private';
   const token = useQuery({
     queryKey: ['playback token', item.id, item.updatedAt],

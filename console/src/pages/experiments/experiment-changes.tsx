@@ -1,10 +1,11 @@
 /** What changes of an experiment that runs: it pauses, takes more viewers, ends later. */
-import { Button, Modal, NumberInput, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
 import { useChange } from '../../data.ts';
 import { fromLocalTime, localTime } from '../../format.ts';
 import { Failed } from '../../states.tsx';
+import { NumberField } from '../../number-field.tsx';
 import type { Experiment } from './experiment.tsx';
 import { t } from '../../texts/texts.ts';
 
@@ -33,6 +34,7 @@ export function PauseDialog({ id, isOpen, close }: Dialog & { id: string }): Rea
         </Text>
         <TextInput
           label={t('Why')}
+          data-autofocus
           maxLength={2_000}
           value={note}
           onChange={(event) => setNote(event.currentTarget.value)}
@@ -76,13 +78,14 @@ export function ChangeDialog({
             'The share can grow and the end can move later. Whoever takes part keeps the variant.',
           )}
         </Text>
-        <NumberInput
+        <NumberField
           label={t('Share of viewers')}
+          data-autofocus
           suffix=" %"
           min={before}
           max={100}
           value={share}
-          onChange={(value) => setShare(Number(value) || before)}
+          onChange={setShare}
         />
         {endsAt !== null && (
           <TextInput

@@ -2,7 +2,6 @@
 import {
   Checkbox,
   Group,
-  NumberInput,
   Select,
   SimpleGrid,
   Stack,
@@ -12,6 +11,7 @@ import {
 } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { words } from '../../format.ts';
+import { NumberField } from '../../number-field.tsx';
 import { samples, type Draft, type ExperimentType } from './experiment-rules.ts';
 import { t } from '../../texts/texts.ts';
 
@@ -89,13 +89,13 @@ export function Audience({ draft, change }: Part): ReactNode {
         {t('Who takes part')}
       </Title>
       <SimpleGrid cols={{ base: 1, sm: 4 }}>
-        <NumberInput
+        <NumberField
           label={t('Share of viewers')}
           suffix=" %"
           min={1}
           max={100}
           value={draft.traffic}
-          onChange={(value) => change({ traffic: Number(value) || 1 })}
+          onChange={(traffic) => change({ traffic })}
         />
         <TagsInput
           label={t('Countries')}

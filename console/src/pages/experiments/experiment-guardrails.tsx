@@ -5,7 +5,6 @@ import {
   Badge,
   Button,
   Group,
-  NumberInput,
   Select,
   Stack,
   Table,
@@ -15,6 +14,7 @@ import {
 import type { ReactNode } from 'react';
 import type { Answer } from '../../data.ts';
 import { moment, percent, words } from '../../format.ts';
+import { NumberField } from '../../number-field.tsx';
 import type { Part } from './experiment-fields.tsx';
 import { t } from '../../texts/texts.ts';
 
@@ -49,13 +49,13 @@ export function GuardrailFields({
             value={metric}
             onChange={(value) => set(index, { metric: value ?? metric })}
           />
-          <NumberInput
+          <NumberField
             label={t('May get worse by')}
             suffix=" %"
             min={0.1}
             max={100}
             value={margin}
-            onChange={(value) => set(index, { margin: Number(value) || 0.1 })}
+            onChange={(margin) => set(index, { margin })}
           />
           <ActionIcon
             variant="default"

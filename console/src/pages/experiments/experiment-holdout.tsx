@@ -1,11 +1,12 @@
 /** The share of viewers who see no experiment. */
-import { Button, Modal, NumberInput, Stack, Text } from '@mantine/core';
+import { Button, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
 import { useChange, useRead } from '../../data.ts';
 import { percent } from '../../format.ts';
 import { Failed } from '../../states.tsx';
+import { NumberField } from '../../number-field.tsx';
 import { t } from '../../texts/texts.ts';
 
 export function Holdout(): ReactNode {
@@ -43,13 +44,14 @@ function Form({ traffic, close }: { traffic: number; close: () => void }): React
           'These viewers see no experiment, so after a while you can compare them with all others. It is for experiments that start later; nobody is moved in those that run.',
         )}
       </Text>
-      <NumberInput
+      <NumberField
         label={t('Share of viewers')}
+        data-autofocus
         suffix=" %"
         min={0}
         max={50}
         value={share}
-        onChange={(value) => setShare(Number(value))}
+        onChange={setShare}
       />
       <Failed error={save.error} />
       <Button loading={save.isPending} onClick={() => save.mutate(undefined, { onSuccess: close })}>

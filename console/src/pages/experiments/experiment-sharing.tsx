@@ -1,11 +1,12 @@
 /** Giving results to others: as a table, and by a link that shows them to whoever has it. */
-import { Anchor, Button, Group, NumberInput, Stack, Table, Text, Title } from '@mantine/core';
+import { Anchor, Button, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api, readText } from '../../api.ts';
 import { useChange, useRead, type Answer } from '../../data.ts';
 import { moment } from '../../format.ts';
 import { Copy } from '../../page.tsx';
 import { Failed, Show } from '../../states.tsx';
+import { NumberField } from '../../number-field.tsx';
 import { t } from '../../texts/texts.ts';
 
 export function Sharing({ id }: { id: string }): ReactNode {
@@ -23,14 +24,14 @@ export function Sharing({ id }: { id: string }): ReactNode {
         <Button variant="default" loading={download.isPending} onClick={() => download.mutate()}>
           {t('Download CSV')}
         </Button>
-        <NumberInput
+        <NumberField
           label={t('Link works for')}
           suffix=" days"
           min={1}
           max={365}
           w={140}
           value={days}
-          onChange={(value) => setDays(Number(value) || 30)}
+          onChange={setDays}
         />
         <Button variant="default" loading={create.isPending} onClick={() => create.mutate()}>
           {t('Create link')}

@@ -1,5 +1,7 @@
 /** Validates the form of a metric and builds the request. */
 import type { api } from '../../api.ts';
+import type { MetricConditions, Read } from '../../condition-rules.ts';
+import { problemText } from '../../conditions.tsx';
 
 type NewMetric = Parameters<typeof api.post<'/v1/metrics'>>[1]['body'];
 type MetricType = NewMetric['type'];
@@ -18,8 +20,10 @@ export type MetricDraft = {
   type: MetricType;
   event: string;
   field: string;
-  where: string;
+  where: Read<MetricConditions>;
   denominator: string;
+  denominatorField: string;
+  denominatorWhere: Read<MetricConditions>;
   windowHours: number | string;
   cap: number | string;
   direction: 'increase' | 'decrease';
@@ -30,8 +34,10 @@ export const freshMetric: MetricDraft = {
   type: 'count',
   event: '',
   field: '',
-  where: '',
+  where: { value: [] },
   denominator: '',
+  denominatorField: '',
+  denominatorWhere: { value: [] },
   windowHours: '',
   cap: '',
   direction: 'increase',
@@ -48,37 +54,18 @@ export function problemOf(draft: MetricDraft): string | null {
   if (draft.type === 'ratio' && draft.denominator.trim() === '') {
     return 'A ratio needs a kind of event to be divided by.';
   }
-  return conditionsOf(draft.where) === null
-    ? 'Conditions must be an object of texts, numbers, true or false: { … }.'
-    : null;
+  const read = [draft.where, ...(draft.type === 'ratio' ? [draft.denominatorWhere] : [])];
+  const wrong = read.find((one) => 'problem' in one);
+  return wrong === undefined ? null : problemText(wrong.problem);
 }
 
-type Conditions = NonNullable<NewMetric['where']>;
-
-/** Equality of each field that is named; null where the text is no such object. */
-function conditionsOf(text: string): Conditions | null {
-  if (text.trim() === '') return [];
-  let fields: unknown;
-  try {
-    fields = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
-  const conditions: Conditions = [];
-  for (const [field, value] of Object.entries(fields) as [string, unknown][]) {
-    const isScalar =
-      typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-    if (!isScalar) return null;
-    conditions.push({ field, operator: 'eq', value });
-  }
-  return conditions;
-}
+const valueOf = (read: Read<MetricConditions>) => ('value' in read ? [...read.value] : []);
 
 export function bodyOf(draft: MetricDraft): NewMetric {
   const { name, type, event, direction } = draft;
   const hasField = type !== 'count' && type !== 'share' && draft.field.trim() !== '';
-  const where = conditionsOf(draft.where) ?? [];
+  const where = valueOf(draft.where);
+  const denominatorWhere = valueOf(draft.denominatorWhere);
   return {
     name,
     type,
@@ -86,7 +73,13 @@ export function bodyOf(draft: MetricDraft): NewMetric {
     direction,
     ...(hasField && { field: draft.field.trim() }),
     ...(where.length > 0 && { where }),
-    ...(type === 'ratio' && { denominator: { event: draft.denominator.trim() } }),
+    ...(type === 'ratio' && {
+      denominator: {
+        event: draft.denominator.trim(),
+        ...(draft.denominatorField.trim() !== '' && { field: draft.denominatorField.trim() }),
+        ...(denominatorWhere.length > 0 && { where: denominatorWhere }),
+      },
+    }),
     ...(draft.windowHours !== '' && { windowHours: Number(draft.windowHours) }),
     ...(draft.cap !== '' && type !== 'share' && { cap: Number(draft.cap) }),
   };

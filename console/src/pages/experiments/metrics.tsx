@@ -15,11 +15,14 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../../api.ts';
+import { metricGrammar } from '../../condition-rules.ts';
+import { Conditions } from '../../conditions.tsx';
 import { useChange, useRead, type Answer } from '../../data.ts';
 import { Opener } from '../../drawer.tsx';
 import { moment } from '../../format.ts';
 import { CopyCurl, Page } from '../../page.tsx';
 import { Empty, Failed, Show } from '../../states.tsx';
+import { useDeclared } from '../analytics/journey-events.tsx';
 import { bodyOf, freshMetric, problemOf, types, type MetricDraft } from './metric-rules.ts';
 import { t } from '../../texts/texts.ts';
 
@@ -65,6 +68,7 @@ function NewMetricForm({ done }: { done: () => void }): ReactNode {
     <form onSubmit={submit}>
       <Stack maw={900}>
         <Fields draft={draft} change={change} />
+        <MetricConditions draft={draft} change={change} />
         {draft.name !== '' && problem !== null && (
           <Text size="sm" role="status">
             {problem}
@@ -89,7 +93,7 @@ function Fields({
   draft: MetricDraft;
   change: (changes: Partial<MetricDraft>) => void;
 }): ReactNode {
-  const text = (name: 'name' | 'event' | 'field' | 'where' | 'denominator') => ({
+  const text = (name: 'name' | 'event' | 'field' | 'denominator' | 'denominatorField') => ({
     value: draft[name],
     onChange: (event: { currentTarget: { value: string } }) =>
       change({ [name]: event.currentTarget.value }),
@@ -113,13 +117,14 @@ function Fields({
         />
       )}
       {draft.type === 'ratio' && (
-        <TextInput label={t('Divided by events of kind')} {...text('denominator')} />
+        <>
+          <TextInput label={t('Divided by events of kind')} {...text('denominator')} />
+          <TextInput
+            label={t('Their field of data (empty: events)')}
+            {...text('denominatorField')}
+          />
+        </>
       )}
-      <TextInput
-        label={t('Conditions on data (JSON, empty: none)')}
-        placeholder={'{ "currency": "EUR" }'}
-        {...text('where')}
-      />
       <NumberInput
         label={t('Hours after exposure (empty: all)')}
         min={1}
@@ -146,6 +151,36 @@ function Fields({
         onChange={(value) => change({ direction: value ?? 'increase' })}
       />
     </SimpleGrid>
+  );
+}
+
+function MetricConditions({
+  draft: { type, event, denominator },
+  change,
+}: {
+  draft: MetricDraft;
+  change: (changes: Partial<MetricDraft>) => void;
+}): ReactNode {
+  const { keysOf } = useDeclared();
+  const shared = { grammar: metricGrammar, initial: metricGrammar.none };
+  return (
+    <>
+      <Conditions
+        {...shared}
+        label={t('Conditions on data')}
+        description={t('All must hold. Quotes make a text of a number: "7".')}
+        fields={keysOf(event.trim())}
+        change={(where) => change({ where })}
+      />
+      {type === 'ratio' && (
+        <Conditions
+          {...shared}
+          label={t('Conditions on what it is divided by')}
+          fields={keysOf(denominator.trim())}
+          change={(denominatorWhere) => change({ denominatorWhere })}
+        />
+      )}
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ import { DraftForm, useDraft } from '../../draft.tsx';
 import { useParameters } from '../../location.ts';
 import { CopyCurl } from '../../page.tsx';
 import { Empty, Show } from '../../states.tsx';
+import { NumberField } from '../../number-field.tsx';
 import type { Signal } from './signals.ts';
 import { t } from '../../texts/texts.ts';
 
@@ -82,12 +83,12 @@ function Sliders({
         {({ data }) => <Weights signals={data} draft={draft} onChange={onChange} />}
       </Show>
       <Group grow>
-        <NumberInput
+        <NumberField
           label={t('Half-life of recency')}
           suffix=" h"
           min={1}
           value={draft.recencyHalfLifeHours}
-          onChange={(value) => onChange({ recencyHalfLifeHours: Number(value) || 1 })}
+          onChange={(recencyHalfLifeHours) => onChange({ recencyHalfLifeHours })}
         />
         <NumberInput
           label={t('Diversity')}

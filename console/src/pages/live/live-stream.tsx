@@ -1,7 +1,7 @@
 /** One live stream: its picture, its viewers, its key, its end. */
 import { Anchor, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useState, type ReactNode } from 'react';
+import { useRef, useState, type ReactNode, type RefObject } from 'react';
 import { api } from '../../api.ts';
 import { useChange, useRead, type Schemas } from '../../data.ts';
 import { moment, whole } from '../../format.ts';
@@ -10,6 +10,7 @@ import { Page } from '../../page.tsx';
 import { askThen } from '../../questions.tsx';
 import { Failed, Show } from '../../states.tsx';
 import { ItemPlayer } from '../content/item-player.tsx';
+import { Clips } from './live-clips.tsx';
 import { StreamHealth } from './stream-health.tsx';
 import { StreamAccess, StreamState } from './live.tsx';
 import { t } from '../../texts/texts.ts';
@@ -36,6 +37,7 @@ export function LiveStreamPage({ id }: { id: string }): ReactNode {
 
 function Details({ stream }: { stream: LiveStream }): ReactNode {
   const { id, contentId, status } = stream;
+  const video = useRef<HTMLVideoElement>(null);
   const reset = useChange(() => api.post('/v1/live-streams/{id}/reset-key', { path: { id } }));
   return (
     <Stack>
@@ -63,8 +65,9 @@ function Details({ stream }: { stream: LiveStream }): ReactNode {
             : t('Waiting for an encoder at {rtmpUrl}.', { rtmpUrl: stream.rtmpUrl })}
         </Text>
       ) : (
-        <Picture stream={stream} />
+        <Picture stream={stream} video={video} />
       )}
+      {stream.recordedSeconds > 0 && <Clips stream={stream} video={video} />}
       <Group>
         {status !== 'ended' && (
           <>
@@ -131,14 +134,22 @@ function Watching({ id, isOver }: { id: string; isOver: boolean }): ReactNode {
   );
 }
 
-function Picture({ stream: { contentId, status } }: { stream: LiveStream }): ReactNode {
+function Picture({
+  stream: { contentId, status },
+  video,
+}: {
+  stream: LiveStream;
+  video: RefObject<HTMLVideoElement | null>;
+}): ReactNode {
   const item = useRead(
     '/v1/content/{id}',
     { path: { id: contentId } },
     { every: (answer) => (answer?.data.uploadStatus === 'ready' ? false : readEveryMs) },
   );
   // When the stream ends, another item is played: its recording.
-  return <Show of={item}>{({ data }) => <ItemPlayer key={status} item={data} />}</Show>;
+  return (
+    <Show of={item}>{({ data }) => <ItemPlayer key={status} item={data} video={video} />}</Show>
+  );
 }
 
 function End({ of: { id, title } }: { of: LiveStream }): ReactNode {
@@ -162,6 +173,7 @@ function End({ of: { id, title } }: { of: LiveStream }): ReactNode {
           </Text>
           <TextInput
             label={t('Type “end” to confirm')}
+            data-autofocus
             value={confirmation}
             onChange={({ currentTarget }) => setConfirmation(currentTarget.value)}
           />

@@ -6,7 +6,6 @@ import {
   Button,
   Code,
   Group,
-  NumberInput,
   Stack,
   Table,
   Text,
@@ -20,6 +19,7 @@ import { moment, whole } from '../../format.ts';
 import { formText } from '../../form-text.ts';
 import { Copy, Page } from '../../page.tsx';
 import { Empty, Failed, More, Show } from '../../states.tsx';
+import { NumberField } from '../../number-field.tsx';
 import { t } from '../../texts/texts.ts';
 
 type LiveStream = Schemas['LiveStream'];
@@ -68,13 +68,13 @@ function NewStream(): ReactNode {
       <form onSubmit={submit}>
         <Stack>
           <TextInput name="title" label={t('Title')} required maxLength={200} />
-          <NumberInput
+          <NumberField
             label={t('Reconnect window (seconds)')}
             min={0}
             max={1800}
             allowDecimal={false}
             value={reconnectWindow}
-            onChange={(value) => setReconnectWindow(Number(value))}
+            onChange={setReconnectWindow}
           />
           <Button type="submit" w="fit-content" loading={create.isPending}>
             {t('Create live stream')}

@@ -126,6 +126,25 @@ function Row({ webhookId, delivery }: { webhookId: string; delivery: Delivery })
   );
 }
 
+function Headers({
+  title,
+  headers,
+}: {
+  title: string;
+  headers: Readonly<Record<string, string>> | null;
+}): ReactNode {
+  if (headers === null) return null;
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return (
+    <details>
+      <summary style={{ cursor: 'pointer' }}>{title}</summary>
+      <Code block tabIndex={0}>
+        {lines.join('\n')}
+      </Code>
+    </details>
+  );
+}
+
 function Detail({ webhookId, deliveryId }: { webhookId: string; deliveryId: string }): ReactNode {
   const path = { webhookId, deliveryId };
   const delivery = useRead(
@@ -155,6 +174,8 @@ function Detail({ webhookId, deliveryId }: { webhookId: string; deliveryId: stri
                   {attempt.response !== null && attempt.response !== '' && (
                     <Code block>{attempt.response}</Code>
                   )}
+                  <Headers title={t('Headers of the request')} headers={attempt.requestHeaders} />
+                  <Headers title={t('Headers of the answer')} headers={attempt.responseHeaders} />
                 </Timeline.Item>
               ))}
               {data.nextAttemptAt !== undefined && (

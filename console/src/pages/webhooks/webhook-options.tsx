@@ -1,8 +1,10 @@
 /** What a webhook gets, when and how: the fields of its forms, and what they say. */
-import { NativeSelect, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { api } from '../../api.ts';
-import type { Schemas } from '../../data.ts';
+import { filterGrammar, type Filter, type Read } from '../../condition-rules.ts';
+import { Conditions } from '../../conditions.tsx';
+import { useRead, type Schemas } from '../../data.ts';
 import { formText } from '../../form-text.ts';
 import { t } from '../../texts/texts.ts';
 
@@ -10,7 +12,6 @@ export type NewWebhook = Parameters<typeof api.post<'/v1/webhooks'>>[1]['body'];
 type Change = NonNullable<Parameters<typeof api.patch<'/v1/webhooks/{id}'>>[1]['body']>;
 type Options = Pick<
   Change,
-  | 'filter'
   | 'retrySchedule'
   | 'timeout'
   | 'payloadVersion'
@@ -30,31 +31,64 @@ const overlaps = [
 const anyOrder = { value: '', label: t('in any order') };
 const byItem = { value: 'contentId', label: t('one after the other for each item') };
 
-/** @param webhook what the fields hold at first; left out for a new one */
 const signatures = [
   { value: 'hmac', label: t('with the secret') },
   { value: 'ed25519', label: t('also with a public key') },
 ];
 
-export function OptionFields({ webhook }: { webhook?: Schemas['Webhook'] }): ReactNode {
-  const overlap = String(webhook?.rotationOverlap ?? hourS);
-  const isListed = overlaps.some(({ value }) => value === overlap);
-  const other = { value: overlap, label: `${overlap} seconds` };
+/** Paths into the `data` of an example, such as `error.code`. */
+function pathsIn(data: unknown, before = ''): string[] {
+  if (Array.isArray(data)) return pathsIn(data[0], before);
+  if (typeof data !== 'object' || data === null) return before === '' ? [] : [before];
+  return Object.entries(data).flatMap(([name, value]: [string, unknown]) =>
+    pathsIn(value, before === '' ? name : `${before}.${name}`),
+  );
+}
+
+function FilterFields({
+  webhook,
+  change,
+}: {
+  webhook: Schemas['Webhook'] | undefined;
+  change: (read: Read<Filter | null>) => void;
+}): ReactNode {
+  const kinds = useRead('/v1/webhook-events', {}).data?.data ?? [];
+  const paths = [...new Set(kinds.flatMap(({ example }) => pathsIn(example['data'])))].toSorted();
   return (
-    <Stack gap="xs">
-      <Textarea
-        name="filter"
+    <>
+      <Conditions
         label={t('Filter')}
-        description={t('Conditions on the data, as JSON; empty: every event of its kinds.')}
-        placeholder={'{ "title": { "prefix": "News: " }, "duration": { "gte": 60 } }'}
-        autosize
-        defaultValue={webhook?.filter ? JSON.stringify(webhook.filter, null, 2) : ''}
+        description={t(
+          'Conditions on the data of its events; all must hold. Quotes make a text of a number: "7".',
+        )}
+        grammar={filterGrammar}
+        initial={webhook?.filter ?? null}
+        fields={paths}
+        change={change}
       />
       {webhook !== undefined && webhook.neverMatches.length > 0 && (
         <Text size="sm">
           {t('Never pass the filter: {value}', { value: webhook.neverMatches.join(', ') })}
         </Text>
       )}
+    </>
+  );
+}
+
+export function OptionFields({
+  webhook,
+  changeFilter,
+}: {
+  /** What the fields hold at first; left out for a new one. */
+  webhook?: Schemas['Webhook'];
+  changeFilter: (read: Read<Filter | null>) => void;
+}): ReactNode {
+  const overlap = String(webhook?.rotationOverlap ?? hourS);
+  const isListed = overlaps.some(({ value }) => value === overlap);
+  const other = { value: overlap, label: `${overlap} seconds` };
+  return (
+    <Stack gap="xs">
+      <FilterFields webhook={webhook} change={changeFilter} />
       <SimpleGrid cols={{ base: 1, sm: 3 }}>
         <TextInput
           name="retrySchedule"
@@ -118,7 +152,6 @@ export function readOptions(form: HTMLFormElement): Options {
     throw new Error('Attempts after seconds: whole numbers with commas, such as 0, 60, 300.');
   }
   return {
-    filter: readFilter(field('filter')),
     retrySchedule: schedule.length === 0 ? null : schedule,
     timeout: field('timeout') === '' ? null : Number(field('timeout')),
     payloadVersion: field('payloadVersion') === '2' ? 2 : 1,
@@ -128,16 +161,6 @@ export function readOptions(form: HTMLFormElement): Options {
     customer: field('customer') || null,
     notify: parts('notify'),
   };
-}
-
-function readFilter(text: string): NonNullable<Options['filter']> | null {
-  if (text === '') return null;
-  try {
-    return JSON.parse(text) as NonNullable<Options['filter']>;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : '';
-    throw new Error(`The filter is no JSON: ${reason}`, { cause: error });
-  }
 }
 
 export type DestinationType = NonNullable<NewWebhook['destination']>['type'];

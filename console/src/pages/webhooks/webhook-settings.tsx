@@ -2,8 +2,10 @@
 import { Code, Group, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { useRef, useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
+import type { Filter, Problem, Read } from '../../condition-rules.ts';
+import { problemText } from '../../conditions.tsx';
 import { useRead, type Schemas } from '../../data.ts';
-import { DraftForm, useDraft } from '../../draft.tsx';
+import { DraftForm, useDraft, type Draft } from '../../draft.tsx';
 import { Copy } from '../../page.tsx';
 import { PortalLinks } from './webhook-portal.tsx';
 import { Failed } from '../../states.tsx';
@@ -14,7 +16,7 @@ type Webhook = Schemas['Webhook'];
 type Body = NonNullable<Parameters<typeof api.patch<'/v1/webhooks/{id}'>>[1]['body']>;
 /** What the form holds; secrets are set elsewhere. */
 type Fields = ReturnType<typeof readOptions> &
-  Pick<Webhook, 'url' | 'events' | 'description' | 'rateLimit'>;
+  Pick<Webhook, 'url' | 'events' | 'description' | 'rateLimit'> & { filter: Filter | null };
 
 const labels: Partial<Record<keyof Fields, string>> = {
   url: 'URL',
@@ -76,7 +78,7 @@ function Form({ webhook }: { webhook: Webhook }): ReactNode {
   const { id } = webhook;
   const options = useRef<HTMLDivElement>(null);
   const [problem, setProblem] = useState<Error | null>(null);
-  const kinds = useRead('/v1/webhook-events', {});
+  const [filterProblem, setFilterProblem] = useState<Problem | null>(null);
   const draft = useDraft<Fields>({
     stored: { values: fieldsOf(webhook), tag: null },
     read: async () => {
@@ -85,7 +87,6 @@ function Form({ webhook }: { webhook: Webhook }): ReactNode {
     },
     write: (changes) => api.patch('/v1/webhooks/{id}', { path: { id }, body: changes as Body }),
   });
-  const { url, events, description, rateLimit } = draft.values;
   const readForm = () => {
     const form = options.current?.closest('form');
     if (form === null || form === undefined) return;
@@ -96,46 +97,61 @@ function Form({ webhook }: { webhook: Webhook }): ReactNode {
       setProblem(error as Error);
     }
   };
+  const changeFilter = (read: Read<Filter | null>) => {
+    setFilterProblem('problem' in read ? read.problem : null);
+    if ('value' in read) draft.change({ filter: read.value });
+  };
   return (
     <DraftForm
       draft={draft}
       labels={labels}
       label={t('Save the settings')}
-      isDisabled={problem !== null}
+      isDisabled={problem !== null || filterProblem !== null}
     >
-      <SimpleGrid cols={{ base: 1, sm: 2 }} pt="xs">
-        <TextInput
-          label={t('URL')}
-          required
-          value={url}
-          onChange={(event) => draft.change({ url: event.currentTarget.value })}
-        />
-        <TagsInput
-          label={t('Events')}
-          data={['*', 'content.*', ...(kinds.data?.data.map(({ event }) => event) ?? [])]}
-          value={[...events]}
-          onChange={(value) => draft.change({ events: value })}
-        />
-        <TextInput
-          label={t('Description')}
-          value={description ?? ''}
-          onChange={(event) => draft.change({ description: event.currentTarget.value || null })}
-        />
-        <TextInput
-          label={t('Sends a second (empty: any)')}
-          type="number"
-          min={1}
-          max={10_000}
-          value={rateLimit ?? ''}
-          onChange={(event) =>
-            draft.change({ rateLimit: Number(event.currentTarget.value) || null })
-          }
-        />
-      </SimpleGrid>
+      <MainFields draft={draft} />
       <div key={draft.generation} ref={options} onChange={readForm}>
-        <OptionFields webhook={webhook} />
+        <OptionFields webhook={webhook} changeFilter={changeFilter} />
       </div>
+      {filterProblem !== null && (
+        <Text size="sm" role="status">
+          {problemText(filterProblem)}
+        </Text>
+      )}
       <Failed error={problem} />
     </DraftForm>
+  );
+}
+
+function MainFields({ draft }: { draft: Draft<Fields> }): ReactNode {
+  const kinds = useRead('/v1/webhook-events', {});
+  const { url, events, description, rateLimit } = draft.values;
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }} pt="xs">
+      <TextInput
+        label={t('URL')}
+        required
+        value={url}
+        onChange={(event) => draft.change({ url: event.currentTarget.value })}
+      />
+      <TagsInput
+        label={t('Events')}
+        data={['*', 'content.*', ...(kinds.data?.data.map(({ event }) => event) ?? [])]}
+        value={[...events]}
+        onChange={(value) => draft.change({ events: value })}
+      />
+      <TextInput
+        label={t('Description')}
+        value={description ?? ''}
+        onChange={(event) => draft.change({ description: event.currentTarget.value || null })}
+      />
+      <TextInput
+        label={t('Sends a second (empty: any)')}
+        type="number"
+        min={1}
+        max={10_000}
+        value={rateLimit ?? ''}
+        onChange={(event) => draft.change({ rateLimit: Number(event.currentTarget.value) || null })}
+      />
+    </SimpleGrid>
   );
 }

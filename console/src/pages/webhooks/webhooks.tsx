@@ -17,6 +17,8 @@ import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../../api.ts';
 import { useChange, useList, useRead, type Schemas } from '../../data.ts';
 import { Opener } from '../../drawer.tsx';
+import type { Filter, Read } from '../../condition-rules.ts';
+import { problemText } from '../../conditions.tsx';
 import { formText } from '../../form-text.ts';
 import { moment } from '../../format.ts';
 import { Copy, Page } from '../../page.tsx';
@@ -67,6 +69,7 @@ function NewWebhookForm(): ReactNode {
   const [events, setEvents] = useState<string[]>(['content.ready']);
   const [type, setType] = useState<DestinationType>('https');
   const [problem, setProblem] = useState<Error | null>(null);
+  const [filter, setFilter] = useState<Read<Filter | null>>({ value: null });
   const kinds = useRead('/v1/webhook-events', {});
   const names = kinds.data?.data.map(({ event }) => event) ?? [];
   const create = useChange((body: NewWebhook) => api.post('/v1/webhooks', { body }));
@@ -75,11 +78,13 @@ function NewWebhookForm(): ReactNode {
     const text = (name: string) => formText(event.currentTarget, name);
     setProblem(null);
     try {
+      if ('problem' in filter) throw new Error(problemText(filter.problem));
       create.mutate({
         url: text('url'),
         events: events as NewWebhook['events'],
         description: text('description') || null,
         ...readOptions(event.currentTarget),
+        filter: filter.value,
         ...(type !== 'https' && { destination: readDestination(event.currentTarget, type) }),
       });
     } catch (error) {
@@ -112,7 +117,7 @@ function NewWebhookForm(): ReactNode {
                 {t('Filter, schedule, signature and more')}
               </Text>
             </summary>
-            <OptionFields />
+            <OptionFields changeFilter={setFilter} />
           </details>
           <Failed error={problem ?? create.error} />
           <Button type="submit" w="fit-content" loading={create.isPending}>

@@ -12,7 +12,6 @@ export const experiments = {
   'Change the experiment': 'Experiment ändern',
   'Change the running experiment': 'Das laufende Experiment ändern',
   Clone: 'Kopieren',
-  'Conditions on data (JSON, empty: none)': 'Bedingungen an Daten (JSON, leer: keine)',
   'Config: settings of the app': 'Konfiguration: Einstellungen der App',
   Configuration: 'Konfiguration',
   Counts: 'Zählt',
@@ -155,4 +154,9 @@ export const experiments = {
   '{metric} (decides)': '{metric} (entscheidet)',
   '“{variant}” had a lift of {earlyLift} in the first half of the days, and of {lateLift} in the second. Novelty may be part of it: let it run on.':
     '„{variant}“ hatte in der ersten Hälfte der Tage eine Steigerung von {earlyLift} und in der zweiten von {lateLift}. Neuheit kann mitspielen: Lassen Sie es weiterlaufen.',
+  'All must hold. Quotes make a text of a number: "7".':
+    'Alle müssen gelten. Anführungszeichen machen aus einer Zahl einen Text: "7".',
+  'Conditions on data': 'Bedingungen an Daten',
+  'Conditions on what it is divided by': 'Bedingungen an das, wodurch geteilt wird',
+  'Their field of data (empty: events)': 'Deren Datenfeld (leer: Ereignisse)',
 };

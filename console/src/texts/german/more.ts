@@ -64,4 +64,14 @@ export const more = {
     'Noch keine Regel: Allein die Gewichte ordnen den Feed. „Neue Regel“ erstellt eine.',
   'Events that have not been sent yet are not sent. A new forwarding begins at its own start.':
     'Ereignisse, die noch nicht gesendet sind, werden nicht mehr gesendet. Eine neue Weiterleitung beginnt an ihrem eigenen Anfang.',
+  'A comparison needs a number.': 'Ein Vergleich braucht eine Zahl.',
+  'A field has the same operator twice.': 'Ein Feld hat denselben Operator zweimal.',
+  'As JSON': 'Als JSON',
+  'As fields': 'Als Felder',
+  'Each condition needs a field and a value.': 'Jede Bedingung braucht ein Feld und einen Wert.',
+  'The JSON is not of the shape that conditions have.':
+    'Das JSON hat nicht die Form von Bedingungen.',
+  'The conditions are no JSON.': 'Die Bedingungen sind kein JSON.',
+  'begins with': 'beginnt mit',
+  '{label} as JSON': '{label} als JSON',
 };

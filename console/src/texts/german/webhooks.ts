@@ -10,8 +10,6 @@ export const webhooks = {
   'Certificate (PEM)': 'Zertifikat (PEM)',
   'Client id': 'Client-ID',
   'Client secret': 'Client-Geheimnis',
-  'Conditions on the data, as JSON; empty: every event of its kinds.':
-    'Bedingungen an die Daten, als JSON; leer: jedes Ereignis seiner Arten.',
   'Copy the public key': 'Öffentlichen Schlüssel kopieren',
   'Copy the receiver': 'Empfänger kopieren',
   'Create webhook': 'Webhook erstellen',
@@ -118,4 +116,8 @@ export const webhooks = {
   '{recovered} deliveries are sent again.': '{recovered} Zustellungen werden erneut gesendet.',
   '{value} in {responseTime} ms: {value2}': '{value} in {responseTime} ms: {value2}',
   '“{event}” goes to {deliveries} webhooks.': '„{event}“ geht an {deliveries} Webhooks.',
+  'Headers of the answer': 'Header der Antwort',
+  'Headers of the request': 'Header der Anfrage',
+  'Conditions on the data of its events; all must hold. Quotes make a text of a number: "7".':
+    'Bedingungen an die Daten der Ereignisse; alle müssen gelten. Anführungszeichen machen aus einer Zahl einen Text: "7".',
 };

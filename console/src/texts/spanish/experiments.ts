@@ -15,7 +15,6 @@ export const experiments: Readonly<Record<keyof typeof german, string>> = {
   'Change the experiment': 'Cambiar el experimento',
   'Change the running experiment': 'Cambiar el experimento en curso',
   Clone: 'Clonar',
-  'Conditions on data (JSON, empty: none)': 'Condiciones sobre los datos (JSON, vacío: ninguna)',
   'Config: settings of the app': 'Configuración: ajustes de la app',
   Configuration: 'Configuración',
   Counts: 'Cuenta',
@@ -158,4 +157,9 @@ export const experiments: Readonly<Record<keyof typeof german, string>> = {
   '{metric} (decides)': '{metric} (decide)',
   '“{variant}” had a lift of {earlyLift} in the first half of the days, and of {lateLift} in the second. Novelty may be part of it: let it run on.':
     '«{variant}» tuvo una mejora de {earlyLift} en la primera mitad de los días y de {lateLift} en la segunda. Puede deberse en parte a la novedad: déjelo seguir.',
+  'All must hold. Quotes make a text of a number: "7".':
+    'Deben cumplirse todas. Las comillas convierten un número en texto: "7".',
+  'Conditions on data': 'Condiciones sobre los datos',
+  'Conditions on what it is divided by': 'Condiciones sobre el divisor',
+  'Their field of data (empty: events)': 'Su campo de datos (vacío: eventos)',
 };

@@ -68,4 +68,14 @@ export const more: Readonly<Record<keyof typeof German, string>> = {
     'Todavía no hay reglas: solo los pesos ordenan el feed. «Nueva regla» crea una.',
   'Events that have not been sent yet are not sent. A new forwarding begins at its own start.':
     'Los eventos que aún no se han enviado ya no se envían. Un reenvío nuevo empieza en su propio inicio.',
+  'A comparison needs a number.': 'Una comparación necesita un número.',
+  'A field has the same operator twice.': 'Un campo tiene dos veces el mismo operador.',
+  'As JSON': 'Como JSON',
+  'As fields': 'Como campos',
+  'Each condition needs a field and a value.': 'Cada condición necesita un campo y un valor.',
+  'The JSON is not of the shape that conditions have.':
+    'El JSON no tiene la forma de las condiciones.',
+  'The conditions are no JSON.': 'Las condiciones no son JSON.',
+  'begins with': 'empieza por',
+  '{label} as JSON': '{label} como JSON',
 };

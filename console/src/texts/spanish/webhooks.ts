@@ -12,8 +12,6 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   'Certificate (PEM)': 'Certificado (PEM)',
   'Client id': 'Id del cliente',
   'Client secret': 'Secreto del cliente',
-  'Conditions on the data, as JSON; empty: every event of its kinds.':
-    'Condiciones sobre los datos, en JSON; vacío: todos los eventos de sus tipos.',
   'Copy the public key': 'Copiar la clave pública',
   'Copy the receiver': 'Copiar el receptor',
   'Create webhook': 'Crear el webhook',
@@ -120,4 +118,8 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   '{recovered} deliveries are sent again.': 'Se reenvían {recovered} entregas.',
   '{value} in {responseTime} ms: {value2}': '{value} en {responseTime} ms: {value2}',
   '“{event}” goes to {deliveries} webhooks.': '«{event}» va a {deliveries} webhooks.',
+  'Headers of the answer': 'Cabeceras de la respuesta',
+  'Headers of the request': 'Cabeceras de la petición',
+  'Conditions on the data of its events; all must hold. Quotes make a text of a number: "7".':
+    'Condiciones sobre los datos de sus eventos; deben cumplirse todas. Las comillas convierten un número en texto: "7".',
 };

@@ -7,7 +7,7 @@ import { startConsole, type ConsolePage } from './console.fixture.ts';
 const started = await startConsole();
 const { options } = started;
 // Without a browser every test of this file skips.
-const { service, page, errors, mouse, button, link, heading, open } =
+const { service, page, errors, mouse, button, link, heading, open, start } =
   started.console as ConsolePage;
 
 before(async () => {
@@ -104,3 +104,47 @@ test('an experiment from its hypothesis to its roll-out', options, async () => {
   await heading('Copy of Preload more').waitFor();
   assert.deepEqual(errors, []);
 });
+
+test(
+  'what is typed while a dialog is still opening stays, and so does what is half typed',
+  options,
+  async () => {
+    const made = await service.call('POST', '/v1/experiments', {
+      body: {
+        name: 'Opened slowly',
+        type: 'config',
+        traffic: 0.2,
+        metrics: ['watchTime'],
+        variants: [
+          { id: 'control', name: 'control', traffic: 0.5 },
+          { id: 'more', name: 'more', traffic: 0.5, config: { slowly: 3 } },
+        ],
+      },
+    });
+    const { id } = made.body.data;
+    await service.call('POST', `/v1/experiments/${id}/start`);
+    await start(`/experiments/${id}`);
+    await button('More viewers, later end…').waitFor();
+    // Timers that are late, as on a busy machine: the dialog takes the focus by one of them.
+    await page.evaluate((lateMs) => {
+      const onTime = window.setTimeout.bind(window);
+      const late = (run: () => void, ms = 0, ...given: unknown[]) =>
+        onTime(run, ms === 0 ? lateMs : ms, ...given);
+      window.setTimeout = late as typeof window.setTimeout;
+    }, 1_000);
+    await mouse.press(button('More viewers, later end…'));
+    const share = page.getByRole('dialog').getByLabel('Share of viewers');
+    await share.click();
+    await share.press('ControlOrMeta+A');
+    await share.press('Backspace');
+    // Emptied, it does not jump back to the old share.
+    assert.equal((await share.inputValue()).replace(' %', ''), '');
+    await page.keyboard.type('100', { delay: 900 });
+    assert.equal(await share.inputValue(), '100 %');
+    await mouse.press(inDialog('Change the experiment'));
+    await eventually('the share', async () => {
+      const { body } = await service.call('GET', `/v1/experiments/${id}`);
+      return body.data.traffic === 1 ? true : null;
+    });
+  },
+);

@@ -184,6 +184,42 @@ test('paths, cohorts and a series show the events that were sent', options, asyn
   await takePictures(page, 'journeys-series');
 });
 
+test('without the experiment there is no break-down by its variants', options, async () => {
+  const made = await service.call('POST', '/v1/experiments', {
+    body: {
+      name: 'Preload more',
+      type: 'config',
+      traffic: 1,
+      metrics: ['watchTime'],
+      variants: [
+        { id: 'control', name: 'control', traffic: 0.5 },
+        { id: 'more', name: 'more', traffic: 0.5, config: { preload: 3 } },
+      ],
+    },
+  });
+  await service.call('POST', `/v1/experiments/${made.body.data.id}/start`);
+  await start('/journeys');
+  await page.getByText('1. impression').first().waitFor();
+  const experiment = page.getByRole('combobox', { name: 'Experiment' });
+  await choose(mouse, experiment, 'Preload more');
+  const breakdown = page.getByRole('combobox', { name: 'Break down by' });
+  await choose(mouse, breakdown, 'Variant');
+  assert.match(page.url(), /breakdown=experimentVariant/);
+  // Back to any experiment, as the cross in the field does.
+  await experiment.hover();
+  await page
+    .locator('.mantine-Select-root', { has: experiment })
+    .locator('.mantine-InputClearButton-root, button')
+    .first()
+    .click();
+  await page.getByText('1. impression').first().waitFor();
+  assert.equal(await breakdown.inputValue(), '');
+  assert.equal(await page.getByText('Complete each event').count(), 0);
+  // So does an address that names variants without an experiment.
+  await start('/journeys?breakdown=experimentVariant');
+  await page.getByText('1. impression').first().waitFor();
+});
+
 test('a question without events teaches, and one that is refused says why', options, async () => {
   await start(`/journeys?country=FR`);
   await page.getByText('No such event in this range.').waitFor();

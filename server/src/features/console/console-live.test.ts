@@ -1,6 +1,7 @@
 /** Proves that a person runs a broadcast from the console: key, state, another key, end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../../test/waiting.ts';
 import { freePort, publish } from '../../../test/live-publisher.ts';
 import { startConsole, type ConsolePage } from './console.fixture.ts';
 
@@ -8,7 +9,8 @@ const port = await freePort();
 const started = await startConsole({ REELFEED_RTMP_PORT: String(port) });
 const { options } = started;
 // Without a browser the test skips.
-const { service, page, errors, mouse, button, heading, open } = started.console as ConsolePage;
+const { service, page, errors, mouse, keyboard, button, heading, open } =
+  started.console as ConsolePage;
 
 test('a broadcast from its key to its end', options, async () => {
   await page.goto(service.consoleLink?.() ?? '');
@@ -27,6 +29,27 @@ test('a broadcast from its key to its end', options, async () => {
   await heading('Open day').waitFor();
   const video = page.locator('main video');
   await video.waitFor();
+  const clip = page.locator('form').filter({ has: button('Make the clip') });
+  await button('Make the clip').waitFor();
+  await mouse.write(clip.getByLabel('From second'), '0');
+  await mouse.write(clip.getByLabel('To second'), '0.5');
+  await mouse.write(clip.getByRole('textbox', { name: 'Title' }), 'The beginning');
+  await mouse.press(button('Make the clip'));
+  const made = page.getByRole('status').filter({ hasText: 'Made, and being processed' });
+  await made.getByRole('link', { name: 'The beginning' }).waitFor();
+  // The keyboard moves the end on the time line, and refusals are shown.
+  const end = page.getByRole('slider', { name: 'Where the clip ends' });
+  await keyboard.press(end, 'ArrowRight');
+  await until(
+    'the end',
+    () => clip.getByLabel('To second').inputValue(),
+    (text) => text === '0.6',
+  );
+  await keyboard.write(clip.getByRole('textbox', { name: 'Title' }), 'By keyboard');
+  await keyboard.press(button('Make the clip'));
+  await made.getByRole('link', { name: 'By keyboard' }).waitFor();
+  const clips = await service.call('GET', '/v1/content?search=keyboard');
+  assert.equal(clips.body.data[0].title, 'By keyboard');
   await button('Reset key').click();
   await page.getByRole('dialog').getByRole('button', { name: 'Reset key' }).click();
   await shown.getByText('rf_live_').waitFor();
@@ -34,10 +57,10 @@ test('a broadcast from its key to its end', options, async () => {
   await publishing.publisher.closed;
   await button('End').click();
   const dialog = page.getByRole('dialog');
-  const end = dialog.getByRole('button', { name: 'End the stream' });
-  assert.equal(await end.isDisabled(), true);
+  const endStream = dialog.getByRole('button', { name: 'End the stream' });
+  assert.equal(await endStream.isDisabled(), true);
   await dialog.getByRole('textbox').fill('end');
-  await end.click();
+  await endStream.click();
   await page.getByText('ended', { exact: true }).waitFor();
   assert.deepEqual(errors, []);
 });

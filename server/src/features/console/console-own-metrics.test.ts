@@ -30,7 +30,10 @@ async function define(hand: Hand, name: string): Promise<void> {
   await hand.press(button('New metric'));
   await hand.write(field('Name'), name);
   await hand.write(field('Kind of event'), 'custom.purchase');
-  await hand.write(field('Conditions on data (JSON, empty: none)'), '{ "currency": "EUR" }');
+  await hand.press(button('Add condition'));
+  await hand.write(page.getByPlaceholder('Field'), 'currency');
+  await page.keyboard.press('Tab');
+  await hand.write(field('Value'), 'EUR');
   await hand.press(button('Define metric'));
   await button(`Delete ${name}`).waitFor();
 }

@@ -22,7 +22,9 @@ import { openDatabase } from '../../platform/database/database.ts';
 import { startConsole, type ConsolePage, type Hand } from './console.fixture.ts';
 
 let isBroken = true;
-const receiver = await startReceiver(() => (isBroken ? 500 : 204));
+const receiver = await startReceiver(() => (_request, response) => {
+  response.writeHead(isBroken ? 500 : 204, { 'x-said': 'by the receiver' }).end();
+});
 const clip = await sampleBytes('small.mp4');
 const source = createServer((_request, response) => response.end(clip)).listen(0, '127.0.0.1');
 await once(source, 'listening');
@@ -195,7 +197,26 @@ async function recoverWebhook(hand: Hand): Promise<void> {
   isBroken = false;
   await hand.press(button('Send again what failed'));
   await page.getByText('1 deliveries are sent again.').waitFor();
-  await page.locator('summary', { hasText: /success.*attempts: 2/ }).waitFor();
+  const delivery = page.locator('summary', { hasText: /success.*attempts: 2/ });
+  await delivery.waitFor();
+  await hand.press(delivery);
+  // Both attempts show what was sent.
+  const sent = page.locator('summary', { hasText: 'Headers of the request' });
+  await until(
+    'both attempts',
+    () => sent.count(),
+    (count) => count === 2,
+  );
+  await hand.press(sent.last());
+  await page
+    .getByText(/^x-service-attempt: 2$/m)
+    .first()
+    .waitFor();
+  await hand.press(page.locator('summary', { hasText: 'Headers of the answer' }).first());
+  await page
+    .getByText(/^x-said: by the receiver$/m)
+    .first()
+    .waitFor();
   await removeWebhook(id);
 }
 
@@ -217,18 +238,42 @@ async function rotateSecret(hand: Hand): Promise<void> {
   await removeWebhook(id);
 }
 
+async function chooseOperator(hand: Hand, name: string): Promise<void> {
+  await hand.press(page.getByRole('combobox', { name: 'Operator' }));
+  const choice = page.getByRole('option', { name, exact: true });
+  await choice.waitFor();
+  if (hand.name === 'mouse') await choice.click();
+  else await pickByKeys(choice);
+}
+
 async function filterWebhook(hand: Hand): Promise<void> {
   const url = `${receiver.url}/filter-${hand.name}`;
   await open(hand, 'Webhooks');
   await hand.press(button('New webhook'));
   await hand.write(page.getByLabel('URL'), url);
   await hand.press(page.locator('summary', { hasText: 'Filter, schedule' }));
-  const filter = page.getByRole('textbox', { name: 'Filter' });
+  await hand.press(button('Add condition'));
+  await hand.write(page.getByPlaceholder('Field'), 'title');
+  await page.keyboard.press('Tab');
+  await chooseOperator(hand, 'begins with');
+  await hand.write(page.getByPlaceholder('Value'), 'News');
+  await hand.press(button('As JSON'));
+  const filter = page.getByRole('textbox', { name: 'Filter as JSON' });
+  assert.deepEqual(JSON.parse(await filter.inputValue()), { title: { prefix: 'News' } });
   await hand.write(filter, '{ "title": ');
   await hand.press(button('Create webhook'));
-  await page.getByText('The filter is no JSON').waitFor();
-  await filter.fill('');
-  await hand.write(filter, '{ "title": { "prefix": "News" } }');
+  await page.getByText('The conditions are no JSON.').waitFor();
+  assert.equal(await button('As fields').isDisabled(), true);
+  await hand.write(
+    filter,
+    '{ "title": { "prefix": "News" }, "duration": { "gte": 60, "lt": 90 } }',
+  );
+  await hand.press(button('As fields'));
+  await until(
+    'a row for each operator',
+    () => page.getByPlaceholder('Field').count(),
+    (n) => n === 3,
+  );
   await hand.write(page.getByLabel('Attempts after seconds'), '0, 60');
   await hand.write(page.getByLabel('Customer'), 'acme');
   await hand.press(button('Create webhook'));
@@ -236,8 +281,16 @@ async function filterWebhook(hand: Hand): Promise<void> {
   await page.keyboard.press('Escape');
   await hand.press(link(url));
   await hand.press(page.locator('summary', { hasText: 'Settings' }));
-  assert.match(await filter.inputValue(), /"prefix": "News"/);
-  await filter.fill('');
+  const stored = page.getByPlaceholder('Value');
+  assert.deepEqual(
+    (
+      await stored.evaluateAll((found) => found.map((input) => (input as HTMLInputElement).value))
+    ).toSorted(),
+    ['60', '90', 'News'],
+  );
+  for (const path of ['title', 'duration', 'duration']) {
+    await hand.press(button(`Remove the condition on ${path}`).first());
+  }
   await hand.press(button('Save the settings'));
   await page.getByText('Saved.').waitFor();
   await hand.press(button('Make a portal link for acme'));

@@ -1,17 +1,14 @@
 /**
  * The place of every operation of the API in the console: a view, or a control of one. `by` is the
  * operation that does the same there, where the console calls another one of the same effect.
- * `reason` says why the console does not have the operation yet.
  */
-export type Place = { view: string; does: string; by?: string } | { view: null; reason: string };
+export type Place = { view: string; does: string; by?: string };
 
 const at = (view: string, does: string, by?: string): Place => ({
   view,
   does,
   ...(by !== undefined && { by }),
 });
-
-const noneYet = (reason: string): Place => ({ view: null, reason });
 
 export const places: Readonly<Record<string, Place>> = {
   getOrganization: at('/organization', 'shows the settings'),
@@ -185,12 +182,10 @@ export const places: Readonly<Record<string, Place>> = {
   getLiveStreamStatus: at('/live/{id}', 'tells how many watch'),
   endLiveStream: at('/live/{id}', 'End'),
   resetLiveStreamKey: at('/live/{id}', 'Reset key'),
-  listLiveStreamStates: noneYet(
-    'tells apps of several streams; the list of streams has their states',
-  ),
-  createLiveClips: noneYet('needs a time line to choose a part from; the guide has the command'),
+  listLiveStreamStates: at('/live', 'shows the states', 'listLiveStreams'),
+  createLiveClips: at('/live/{id}', 'Make the clip'),
   getFeed: at('/feed', 'Preview'),
-  getFeedItem: noneYet('answers apps that open a shared link; the page of an item shows the item'),
+  getFeedItem: at('/content/{id}', 'shows what the shared link opens', 'getContent'),
   listViewerReactions: at('/feed', 'Preview, the badges of an item'),
   listRankingSignals: at('/feed', 'Weights'),
   getRankingConfig: at('/feed', 'Weights'),

@@ -65,6 +65,7 @@ type WebhookDeliveryTable = {
   last_error: Generated<string | null>;
   response: Generated<string | null>;
   earlier_attempts: Generated<unknown>;
+  headers: Generated<unknown>;
   order_key: Generated<string | null>;
 };
 
@@ -86,6 +87,7 @@ type WebhookDeliveryLogTable = {
   last_error: string | null;
   response: string | null;
   earlier_attempts: Generated<unknown>;
+  headers: Generated<unknown>;
 };
 
 type WebhookDeliveryCountTable = {

@@ -17,6 +17,7 @@ import {
   reopenDelivery,
   type DeliveryCounts,
   type DeliveryRow,
+  type DetailedRow,
   type DeliveryStatus,
   type EarlierAttempt,
 } from './delivery-queries.ts';
@@ -69,8 +70,8 @@ export async function getDelivery(
   return { ...presentDelivery(row, isActive), attemptHistory: historyOf(row) };
 }
 
-function historyOf(row: DeliveryRow & { earlierAttempts: EarlierAttempt[] | null }) {
-  const { lastAttemptAt, responseTimeMs, statusCode, lastError, response } = row;
+function historyOf(row: DetailedRow) {
+  const { lastAttemptAt, responseTimeMs, statusCode, lastError, response, headers } = row;
   if (lastAttemptAt === null) return [];
   const latest: EarlierAttempt = {
     at: lastAttemptAt.getTime(),
@@ -78,6 +79,7 @@ function historyOf(row: DeliveryRow & { earlierAttempts: EarlierAttempt[] | null
     statusCode,
     error: lastError,
     response,
+    headers,
   };
   return [...(row.earlierAttempts ?? []), latest].map((attempt) => ({
     startedAt: formatTimestamp(new Date(attempt.at)),
@@ -85,6 +87,8 @@ function historyOf(row: DeliveryRow & { earlierAttempts: EarlierAttempt[] | null
     statusCode: attempt.statusCode,
     error: attempt.error,
     response: attempt.response,
+    requestHeaders: attempt.headers?.request ?? null,
+    responseHeaders: attempt.headers?.response ?? null,
   }));
 }
 

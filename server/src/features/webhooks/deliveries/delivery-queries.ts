@@ -6,6 +6,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { DeliveryId, OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { AttemptHeaders } from '../sending/shown-headers.ts';
 
 export type DeliveryStatus = 'pending' | 'success' | 'failed';
 
@@ -34,6 +35,14 @@ export type EarlierAttempt = {
   statusCode: number | null;
   error: string | null;
   response: string | null;
+  /** Absent from attempts before headers were kept. */
+  headers?: AttemptHeaders | null;
+};
+
+/** A delivery with what only its details show. */
+export type DetailedRow = DeliveryRow & {
+  headers: AttemptHeaders | null;
+  earlierAttempts: EarlierAttempt[] | null;
 };
 
 export const deliveryColumns = sql`
@@ -48,16 +57,16 @@ export async function findDelivery(
   organizationId: OrganizationId,
   webhookId: WebhookId,
   { deliveryId, createdAt }: { deliveryId: DeliveryId; createdAt: Date },
-): Promise<(DeliveryRow & { earlierAttempts: EarlierAttempt[] | null }) | null> {
-  const { rows } = await sql<DeliveryRow & { earlierAttempts: EarlierAttempt[] | null }>`
+): Promise<DetailedRow | null> {
+  const { rows } = await sql<DetailedRow>`
     select ${deliveryColumns}, 'pending' as status,
       case when state in ('ready', 'scheduled') then due_at end as "nextAttemptAt",
-      earlier_attempts as "earlierAttempts"
+      headers, earlier_attempts as "earlierAttempts"
     from webhook_delivery
     where organization_id = ${organizationId} and webhook_id = ${webhookId}
       and delivery_id = ${deliveryId}
     union all
-    select ${deliveryColumns}, status, null, earlier_attempts
+    select ${deliveryColumns}, status, null, headers, earlier_attempts
     from webhook_delivery_log
     where organization_id = ${organizationId} and webhook_id = ${webhookId}
       and status in ('success', 'failed') and created_at = ${createdAt}::timestamptz
@@ -141,7 +150,7 @@ export async function reopenDelivery(
         and delivery_id = ${delivery.deliveryId}
       returning organization_id, webhook_id, delivery_id, event_id, kind, body, is_test,
         occurred_at, created_at, status, attempts, last_attempt_at, status_code,
-        response_time_ms, last_error, response, earlier_attempts
+        response_time_ms, last_error, response, headers, earlier_attempts
     ), uncounted as (
       update webhook_delivery_count as counted set
         successful = successful - (status = 'success' and not is_test)::int,
@@ -155,10 +164,10 @@ export async function reopenDelivery(
     )
     insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
       is_test, occurred_at, created_at, state, due_at, attempts, is_manual, last_attempt_at,
-      status_code, response_time_ms, last_error, response, earlier_attempts)
+      status_code, response_time_ms, last_error, response, headers, earlier_attempts)
     select organization_id, webhook_id, delivery_id, event_id, kind, body, is_test, occurred_at,
       created_at, 'ready', clock_timestamp(), attempts + 1, true, last_attempt_at, status_code,
-      response_time_ms, last_error, response, earlier_attempts
+      response_time_ms, last_error, response, headers, earlier_attempts
     from ended
     returning attempts, due_at as "nextAttemptAt"`.execute(tx);
   return rows[0] ?? null;
@@ -177,6 +186,7 @@ export type EndedTest = {
   responseTimeMs: number;
   lastError: string | null;
   response: string | null;
+  headers: AttemptHeaders;
 };
 
 /** A test send, which is recorded when it has ended. */
@@ -185,11 +195,11 @@ export async function insertEndedTest(tx: Tx, test: EndedTest): Promise<void> {
     with logged as (
       insert into webhook_delivery_log (organization_id, webhook_id, delivery_id, event_id, kind,
         body, is_test, occurred_at, created_at, status, attempts, last_attempt_at, status_code,
-        response_time_ms, last_error, response)
+        response_time_ms, last_error, response, headers)
       values (${test.organizationId}, ${test.webhookId}, ${test.deliveryId}, ${test.eventId},
         ${test.kind}, ${test.body}, true, ${test.occurredAt}, ${test.occurredAt}, ${test.status},
         1, ${test.occurredAt}, ${test.statusCode}, ${test.responseTimeMs}, ${test.lastError},
-        ${test.response})
+        ${test.response}, ${JSON.stringify(test.headers)}::json)
       returning organization_id, webhook_id, created_at, status
     )
     insert into webhook_delivery_count as counted

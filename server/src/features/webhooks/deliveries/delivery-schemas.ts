@@ -73,6 +73,17 @@ export const deliveryDetailsSchema = (kinds: readonly EventKind[]) =>
         statusCode: Nullable(Type.Integer()),
         error: Nullable(Type.String({ description: 'As in `lastError`; null for a success.' })),
         response: Nullable(Type.String()),
+        requestHeaders: Nullable(
+          Type.Record(Type.String(), Type.String(), {
+            description:
+              'By name in lower case: at most 32, and at most 4 KiB together with those of the answer. Values of your own headers and of tokens are hidden. Null if no request was sent.',
+          }),
+        ),
+        responseHeaders: Nullable(
+          Type.Record(Type.String(), Type.String(), {
+            description: 'In the same way; null if there was no answer.',
+          }),
+        ),
       }),
       { description: 'Every attempt, oldest first; of more than 51, the latest.' },
     ),

@@ -29,7 +29,7 @@ export async function reopenFailed(
         and (not exists (select from last)
           or (created_at, delivery_id) <= (select created_at, delivery_id from last))
       returning delivery_id, event_id, kind, body, occurred_at, created_at, attempts,
-        last_attempt_at, status_code, response_time_ms, last_error, response, earlier_attempts
+        last_attempt_at, status_code, response_time_ms, last_error, response, headers, earlier_attempts
     ), days as (
       select (created_at at time zone 'UTC')::date as day, count(*) as deliveries
       from ended group by 1 order by 1
@@ -41,10 +41,10 @@ export async function reopenFailed(
     ), reopened as (
       insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
         occurred_at, created_at, state, due_at, attempts, is_manual, last_attempt_at,
-        status_code, response_time_ms, last_error, response, earlier_attempts)
+        status_code, response_time_ms, last_error, response, headers, earlier_attempts)
       select ${organizationId}, ${webhookId}, delivery_id, event_id, kind, body, occurred_at,
         created_at, 'ready', clock_timestamp(), attempts + 1, true, last_attempt_at, status_code,
-        response_time_ms, last_error, response, earlier_attempts
+        response_time_ms, last_error, response, headers, earlier_attempts
       from ended order by created_at, delivery_id
     )
     select count(*) as reopened from ended`.execute(tx);

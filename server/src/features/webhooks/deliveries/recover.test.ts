@@ -60,6 +60,8 @@ test('ten thousand failed deliveries are each sent once more, exactly', async ()
 test('a delivery shows every attempt, also after retries by hand', async () => {
   answerWith(500);
   const { id } = await service.register(receiver.url);
+  const headers = { authorization: 'Bearer of-the-gateway', 'X-Tenant': 'acme' };
+  await service.call('PATCH', `/v1/webhooks/${id}`, { body: { headers } });
   await service.cause('history');
   await allEnded(db);
   const [failed] = await service.deliveries(id);
@@ -83,6 +85,17 @@ test('a delivery shows every attempt, also after retries by hand', async () => {
   ]);
   const times = attemptHistory.map((one: { startedAt: string }) => Date.parse(one.startedAt));
   assert.deepEqual(times, times.toSorted());
+  const sent = receiver.requests.slice(-attemptHistory.length);
+  for (const [index, { requestHeaders, responseHeaders }] of attemptHistory.entries()) {
+    assert.equal(requestHeaders['x-service-attempt'], String(index + 1));
+    assert.deepEqual(
+      [requestHeaders.authorization, requestHeaders['x-tenant']],
+      ['[secret]', '[secret]'],
+    );
+    const own = Object.entries(requestHeaders).filter(([, value]) => value !== '[secret]');
+    for (const [name, value] of own) assert.equal(value, sent[index]?.headers[name], name);
+    assert.ok(Date.parse(responseHeaders.date) > 0);
+  }
   const unknown = path.replace(/dlv_\w+/, 'dlv_01kabc5m8nfe8v8q1m2vr5t9zd');
   assert.equal((await service.call('GET', unknown)).status, 404);
   await cleanUp(id);

@@ -120,6 +120,7 @@ async function sendTest(
     responseTimeMs: Math.round(result.endedAt - result.startedAt),
     lastError: 'error' in decision ? decision.error : null,
     response: isSuccess ? null : result.response,
+    headers: result.headers,
   };
   writeAttemptLine(log, {
     organizationId,

@@ -6,6 +6,12 @@ import type { WebhookOptions } from '../endpoints/options.ts';
 import { https } from './destinations/destination.ts';
 import { DestinationError, type Answer, type Driver } from './destinations/driver.ts';
 import { readRetryAfter, type AttemptEnd } from './schedule.ts';
+import {
+  hiddenValues,
+  shownHeaders,
+  type AttemptHeaders,
+  type RawHeaders,
+} from './shown-headers.ts';
 import { signedHeaders } from './signing.ts';
 import { OutdatedStateError } from '../endpoints/endpoint-changes.ts';
 
@@ -59,6 +65,7 @@ export type AttemptResult = {
   readonly endedAt: number;
   /** The beginning of the answer's body; null for a success that is no test. */
   readonly response: string | null;
+  readonly headers: AttemptHeaders;
   /** For the log only. */
   readonly cause: unknown;
 };
@@ -75,16 +82,23 @@ export async function attemptDelivery(
   { attempt, isTest = false, isApart = false, signal, onBegin }: AttemptOptions,
 ): Promise<AttemptResult> {
   const startedAt = performance.now();
-  const ended = (end: AttemptEnd, response: string | null = null, cause: unknown = null) => ({
-    end,
-    startedAt,
-    endedAt: performance.now(),
-    response,
-    cause,
-  });
   const { webhookId, keys, headers, options } = destination;
+  let sent: RawHeaders | null = null;
+  const ended = (end: AttemptEnd, cause: unknown = null, answer: Answer | null = null) => {
+    const hide = secretHider([...Object.values(headers), ...(answer?.secrets ?? [])]);
+    return {
+      end,
+      startedAt,
+      endedAt: performance.now(),
+      // Only test sends show what is said to a success.
+      response:
+        answer !== null && (isTest || !isSuccess(end)) ? readableText(answer.body, hide) : null,
+      headers: shownHeaders(sent, answer?.headers ?? null, hide ?? ((text) => text)),
+      cause,
+    };
+  };
   if (keys instanceof Error) {
-    return ended({ type: 'not made', reason: 'unreadable secret' }, null, keys);
+    return ended({ type: 'not made', reason: 'unreadable secret' }, keys);
   }
   const { deliveryId, kind, occurredAtMs } = outgoing;
   try {
@@ -92,6 +106,17 @@ export async function attemptDelivery(
     const timestamp = new Date(occurredAtMs).toISOString();
     const sentAtMs = Date.now();
     const message = { webhookId, deliveryId, attempt, timestamp, body, sentAtMs, isTest };
+    const signed = signedHeaders(message, keys);
+    const begin = (): void => {
+      onBegin();
+      // An object in a bucket has none.
+      if (options.destination?.type === 's3') return;
+      sent = {
+        ...hiddenValues(headers),
+        ...(options.oauth !== undefined && { authorization: hidden }),
+        ...signed,
+      };
+    };
     const answer = await parts.send(
       { ...destination, ...options, destination: options.destination ?? https },
       {
@@ -99,30 +124,27 @@ export async function attemptDelivery(
         kind,
         timestamp,
         body,
-        headers: { ...headers, ...signedHeaders(message, keys) },
+        headers: { ...headers, ...signed },
       },
-      { timeoutMs: timeoutOf(options, parts), signal, onBegin, isApart },
+      { timeoutMs: timeoutOf(options, parts), signal, onBegin: begin, isApart },
     );
     const { statusCode, retryAfter } = answer;
     if (statusCode === null) return ended({ type: 'confirmed', statusCode });
     const retryAfterMs = readRetryAfter(statusCode, retryAfter, Date.now());
-    const end = { type: 'answered', statusCode, retryAfterMs } as const;
-    // Only test sends show what is said to a success.
-    const isShown = isTest || statusCode < 200 || statusCode > 299;
-    return ended(end, isShown ? readableText(answer, destination) : null);
+    return ended({ type: 'answered', statusCode, retryAfterMs }, null, answer);
   } catch (error) {
     if (error instanceof EgressError) {
       const { failure, statusCode } = error;
-      return ended({ type: 'unanswered', failure, statusCode }, null, error);
+      return ended({ type: 'unanswered', failure, statusCode }, error);
     }
     if (error instanceof DestinationError) {
-      return ended({ type: 'unanswered', failure: error.failure, statusCode: null }, null, error);
+      return ended({ type: 'unanswered', failure: error.failure, statusCode: null }, error);
     }
     if (error instanceof OutdatedStateError || signal.aborted) {
       return ended({ type: 'not made', reason: 'given back' });
     }
     const failure = 'connection_error' as const;
-    return ended({ type: 'unanswered', failure, statusCode: null }, null, error);
+    return ended({ type: 'unanswered', failure, statusCode: null }, error);
   }
 }
 
@@ -131,24 +153,32 @@ function timeoutOf({ timeout }: WebhookOptions, { totalTimeoutMs }: AttemptParts
   return timeout === undefined ? totalTimeoutMs : Math.min(timeout * 1_000, totalTimeoutMs);
 }
 
-/**
- * Text that PostgreSQL can store: bytes that are no UTF-8, and NUL, become a replacement. Custom headers
- * and tokens that a receiver repeats are left out, since they may be secret and the text is kept and shown.
- */
-function readableText({ body, secrets: tokens = [] }: Answer, { headers }: Destination): string {
-  if (body.length === 0) return '';
-  const values = [...Object.values(headers), ...tokens];
-  const sent = values.flatMap((value) => [value, ...value.split(' ')]);
-  const secrets = sent.filter(({ length }) => length >= minSecretCharacters);
-  if (secrets.length === 0) return cut(body);
-  let text = body.toString('utf8');
-  for (const secret of secrets) {
-    const escaped = JSON.stringify(secret).slice(1, -1);
-    text = text.replaceAll(secret, hidden).replaceAll(escaped, hidden);
-  }
-  return cut(Buffer.from(text));
+function isSuccess(end: AttemptEnd): boolean {
+  return end.type === 'answered' && end.statusCode >= 200 && end.statusCode <= 299;
 }
 
-function cut(body: Buffer): string {
-  return body.subarray(0, maxResponseBytesKept).toString('utf8').replaceAll('\0', '\uFFFD');
+/**
+ * Takes custom headers and tokens out of what a receiver says, since they may be secret and the text is
+ * kept and shown. Null if there are none.
+ */
+function secretHider(values: readonly string[]): ((text: string) => string) | null {
+  const secrets = values
+    .flatMap((value) => [value, ...value.split(' ')])
+    .filter(({ length }) => length >= minSecretCharacters);
+  if (secrets.length === 0) return null;
+  return (text) => {
+    let shown = text;
+    for (const secret of secrets) {
+      const escaped = JSON.stringify(secret).slice(1, -1);
+      shown = shown.replaceAll(secret, hidden).replaceAll(escaped, hidden);
+    }
+    return shown;
+  };
+}
+
+/** Text that PostgreSQL can store: bytes that are no UTF-8, and NUL, become a replacement. */
+function readableText(body: Buffer, hide: ((text: string) => string) | null): string {
+  if (body.length === 0) return '';
+  const bytes = hide === null ? body : Buffer.from(hide(body.toString('utf8')));
+  return bytes.subarray(0, maxResponseBytesKept).toString('utf8').replaceAll('\0', '\uFFFD');
 }

@@ -6,6 +6,7 @@ import { openTestDatabase } from '../../../../test/database.ts';
 import { registerSender, removeSender } from './sender-queries.ts';
 import { claimDeliveries, type ClaimRequest } from './claim-queries.ts';
 import { recordAttempts } from './record-queries.ts';
+import { noHeaders } from './shown-headers.ts';
 
 const { db } = await openTestDatabase();
 await db.insertInto('organization').values({ organization_id: 'org_a', name: 'A' }).execute();
@@ -185,6 +186,7 @@ test('recording the same attempt again changes nothing', async () => {
     responseTimeMs: 10,
     error: null,
     response: null,
+    headers: noHeaders,
     failingSinceS: null,
     claimedAtS: 0,
   }));

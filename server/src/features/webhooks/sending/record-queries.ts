@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { int8Array, textArray, uuidArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { DeliveryError } from './schedule.ts';
+import type { AttemptHeaders } from './shown-headers.ts';
 
 /** What is recorded about one attempt. */
 export type AttemptRecord = {
@@ -26,6 +27,7 @@ export type AttemptRecord = {
   responseTimeMs: number | null;
   error: DeliveryError | null;
   response: string | null;
+  headers: AttemptHeaders;
   /** The health of the webhook as it was claimed: see `health-queries.ts`. */
   failingSinceS: number | null;
   claimedAtS: number;
@@ -42,7 +44,8 @@ const earlierAttempts = sql`
     || jsonb_build_object(
       'at', floor(date_part('epoch', delivery.last_attempt_at) * 1000),
       'responseTimeMs', delivery.response_time_ms, 'statusCode', delivery.status_code,
-      'error', delivery.last_error, 'response', delivery.response) end`;
+      'error', delivery.last_error, 'response', delivery.response,
+      'headers', delivery.headers) end`;
 
 /**
  * sending → ready, scheduled, parked, or the log; with the counts, in one transaction. A record whose claim
@@ -67,7 +70,7 @@ export async function recordAttempts(
     with record as materialized (
       select organization_id, webhook_id, delivery_id, sender_id, attempts, attempt, next,
         nullif(status_code, 0) as status_code, nullif(response_time_ms, -1) as response_time_ms,
-        error, response,
+        error, response, headers::json as headers,
         clock_timestamp() - started_ago_ms * interval '1 millisecond' as started_at,
         clock_timestamp() - ended_ago_ms * interval '1 millisecond' as ended_at,
         clock_timestamp() + (delay_ms - ended_ago_ms) * interval '1 millisecond' as next_at,
@@ -84,11 +87,12 @@ export async function recordAttempts(
         ${integers(({ responseTimeMs }) => responseTimeMs ?? -1)}::int8[],
         ${texts(({ error }) => error)}::text[],
         ${texts(({ response }) => response)}::text[],
+        ${texts(({ headers }) => JSON.stringify(headers))}::text[],
         ${integers(({ startedAt }) => now - startedAt)}::int8[],
         ${integers(({ endedAt }) => now - endedAt)}::int8[],
         ${integers(({ delayMs }) => delayMs)}::int8[]
       ) as given (organization_id, webhook_id, delivery_id, sender_id, attempts, attempt, next,
-        status_code, response_time_ms, error, response, started_ago_ms, ended_ago_ms, delay_ms)
+        status_code, response_time_ms, error, response, headers, started_ago_ms, ended_ago_ms, delay_ms)
     ), ended as (
       delete from webhook_delivery delivery using record
       where delivery.organization_id = record.organization_id
@@ -100,7 +104,7 @@ export async function recordAttempts(
         delivery.event_id, delivery.kind, delivery.body, delivery.is_test, delivery.occurred_at,
         delivery.created_at, record.next as status, record.attempt, record.started_at, record.ended_at,
         record.status_code, record.response_time_ms, record.error, record.response,
-        ${earlierAttempts} as earlier_attempts
+        record.headers, ${earlierAttempts} as earlier_attempts
     ), kept as (
       update webhook_delivery delivery set
         sender_id = null,
@@ -112,7 +116,8 @@ export async function recordAttempts(
         status_code = record.status_code,
         response_time_ms = record.response_time_ms,
         last_error = record.error,
-        response = record.response
+        response = record.response,
+        headers = record.headers
       from record
       where delivery.organization_id = record.organization_id
         and delivery.webhook_id = record.webhook_id
@@ -148,10 +153,10 @@ export async function recordAttempts(
     ), logged as (
       insert into webhook_delivery_log (organization_id, webhook_id, delivery_id, event_id, kind,
         body, is_test, occurred_at, created_at, status, attempts, last_attempt_at, status_code,
-        response_time_ms, last_error, response, earlier_attempts)
+        response_time_ms, last_error, response, headers, earlier_attempts)
       select organization_id, webhook_id, delivery_id, event_id, kind, body, is_test, occurred_at,
         created_at, status, attempt, started_at, status_code, response_time_ms, error, response,
-        earlier_attempts
+        headers, earlier_attempts
       from ended
     ), counted as (
       insert into webhook_delivery_count as counted

@@ -47,7 +47,7 @@ export function attemptNumber({ attempts, isManual }: ClaimedDelivery): number {
 /** What is written down about an attempt that has ended. */
 export function toRecord(
   { senderId, webhook, claim }: Sending,
-  { end, startedAt, endedAt, response }: AttemptResult,
+  { end, startedAt, endedAt, response, headers }: AttemptResult,
   scheduleMs: readonly number[],
 ): AttemptRecord {
   const attempt = attemptNumber(claim);
@@ -71,6 +71,7 @@ export function toRecord(
     claimedAtS: webhook.claimedAtS,
     // What a receiver says to a success interests nobody and would fill the log.
     response: decision.next === 'success' ? null : response,
+    headers,
   };
 }
 

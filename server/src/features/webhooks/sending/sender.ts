@@ -48,6 +48,7 @@ import {
   type Sending,
   type SendingWebhook,
 } from './send.ts';
+import { noHeaders } from './shown-headers.ts';
 import { Slots } from './slots.ts';
 import { agedStates, renewStates, renewStatesEveryMs } from './state-renewal.ts';
 import type { Slot } from './webhook-load.ts';
@@ -257,7 +258,14 @@ class Sender implements DeliverySender {
   #giveBack(sending: Sending, reason: NotMadeReason = 'given back'): void {
     const now = performance.now();
     const end = { type: 'not made', reason } as const;
-    const result = { end, startedAt: now, endedAt: now, response: null, cause: null };
+    const result = {
+      end,
+      startedAt: now,
+      endedAt: now,
+      response: null,
+      headers: noHeaders,
+      cause: null,
+    };
     this.#record(sending, toRecord(sending, result, this.#options.scheduleMs));
   }
 

@@ -145,14 +145,26 @@ function deliveryRow(webhookId, delivery) {
   return row;
 }
 
+function headerList(title, headers) {
+  if (headers === null) return [];
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const summary = element('summary', { textContent: title });
+  return [element('details', {}, summary, element('pre', { textContent: lines.join('\n') }))];
+}
+
 async function showDelivery(webhookId, id, place) {
   const { data } = await ask(`/${webhookId}/deliveries/${id}`);
-  const attempts = data.attemptHistory.map(({ startedAt, statusCode, error, response }) =>
-    element(
-      'li',
-      { textContent: `${moment(startedAt)}: ${error ?? statusCode ?? 'confirmed'}` },
-      ...(response === null || response === '' ? [] : [element('pre', { textContent: response })]),
-    ),
+  const attempts = data.attemptHistory.map(
+    ({ startedAt, statusCode, error, response, requestHeaders, responseHeaders }) =>
+      element(
+        'li',
+        { textContent: `${moment(startedAt)}: ${error ?? statusCode ?? 'confirmed'}` },
+        ...(response === null || response === ''
+          ? []
+          : [element('pre', { textContent: response })]),
+        ...headerList('Headers of the request', requestHeaders),
+        ...headerList('Headers of the answer', responseHeaders),
+      ),
   );
   const again = button('Send again', async () => {
     await ask(`/${webhookId}/deliveries/${id}/retry`, 'POST');

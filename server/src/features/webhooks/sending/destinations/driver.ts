@@ -4,6 +4,7 @@
  */
 import type { Egress } from '../../../../platform/egress/egress.ts';
 import type { EgressFailure } from '../../../../platform/egress/egress-errors.ts';
+import type { RawHeaders } from '../shown-headers.ts';
 import type { ClientCertificate, Credentials, Destination, OAuth } from './destination.ts';
 
 /** What is sent: the very bytes that are signed, and the headers that say so. */
@@ -41,6 +42,8 @@ export type Answer = {
   readonly statusCode: number | null;
   readonly retryAfter: string | string[] | undefined;
   readonly body: Buffer;
+  /** Of the answer; absent where the destination has none. */
+  readonly headers?: RawHeaders;
   /** What the request carried and must not be shown if the answer repeats it. */
   readonly secrets?: readonly string[];
 };

@@ -53,8 +53,13 @@ export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<Htt
       },
       signal,
     );
-    const retryAfter = answer.headers['retry-after'];
-    return { statusCode: answer.status, retryAfter, body: answer.body };
+    const { headers: received } = answer;
+    return {
+      statusCode: answer.status,
+      retryAfter: received['retry-after'],
+      body: answer.body,
+      headers: received,
+    };
   }
 }
 

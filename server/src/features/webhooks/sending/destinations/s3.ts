@@ -32,7 +32,7 @@ export function s3Driver({ egress }: DriverParts): Driver<S3Destination> {
       signal,
     );
     const { status: statusCode, headers, body } = answer;
-    return { statusCode, retryAfter: headers['retry-after'], body };
+    return { statusCode, retryAfter: headers['retry-after'], body, headers };
   };
 }
 
