@@ -131,6 +131,11 @@ export async function selectBlocks(
  * The blocks of one organization are a range of (organization_id, written_by, sequence), and not an
  * equality: then only the index by organization gives their order. With an equality, a plan that is
  * kept for all organizations may go through everybody's blocks in the order of the primary key.
+ *
+ * The subqueries hide the organization from the planner. When it knows the value, it multiplies the
+ * shares of rows on both sides of it and may expect a single row from each partition. It then sorts all
+ * blocks that are left instead of merging the partitions in order, so each page reads everything behind
+ * it: 22,474 pages of storage instead of 3,378 for a walk over 10,000 blocks.
  */
 export function isUnread(range: BlockRange, organizationId?: string): RawBuilder<unknown> {
   const from = laterOf(range.after, oldestUnseen(range.base));
@@ -138,9 +143,9 @@ export function isUnread(range: BlockRange, organizationId?: string): RawBuilder
   const order =
     organizationId === undefined
       ? sql`(written_by, sequence) > (${place})`
-      : sql`(organization_id, written_by, sequence) > (${organizationId}::text, ${place})
+      : sql`(organization_id, written_by, sequence) > ((select ${organizationId}::text), ${place})
           and (organization_id, written_by, sequence)
-            <= (${organizationId}::text, ${maxXid}::xid8, ${Number.MAX_SAFE_INTEGER}::bigint)`;
+            <= ((select ${organizationId}::text), ${maxXid}::xid8, ${Number.MAX_SAFE_INTEGER}::bigint)`;
   return sql`${order}
     and received_at >= to_timestamp(${range.receivedFromMs}::double precision / 1000)
     ${isBefore(sql`received_at`, endOfDay(range.receivedBeforeMs))}

@@ -1,0 +1,1 @@
+import './report-recount.test.ts';

@@ -1,0 +1,502 @@
+/**
+ * Every number and break-down of the reports is what an independent recount of the events gives: of two
+ * organizations, with logins, late and repeated events, and erased viewers, live and after a rebuild.
+ */
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { openEventLog, type LoggedEvent } from '../src/features/events/events.ts';
+import { openDatabase } from '../src/platform/database/database.ts';
+import { atEnd, silentLog } from './database.ts';
+import { runCommand } from './processes.ts';
+import { compareAnswers, Tally } from './reports/comparison.ts';
+import {
+  breakDown,
+  counts,
+  day,
+  dimensions,
+  itemOf,
+  nameOf,
+  ofItem,
+  ofVisits,
+  once,
+  overview,
+  ownersOf,
+  playback,
+  presentBroken,
+  viewsOf,
+  visitsOf,
+  within,
+  type Broken,
+  type Happened,
+  type Part,
+  type ReportName,
+} from './reports/recount.ts';
+import {
+  inArrivalOrder,
+  makePeople,
+  makeTraffic,
+  type Person,
+  type TrafficItem,
+} from './reports/traffic.ts';
+import { isFullScale, scaled } from './scale.ts';
+import { createOrganization, query } from './seed.ts';
+import { eventually, startService, toUrl, type Reply } from './service.ts';
+import { until } from './waiting.ts';
+
+const eventCount = scaled(12_000, 300_000);
+const hour = 3_600_000;
+const now = Date.now();
+const today = Math.floor(now / day) * day;
+const startMs = today - 8 * day;
+/** What is older goes straight into the log: the API refuses events that are older than a day. */
+const sentFromMs = now - 20 * hour;
+const asDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+const range = { startDate: asDay(startMs), endDate: asDay(today) };
+const [from, to] = [startMs, today + day];
+const top = 100;
+
+const service = await startService();
+const database = openDatabase({ connection: service.connection, poolSize: 2, log: silentLog });
+atEnd(() => database[Symbol.asyncDispose]());
+
+type Keys = { readonly secretKey: string; readonly publishableKey: string };
+type Tenant = Keys & {
+  readonly organizationId: string;
+  readonly items: Map<string, TrafficItem>;
+  readonly people: readonly Person[];
+  readonly events: LoggedEvent[];
+  /** The variants that viewers were exposed to. */
+  readonly variants: Map<string, string>;
+  experiment: string;
+};
+
+async function makeItems({ secretKey }: Keys, count: number): Promise<Map<string, TrafficItem>> {
+  const types = ['video', 'video', 'carousel', 'video', 'video_carousel'] as const;
+  const items = new Map<string, TrafficItem>();
+  for (let index = 0; index < count; index += 1) {
+    const item = {
+      contentType: types[index % types.length] ?? 'video',
+      tags: index % 6 === 5 ? [] : ['all', `group-${index % 3}`],
+      ...(index % 4 > 0 && { author: `author-${index % 7}` }),
+      ...(index % 5 > 0 && { section: `section-${index % 3}` }),
+    };
+    const { contentType, ...fields } = item;
+    const isVideo = contentType === 'video';
+    const { body, text } = await service.call(
+      'POST',
+      isVideo ? '/v1/content/upload' : '/v1/content',
+      {
+        key: secretKey,
+        body: { title: `Item ${index}`, ...fields, ...(!isVideo && { contentType }) },
+      },
+    );
+    const id = String(body.data?.id ?? assert.fail(text));
+    const language = index % 3 === 0 ? undefined : ['en', 'de'][index % 2];
+    if (language !== undefined) {
+      // The service finds it out while it processes media, which these items do not have.
+      await query(
+        service,
+        `update content set custom_metadata = jsonb_build_object('language', $2::text)
+         where content_id = $1`,
+        [id, language],
+      );
+    }
+    items.set(id, { id, ...item, ...(language !== undefined && { language }) });
+  }
+  return items;
+}
+
+async function makeTenant(keys: Keys, name: string, seed: number, events: number): Promise<Tenant> {
+  const [row] = await query(
+    service,
+    'select organization_id from organization where ($1 = $2) or name = $1',
+    [name, 'first'],
+  );
+  const items = await makeItems(keys, 20);
+  const people = makePeople(scaled(300, 1_500));
+  return {
+    ...keys,
+    organizationId: String(row?.['organization_id']),
+    items,
+    people,
+    events: makeTraffic({
+      seed,
+      items: [...items.values()],
+      people,
+      eventCount: events,
+      startMs,
+      endMs: now - hour,
+    }),
+    variants: new Map(),
+    experiment: '',
+  };
+}
+
+/** Half of the people are exposed by asking for their configuration, as apps do. */
+async function expose(tenant: Tenant): Promise<void> {
+  const call = (path: string, body?: object) =>
+    service.call('POST', path, { key: tenant.secretKey, ...(body !== undefined && { body }) });
+  const made = await call('/v1/experiments', {
+    name: 'Break-downs',
+    type: 'config',
+    traffic: 1,
+    metrics: ['watchTime'],
+    variants: [
+      { id: 'control', name: 'Control', traffic: 0.5 },
+      { id: 'more', name: 'More', traffic: 0.5, config: { 'player.preload': 3 } },
+    ],
+  });
+  tenant.experiment = String(made.body.data?.id ?? assert.fail(made.text));
+  assert.equal((await call(`/v1/experiments/${tenant.experiment}/start`)).status, 200);
+  for (const [index, { userId, devices }] of tenant.people.entries()) {
+    const [deviceId] = devices;
+    if (index % 2 === 0 || deviceId === undefined) continue;
+    const ids = new URLSearchParams(userId === undefined ? { deviceId } : { userId });
+    const answer = await service.call('GET', `/v1/config?${ids}`, { key: tenant.publishableKey });
+    const [found] = answer.body.meta.experiments as { variantId: string }[];
+    const name = userId === undefined ? `device ${deviceId}` : `user ${userId}`;
+    tenant.variants.set(name, found?.variantId ?? assert.fail(answer.text));
+  }
+  await until(
+    'all exposures to be stored',
+    async () => Number((await query(service, 'select count(*) from exposure'))[0]?.['count']),
+    (count) => count >= tenant.variants.size,
+  );
+}
+
+/** In blocks of many sizes; a third of the repeats differ from what came first. */
+async function deliver(tenant: Tenant): Promise<void> {
+  const { organizationId, events } = tenant;
+  const log = openEventLog(database.db);
+  const past = events.filter(({ at }) => at < sentFromMs);
+  const arriving = inArrivalOrder(past, { seed: 5, lateMs: 20 * hour });
+  const sizes = [700, 30, 2_000, 1];
+  for (let at = 0, turn = 0; at < arriving.length; turn += 1) {
+    const size = sizes[turn % sizes.length] ?? 100;
+    const repeated = arriving
+      .slice(Math.max(0, at - 40), at)
+      .filter((_, index) => index % 8 === 0)
+      .map((event, index) => (index % 3 === 0 ? { ...event, at: event.at + 7 * hour } : event));
+    await log.append([{ organizationId, events: [...arriving.slice(at, at + size), ...repeated] }]);
+    at += size;
+  }
+  const sent = inArrivalOrder(
+    events.filter(({ at }) => at >= sentFromMs),
+    { seed: 6, lateMs: 5 * hour },
+  );
+  for (let at = 0; at < sent.length; at += 90) {
+    const batch = [...sent.slice(at, at + 90), ...sent.slice(Math.max(0, at - 5), at)];
+    const body = {
+      events: batch.map(({ at: moment, ...event }) => ({
+        ...event,
+        timestamp: new Date(moment).toISOString(),
+      })),
+    };
+    const reply = await service.call('POST', '/v1/events/batch', {
+      key: tenant.publishableKey,
+      body,
+    });
+    assert.deepEqual([reply.status, reply.body.data?.failed], [200, 0], reply.text);
+  }
+}
+
+async function untilProjected(): Promise<void> {
+  await eventually(
+    'the projections to be up with the log',
+    async () => {
+      const [row] = await query(
+        service,
+        `select (select coalesce(sum(event_count), 0) from event_block)::int as logged,
+           (select min(events) from
+             (select sum(events) as events from projection group by name) done)::int as projected`,
+      );
+      return row?.['logged'] === row?.['projected'] ? true : null;
+    },
+    600_000,
+  );
+}
+
+type Counted = {
+  readonly part: Part;
+  readonly events: readonly LoggedEvent[];
+  readonly variantOf: (person: string | null) => string;
+};
+
+/** @param erased whose views stay, but not who they are, until a rebuild */
+function recount(
+  { events, variants }: Tenant,
+  { erased = new Set<string>(), isRebuilt = false } = {},
+): Counted {
+  const all = once(events).filter((event) => !isRebuilt || !erased.has(nameOf(event) ?? ''));
+  const owners = ownersOf(all);
+  for (const [device, user] of owners) if (erased.has(user)) owners.delete(device);
+  const personOf = (name: string) => (erased.has(name) ? null : (owners.get(name) ?? name));
+  return {
+    part: within({ views: viewsOf(all, personOf), visits: visitsOf(all, personOf) }, from, to),
+    events: all,
+    variantOf: (person) =>
+      person === null || erased.has(person) ? '' : (variants.get(person) ?? ''),
+  };
+}
+
+const tally = new Tally();
+
+async function ask(tenant: Tenant, path: string, params: object = {}): Promise<Reply> {
+  const asked = new URLSearchParams({ ...range, ...params });
+  const reply = await service.call('GET', `/v1/analytics/${path}?${asked}`, {
+    key: tenant.secretKey,
+  });
+  assert.equal(reply.status, 200, reply.text);
+  return reply;
+}
+
+/** One and two dimensions at once; the short run takes turns with the reports. */
+function splits(withVariants: boolean): string[][] {
+  const names = dimensions.filter((name) => withVariants || name !== 'experimentVariant');
+  const pairs = names.flatMap((one, index) => names.slice(index + 1).map((other) => [one, other]));
+  return [...names.map((name) => [name]), ...pairs];
+}
+
+const reportNames = ['overview', 'quality', 'content', 'sources', 'engagement'] as const;
+
+async function compareBreakdowns(tenant: Tenant, counted: Counted): Promise<void> {
+  const hasVariants = tenant.experiment !== '';
+  for (const [turn, by] of splits(hasVariants).entries()) {
+    const broken = breakDown(counted.part, by, tenant.items, counted.variantOf);
+    const chosen = reportNames[turn % reportNames.length] ?? 'overview';
+    for (const report of isFullScale ? reportNames : [chosen]) {
+      await compareBreakdown(tenant, report, broken, {});
+    }
+  }
+  const [contentId = ''] = tenant.items.keys();
+  const views = counted.part.views.filter((view) => view.contentId === contentId);
+  for (const by of splits(hasVariants).slice(0, 16)) {
+    const own = breakDown({ views, visits: [] }, by, tenant.items, counted.variantOf);
+    await compareBreakdown(tenant, 'content', own, { path: `content/${contentId}` });
+  }
+}
+
+async function compareBreakdown(
+  tenant: Tenant,
+  report: ReportName,
+  broken: Broken,
+  { path = report as string },
+): Promise<void> {
+  const breakdown = broken.by.join(',');
+  const isByVariant = broken.by.includes('experimentVariant');
+  const { body } = await ask(tenant, path, {
+    breakdown,
+    top,
+    ...(isByVariant && { experiment: tenant.experiment }),
+  });
+  const found: unknown = path === 'content' ? body.meta['breakdown'] : body.data['breakdown'];
+  compareAnswers(tally, found, presentBroken(report, broken, top), `${path} by ${breakdown}`);
+}
+
+/** Without a filter, events count in their own hour, and those of nobody as well. */
+async function compareSummaries(tenant: Tenant, { part, events }: Counted): Promise<void> {
+  const happenedIn =
+    (start: number, end: number, about?: string): Happened =>
+    (kind) =>
+      events.filter(
+        (event) =>
+          event.event === kind &&
+          event.at >= start &&
+          event.at < end &&
+          (about === undefined || itemOf(event) === about),
+      ).length;
+  const buckets = (length: number, write: (at: number) => string) =>
+    Array.from({ length: (to - from) / length }, (_, index) => {
+      const begin = from + index * length;
+      return {
+        date: write(begin),
+        begin,
+        end: begin + length,
+        part: within(part, begin, begin + length),
+      };
+    });
+  const startups = (begin: number, end: number) =>
+    events
+      .filter(({ event, at }) => event === 'playStart' && at >= begin && at < end)
+      .map(({ data }) => Number(data['startupTime']));
+  for (const granularity of ['day', 'hour'] as const) {
+    const times =
+      granularity === 'day'
+        ? buckets(day, asDay)
+        : buckets(hour, (at) => new Date(at).toISOString());
+    const compare = async (
+      path: string,
+      summary: unknown,
+      point: (one: (typeof times)[number]) => object,
+    ) => {
+      const { data } = (await ask(tenant, path, { granularity })).body;
+      const expected = {
+        summary,
+        timeseries: times.map((one) => ({ date: one.date, ...point(one) })),
+      };
+      const { summary: foundSummary, timeseries } = data as Record<string, unknown>;
+      compareAnswers(
+        tally,
+        { summary: foundSummary, timeseries },
+        expected,
+        `${path} ${granularity}`,
+      );
+    };
+    await compare('overview', overview(part, true, happenedIn(from, to)), (one) =>
+      overview(one.part, true, happenedIn(one.begin, one.end)),
+    );
+    await compare('engagement', ofVisits(part, true), (one) => ofVisits(one.part, true));
+    await compare('quality', playback(part, startups(from, to)), (one) =>
+      playback(one.part, startups(one.begin, one.end)),
+    );
+  }
+  const list = (await ask(tenant, 'content', { limit: 100 })).body.data as {
+    contentId: string;
+    metrics: unknown;
+  }[];
+  for (const { contentId, metrics } of list) {
+    const views = part.views.filter((view) => view.contentId === contentId);
+    const expected = ofItem({ views, visits: [] }, happenedIn(from, to, contentId));
+    compareAnswers(tally, metrics, expected, `content ${contentId}`);
+  }
+}
+
+/** A filter by each parameter, with the value that most views have. */
+async function compareFilters(tenant: Tenant, counted: Counted): Promise<void> {
+  const names = ['device', 'country', 'entryPoint', 'appVersion', 'tag', 'author', 'section'];
+  for (const name of names) {
+    const broken = breakDown(counted.part, [name], tenant.items, counted.variantOf);
+    const [group] = broken.groups
+      .filter((one) => one.names[0] !== '' && one.names[0] !== 'other')
+      .toSorted((a, b) => b.views.length - a.views.length);
+    assert.ok(group !== undefined);
+    const filter = { [name]: group.names[0] };
+    const { hasVisits } = broken;
+    const summaryOf = async (path: string): Promise<unknown> =>
+      (await ask(tenant, path, filter)).body.data.summary;
+    const about = JSON.stringify(filter);
+    compareAnswers(tally, await summaryOf('overview'), overview(group, hasVisits), about);
+    compareAnswers(tally, await summaryOf('engagement'), ofVisits(group, hasVisits), about);
+    compareAnswers(tally, await summaryOf('quality'), playback(group), about);
+  }
+}
+
+/** Who is new, who comes back, and on how many days. */
+async function comparePeople(tenant: Tenant, { part, events }: Counted): Promise<void> {
+  const owners = ownersOf(events);
+  const activeDays = new Map<string, Set<number>>();
+  for (const event of events) {
+    const name = nameOf(event);
+    if (name === null) continue;
+    const person = owners.get(name) ?? name;
+    const days = activeDays.get(person) ?? new Set();
+    activeDays.set(person, days.add(Math.floor(event.at / day) * day));
+  }
+  const all = [...activeDays.values()].map((days) => ({ days, first: Math.min(...days) }));
+  const starts = Array.from({ length: (to - from) / day }, (_, index) => from + index * day);
+  const cohorts = starts.map((start) => {
+    const own = all.filter(({ first }) => first === start);
+    const retention = [];
+    for (let at = start; own.length > 0 && at <= today; at += day) {
+      retention.push(own.filter(({ days }) => days.has(at)).length / own.length);
+    }
+    return { date: asDay(start), size: own.length, retention };
+  });
+  const retention = (await ask(tenant, 'retention')).body.data as unknown;
+  compareAnswers(tally, retention, { cohorts }, 'retention');
+  const watching = (days: number) => counts(within(part, to - days * day, to).views).uniqueViewers;
+  const timeseries = starts.map((start) => {
+    const active = all.filter(({ days }) => days.has(start));
+    const newViewers = active.filter(({ first }) => first === start).length;
+    return { date: asDay(start), newViewers, returningViewers: active.length - newViewers };
+  });
+  const expected = {
+    date: asDay(today),
+    dailyActiveViewers: watching(1),
+    weeklyActiveViewers: watching(7),
+    monthlyActiveViewers: watching(30),
+    stickiness: watching(1) / watching(30),
+    newViewers: all.length,
+    timeseries,
+  };
+  const audience = (await ask(tenant, 'audience')).body.data as unknown;
+  compareAnswers(tally, audience, expected, 'audience');
+}
+
+const tenants: Tenant[] = [];
+
+/** Three who log in, on one device and on two. */
+const erasedUsers = (tenant: Tenant): string[] =>
+  tenant.people.flatMap(({ userId }, index) => (index < 3 && userId !== undefined ? [userId] : []));
+
+async function erase(tenant: Tenant): Promise<void> {
+  for (const userId of erasedUsers(tenant)) {
+    const path = `/v1/users/${userId}/data`;
+    const key = tenant.secretKey;
+    assert.equal((await service.call('DELETE', path, { key })).status, 200);
+    await eventually(
+      `the erasure of ${userId}`,
+      async () => {
+        const { body } = await service.call('GET', path, { key });
+        return body.data.status === 'complete' ? true : null;
+      },
+      300_000,
+    );
+  }
+}
+
+const namesOfErased = (tenant: Tenant) =>
+  new Set(erasedUsers(tenant).map((userId) => `user ${userId}`));
+
+describe(`${eventCount} events are reported as they are recounted`, () => {
+  before(async () => {
+    const other = await createOrganization(service, 'other');
+    tenants.push(
+      await makeTenant(service, 'first', 11, Math.ceil(eventCount * 0.7)),
+      await makeTenant(other, 'other', 12, Math.ceil(eventCount * 0.3)),
+    );
+    const [first] = tenants;
+    if (first !== undefined) await expose(first);
+    await Promise.all(tenants.map((tenant) => deliver(tenant)));
+    await untilProjected();
+  });
+
+  test('live', async (t) => {
+    for (const tenant of tenants) {
+      const counted = recount(tenant);
+      await compareSummaries(tenant, counted);
+      await comparePeople(tenant, counted);
+      await compareFilters(tenant, counted);
+      await compareBreakdowns(tenant, counted);
+    }
+    t.diagnostic(tally.report());
+    tally.assertNone();
+  });
+
+  test('after erasures, which leave what was watched and not by whom', async (t) => {
+    for (const tenant of tenants) {
+      await erase(tenant);
+      const counted = recount(tenant, { erased: namesOfErased(tenant) });
+      await compareFilters(tenant, counted);
+      await compareBreakdowns(tenant, counted);
+    }
+    t.diagnostic(tally.report());
+    tally.assertNone();
+  });
+
+  test('after a rebuild, which finds nothing of the erased', async (t) => {
+    const env = { DATABASE_URL: toUrl(service.connection), REELFEED_DATA_DIR: service.dataDir };
+    const { code, stderr } = await runCommand(['rebuild', 'all'], { env });
+    assert.equal(code, 0, stderr);
+    await untilProjected();
+    for (const tenant of tenants) {
+      const counted = recount(tenant, { erased: namesOfErased(tenant), isRebuilt: true });
+      await compareSummaries(tenant, counted);
+      await comparePeople(tenant, counted);
+      await compareFilters(tenant, counted);
+      await compareBreakdowns(tenant, counted);
+    }
+    t.diagnostic(tally.report());
+    tally.assertNone();
+  });
+});
