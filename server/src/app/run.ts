@@ -4,8 +4,9 @@ import { DataDirectoryError } from '../platform/data-directory.ts';
 import { connectionProblem } from '../platform/database/database-errors.ts';
 import { MigrationError } from '../platform/database/migrate.ts';
 import { ApiError } from '../platform/http/errors.ts';
+import { liveSettings } from '../platform/live-settings.ts';
 import { LogOutput } from '../platform/log-output.ts';
-import { createLogger } from '../platform/logging.ts';
+import { createLogger, LogLevel } from '../platform/logging.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { EmbeddedPostgresError } from '../platform/postgres/embedded-postgres-error.ts';
 import { AllowListError } from '../platform/egress/allow-list.ts';
@@ -15,6 +16,7 @@ import { readConfig, settings, type Config } from './config.ts';
 import { drainDelayBesideOthersMs } from './drain-delay.ts';
 import { Ending } from './ending.ts';
 import type { FreshKeys } from './platform-parts.ts';
+import { reloadOnHangUp } from './reloading.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
@@ -34,9 +36,12 @@ const lastLogLinesMs = 1_000;
  * order as well, and starts the process again.
  */
 export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {}): Promise<void> {
-  const config = readConfig(env);
+  const live = liveSettings(settings, readConfig(env));
+  const config = live.values;
   const output = new LogOutput(process.stderr.fd);
-  const log = createLogger(config.logLevel, output);
+  const level = new LogLevel(config.logLevel);
+  const log = createLogger(level, output);
+  using _reloading = reloadOnHangUp({ env, live, level, log });
   for (const name of unknownVariables(settings, env)) {
     log.warn({ variable: name }, 'unknown environment variable: no setting has this name');
   }

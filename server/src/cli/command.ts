@@ -34,6 +34,10 @@ export type CommandInput = {
   compression?: string | undefined;
   filter?: string[] | undefined;
   out?: string | undefined;
+  /** Whether `doctor` fixes what is safe to fix. */
+  fix?: boolean | undefined;
+  /** Whether `doctor` only says what it would fix. */
+  dryRun?: boolean | undefined;
 };
 
 export type Command = (input: CommandInput) => Promise<void>;

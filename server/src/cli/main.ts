@@ -93,7 +93,8 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./export.ts')).exportCommand,
   },
   doctor: {
-    summary: 'tell what is wrong with this installation and how to fix it',
+    summary: 'tell what is wrong with this installation; `--fix` fixes what is safe to fix',
+    usage: 'doctor [--fix] [--dry-run] [--json]',
     load: async () => (await import('./doctor/doctor.ts')).doctor,
   },
   rebuild: {
@@ -206,14 +207,16 @@ async function main(): Promise<void> {
       compression: { type: 'string' },
       filter: { type: 'string', multiple: true },
       out: { type: 'string' },
+      fix: { type: 'boolean' },
+      'dry-run': { type: 'boolean' },
     },
   });
   const unexpected = positionals[command.maxWords ?? 0];
   if (unexpected !== undefined) {
     throw new UsageError(`\`reelfeed ${name}\` does not take "${unexpected}".\n\n${help()}`);
   }
-  const { 'include-key': includeKey, ...others } = values;
-  await run({ env: process.env, positionals, includeKey, ...others });
+  const { 'include-key': includeKey, 'dry-run': dryRun, ...others } = values;
+  await run({ env: process.env, positionals, includeKey, dryRun, ...others });
 }
 
 function isHelpOption(argument: string): boolean {

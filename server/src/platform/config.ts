@@ -122,6 +122,7 @@ export const platformSettings = {
     parse: choice(['debug', 'info', 'warn', 'error', 'silent'] as const),
     fallback: 'info',
     about: 'Minimum level that is logged.',
+    reloads: true,
   }),
   drainDelayMs: setting({
     env: 'REELFEED_DRAIN_DELAY',

@@ -8,6 +8,17 @@ export type Finding = {
   state: 'ok' | 'note' | 'problem';
   detail: string;
   mend?: string;
+  fix?: Fix;
+};
+
+/**
+ * What `reelfeed doctor --fix` does about a finding. It must be safe for every installation: it removes
+ * nothing that anybody could want, and it is idempotent.
+ */
+export type Fix = {
+  /** What it changes, such as `apply 2 migrations`. */
+  action: string;
+  apply: () => Promise<unknown>;
 };
 
 /** A check that could not be made. */

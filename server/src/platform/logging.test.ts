@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { createLogger } from './logging.ts';
+import { createLogger, LogLevel } from './logging.ts';
 
 function capture(level = 'debug') {
   const lines: string[] = [];
@@ -27,6 +27,22 @@ test('a line is one JSON object with level, UTC time and message', () => {
     { level: 'info', msg: 'two\nlines', jobId: 7, rest: {} },
   );
   assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+});
+
+test('a level that changes holds for child loggers that exist', () => {
+  const level = new LogLevel('warn');
+  const lines: string[] = [];
+  const log = createLogger(level, { write: (line: string) => void lines.push(line) });
+  const child = log.child({ component: 'x' });
+  child.info('no');
+  level.current = 'info';
+  child.info('yes');
+  level.current = 'silent';
+  child.fatal('no');
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).msg),
+    ['yes'],
+  );
 });
 
 test('lines below the level are not written, and silent writes none', () => {

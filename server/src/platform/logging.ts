@@ -1,4 +1,4 @@
-import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
+import { levels, pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { LogOutput } from './log-output.ts';
 
 /** Fields that may hold a key, a token or a password, wherever a caller puts them. */
@@ -12,16 +12,26 @@ const redacted = [
   'connectionString',
 ];
 
+/** The minimum level that is logged, which may change: it holds for child loggers that exist, too. */
+export class LogLevel {
+  current: string;
+
+  constructor(initial: string) {
+    this.current = initial;
+  }
+}
+
 /**
  * The service's logger: one JSON object a line. ERROR means that a person must act.
  * Request, job and attempt write one wide line each.
  */
 export function createLogger(
-  level: string,
+  level: string | LogLevel,
   destination: DestinationStream | LogOutput = new LogOutput(process.stderr.fd),
 ): Logger {
   const options: LoggerOptions = {
-    level,
+    // Children keep the level that they were made with, so a level that may change is asked each time.
+    ...(typeof level === 'string' ? { level } : { level: 'debug', hooks: onlyFrom(level) }),
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     serializers: { err: (error: unknown) => describeError(error) },
@@ -39,6 +49,14 @@ export function createLogger(
       );
   }
   return log;
+}
+
+function onlyFrom(minimum: LogLevel): NonNullable<LoggerOptions['hooks']> {
+  return {
+    logMethod(args, method, level) {
+      if (level >= (levels.values[minimum.current] ?? Infinity)) method.apply(this, args);
+    },
+  };
 }
 
 /** Causes may name each other in a circle. */

@@ -3,6 +3,7 @@
  * all come from them.
  */
 import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
 import type { Parser } from './config-values.ts';
 
 export type Setting<T> = {
@@ -13,7 +14,12 @@ export type Setting<T> = {
   readonly about: string;
   /** Secrets are never printed, and may be given as a file by `<NAME>_FILE`. */
   readonly secret?: true;
+  /** SIGHUP applies a new value. Whoever uses it reads it from the configuration each time. */
+  readonly reloads?: true;
 };
+
+/** Names a file whose lines are settings, too. */
+export const envFileVariable = 'REELFEED_ENV_FILE';
 
 export function setting<T>(definition: Setting<T>): Setting<T> {
   return definition;
@@ -37,8 +43,9 @@ export class ConfigurationError extends Error {
  */
 export function readSettings<Table extends SettingTable>(
   table: Table,
-  env: NodeJS.ProcessEnv,
+  given: NodeJS.ProcessEnv,
 ): SettingValues<Table> {
+  const env = withEnvFile(given);
   const values: Record<string, unknown> = {};
   const problems: string[] = [];
   for (const [name, definition] of Object.entries(table)) {
@@ -55,6 +62,32 @@ export function readSettings<Table extends SettingTable>(
     throw new ConfigurationError(`The configuration is not valid:\n  ${problems.join('\n  ')}`);
   }
   return values as SettingValues<Table>;
+}
+
+/**
+ * The environment with the lines of the file that it names. The file comes first: systemd may have put
+ * its older lines into the environment.
+ *
+ * @throws ConfigurationError for a file that can't be read, or a line that is no setting
+ */
+function withEnvFile(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const file = env[envFileVariable];
+  if (file === undefined || file === '') return env;
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+  } catch (error) {
+    const problem = `cannot read ${file}: ${(error as Error).message}`;
+    throw new ConfigurationError(`${envFileVariable}: ${problem}`);
+  }
+  for (const [index, line] of content.split(/\r?\n/).entries()) {
+    if (/^\s*(#|;|$)/.test(line) || /^\s*[A-Za-z_]\w*\s*=/.test(line)) continue;
+    // The line itself may hold a secret.
+    throw new ConfigurationError(
+      `${envFileVariable}: line ${index + 1} of ${file} is no NAME=value.`,
+    );
+  }
+  return { ...env, ...parseEnv(content) };
 }
 
 function readRaw(env: NodeJS.ProcessEnv, definition: Setting<unknown>, problems: string[]): string {
@@ -75,8 +108,9 @@ function readRaw(env: NodeJS.ProcessEnv, definition: Setting<unknown>, problems:
 }
 
 /** Names of `REELFEED_` variables that no setting has; most are spelling mistakes. */
-export function unknownVariables(table: SettingTable, env: NodeJS.ProcessEnv): string[] {
-  const known = new Set<string>();
+export function unknownVariables(table: SettingTable, given: NodeJS.ProcessEnv): string[] {
+  const env = withEnvFile(given);
+  const known = new Set<string>([envFileVariable]);
   for (const definition of Object.values(table)) {
     known.add(definition.env);
     if (definition.secret) known.add(`${definition.env}_FILE`);
@@ -88,7 +122,8 @@ export function unknownVariables(table: SettingTable, env: NodeJS.ProcessEnv): s
 export function describeSettings(table: SettingTable): string {
   const rows = Object.values(table).map((definition) => {
     const fallback = definition.fallback === '' ? 'none' : `\`${definition.fallback}\``;
-    return `| \`${definition.env}\` | ${fallback} | ${definition.about} |`;
+    const about = definition.about + (definition.reloads === true ? ' Reloadable.' : '');
+    return `| \`${definition.env}\` | ${fallback} | ${about} |`;
   });
   return ['| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
 }

@@ -1,17 +1,16 @@
 /** What `reelfeed doctor` looks at, in this order. The checks of features come after these. */
-import { access, constants, mkdtemp, rm, stat, statfs } from 'node:fs/promises';
+import { mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { describeBackups } from '../../features/backups/backups.ts';
 import { keyType } from '../../features/keys/keys.ts';
 import { settings, type Config } from '../../app/config.ts';
-import { claimDataDirectory, DataDirectoryError } from '../../platform/data-directory.ts';
 import {
   openDatabase,
   type DatabaseConnection,
   type Db,
 } from '../../platform/database/database.ts';
-import { migrationStatus, type MigrationStatus } from '../../platform/database/migrate.ts';
+import { migrate, migrationStatus, type MigrationStatus } from '../../platform/database/migrate.ts';
 import { checkOutsideServer } from '../../platform/database/outside-server.ts';
 import { examineReplica } from '../../platform/database/read-replica.ts';
 import { parseAllowList } from '../../platform/egress/allow-list.ts';
@@ -25,10 +24,8 @@ import { tryStorage } from '../../platform/storage/try-storage.ts';
 import { version } from '../../version.ts';
 import { withConnection } from '../with-database.ts';
 import { examinePort, examinePublicUrl } from './addresses.ts';
+import { examineDataDirectory, examineLeftovers } from './data-directory.ts';
 import { problemOf, type Finding } from '../../platform/finding.ts';
-
-/** The bit of a file's mode. */
-const writableByOthers = 0o002;
 
 type Check = (config: Config, env: NodeJS.ProcessEnv) => Promise<Finding[]>;
 
@@ -65,20 +62,9 @@ export const checks: Record<string, Check> = {
     return [{ subject: 'Settings', state: 'note', detail: `unknown: ${unknown.join(', ')}`, mend }];
   },
 
-  async 'Data directory'(config) {
-    const subject = 'Data directory';
-    const found = await stat(config.dataDir).catch(() => null);
-    if (found === null) {
-      return [{ subject, state: 'note', detail: `${config.dataDir} is made by the first start` }];
-    }
-    await access(config.dataDir, constants.R_OK | constants.W_OK);
-    if ((found.mode & writableByOthers) !== 0) {
-      const detail = `every user of this machine may write to ${config.dataDir}`;
-      return [{ subject, state: 'problem', detail, mend: `Run chmod o-w ${config.dataDir}` }];
-    }
-    const owner = config.databaseUrl === null ? await findOwner(config.dataDir) : null;
-    return [{ subject, state: 'ok', detail: `${config.dataDir}, ${owner ?? 'not in use'}` }];
-  },
+  'Data directory': examineDataDirectory,
+
+  Leftovers: examineLeftovers,
 
   Port: examinePort,
 
@@ -138,7 +124,7 @@ export const checks: Record<string, Check> = {
     }
     return withConnection(config, async (connection) => {
       const status = await migrationStatus(connection);
-      const migrations = describeMigrations(status);
+      const migrations = describeMigrations(status, config);
       if (migrations.state !== 'ok') return [migrations];
       await using database = openDatabase({ connection, poolSize: 2, log: createLogger('error') });
       const findings: Finding[] = [migrations, await describeKey(database.db, config)];
@@ -204,7 +190,10 @@ async function describeDurability(
 }
 
 /** Checks how well the process that parses uploads is sandboxed. */
-function describeMigrations({ applied, pending, unknown, changed }: MigrationStatus): Finding {
+function describeMigrations(
+  { applied, pending, unknown, changed }: MigrationStatus,
+  config: Config,
+): Finding {
   const subject = 'Database';
   if (changed.length > 0) {
     const mend = 'Restore the files of server/migrations: they are never edited after a release.';
@@ -216,20 +205,15 @@ function describeMigrations({ applied, pending, unknown, changed }: MigrationSta
   }
   if (pending.length > 0) {
     const mend = 'The next start applies them, or run reelfeed migrate.';
-    return { subject, state: 'note', detail: `migrations pending: ${pending.join(', ')}`, mend };
+    const fix = {
+      action: `apply ${pending.length} migrations; the version before this one keeps working`,
+      apply: () =>
+        withConnection(config, (connection) => migrate(connection, createLogger('error'))),
+    };
+    const detail = `migrations pending: ${pending.join(', ')}`;
+    return { subject, state: 'note', detail, mend, fix };
   }
   return { subject, state: 'ok', detail: `reachable, ${applied.length} migrations applied` };
-}
-
-/** Names the process that uses the directory. Null when there is none. */
-async function findOwner(dataDir: string): Promise<string | null> {
-  try {
-    await using _claim = await claimDataDirectory(dataDir, undefined, 0);
-    return null;
-  } catch (error) {
-    if (error instanceof DataDirectoryError) return 'in use by a running service';
-    throw error;
-  }
 }
 
 async function nearestExisting(folder: string): Promise<string> {

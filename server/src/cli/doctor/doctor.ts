@@ -1,4 +1,7 @@
-/** `reelfeed doctor`: finds problems of this installation and says how to fix them. */
+/**
+ * `reelfeed doctor`: finds problems of this installation and says how to fix them. With `--fix` it
+ * fixes those that are safe to fix by itself; with `--dry-run` it changes nothing.
+ */
 import { featureChecks } from '../../app/composition.ts';
 import { readConfig, type Config } from '../../app/config.ts';
 import { features } from '../../app/features.ts';
@@ -6,15 +9,51 @@ import { ConfigurationError } from '../../platform/settings.ts';
 import { version } from '../../version.ts';
 import { print, type Command } from '../command.ts';
 import { checks } from './checks.ts';
-import { problemOf, type Finding } from '../../platform/finding.ts';
+import { problemOf, type Finding, type Fix } from '../../platform/finding.ts';
 
-export const doctor: Command = async ({ env, json }) => {
-  const findings = await examine(env);
+export const doctor: Command = async ({ env, json, fix: isFixing = false, dryRun = false }) => {
+  let findings = await examine(env);
+  const fixes: FixReport[] = [];
+  for (const { subject, fix } of findings) {
+    if (fix === undefined) continue;
+    const state = isFixing && !dryRun ? await tryFix(fix) : 'open';
+    fixes.push({ subject, action: fix.action, ...(typeof state === 'string' ? { state } : state) });
+  }
+  if (fixes.some(({ state }) => state === 'done')) findings = await examine(env);
   const problems = findings.filter(({ state }) => state === 'problem').length;
   const closing = problems === 0 ? 'No problem was found.' : `Problems found: ${problems}.`;
-  print(json, { version, findings }, [...findings.flatMap(toLines), '', closing]);
-  if (problems > 0) process.exitCode = 1;
+  const plain = findings.map(({ fix: _fix, ...finding }) => finding);
+  print(json, { version, findings: plain, fixes }, [
+    ...plain.flatMap(toLines),
+    '',
+    ...fixes.map(toFixLine),
+    ...(fixes.length > 0 && !isFixing ? ['Run reelfeed doctor --fix to have that done.'] : []),
+    ...(fixes.length > 0 ? [''] : []),
+    closing,
+  ]);
+  if (problems > 0 || fixes.some(({ state }) => state === 'failed')) process.exitCode = 1;
 };
+
+type FixReport = {
+  subject: string;
+  action: string;
+  state: 'open' | 'done' | 'failed';
+  problem?: string;
+};
+
+async function tryFix(fix: Fix): Promise<'done' | { state: 'failed'; problem: string }> {
+  try {
+    await fix.apply();
+    return 'done';
+  } catch (error) {
+    return { state: 'failed', problem: (error as Error).message };
+  }
+}
+
+function toFixLine({ subject, action, state, problem }: FixReport): string {
+  if (state === 'failed') return `NOT FIXED  ${subject}: ${action}: ${problem}`;
+  return `${state === 'done' ? 'fixed    ' : 'would fix'}  ${subject}: ${action}`;
+}
 
 async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const config = tryConfig(env);

@@ -30,12 +30,14 @@ export const backupSettings = {
     parse: duration({ min: '1m', max: longestTimer }),
     fallback: '24h',
     about: 'How often the service takes a backup.',
+    reloads: true,
   }),
   backupKeepMs: setting({
     env: 'REELFEED_BACKUP_KEEP',
     parse: duration({ min: '1h' }),
     fallback: '30d',
     about: 'How long backups are kept. The newest one always stays.',
+    reloads: true,
   }),
   backupPassphrase: setting({
     env: 'REELFEED_BACKUP_PASSPHRASE',
@@ -65,5 +67,6 @@ export const backupSettings = {
     fallback: '7d',
     about:
       'How often the newest backup is restored into a throwaway database, to prove that it can be. 0s: never.',
+    reloads: true,
   }),
 };

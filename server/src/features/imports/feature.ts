@@ -73,7 +73,9 @@ export const imports = defineFeature({
           imageDecoder,
           upload: uploadLimits,
           limits: {
-            maxBytes: uploadLimits.maxUploadBytes,
+            get maxBytes() {
+              return uploadLimits.maxUploadBytes;
+            },
             deadlineMs: settings.importDeadlineMs,
             minBytesPerSecond,
           },

@@ -27,7 +27,7 @@ export function createAuthenticator(
   db: Db,
   log: Logger,
   organizations: OrganizationOrigins,
-  publishableRateLimit: number | null = null,
+  publishableRateLimit: () => number | null = () => null,
 ): Authenticator {
   const owners = new KnownOwners(db, organizations);
   const touchedAt = new LRUCache<ApiKeyId, number>({ max: maxCachedKeys });
@@ -52,7 +52,7 @@ export function createAuthenticator(
     admit: createAdmission(db),
     async authenticate(bearer) {
       if (bearer === null) throw new ApiError('UNAUTHORIZED');
-      const principal = toPrincipal(await owners.of(bearer), publishableRateLimit);
+      const principal = toPrincipal(await owners.of(bearer), publishableRateLimit());
       noteUse(principal.keyId);
       return principal;
     },

@@ -47,6 +47,7 @@ export const keys = defineFeature({
       fallback: '',
       about:
         'Requests that a publishable key may make in any 60 seconds, on all processes together, unless the key has a limit of its own. Empty: no limit.',
+      reloads: true,
     }),
     requestLogMs: setting({
       env: 'REELFEED_REQUEST_LOG_RETENTION',
@@ -59,14 +60,15 @@ export const keys = defineFeature({
   extensions: [extend(auditedResources, { path: '/v1/keys/:id', read: auditedKey })],
   build(
     { db, log, cursors, mutations, hints, organizationOrigins, everyFeature, vault }: Parts,
-    { publishableKeyRateLimit, requestLogMs },
+    settings,
   ) {
+    const { requestLogMs } = settings;
     const scopes = createScopes(everyFeature.areas);
     const authenticator = createAuthenticator(
       db,
       log,
       organizationOrigins,
-      publishableKeyRateLimit,
+      () => settings.publishableKeyRateLimit,
     );
     const signatures = new SignatureCache(db, vault, organizationOrigins);
     const viewerSignatures: SignatureReader = (organizationId) => signatures.of(organizationId);

@@ -76,10 +76,10 @@ export const live = defineFeature({
       hints.give(liveStreamsChanged);
       hints.give(makeRecording.name);
     };
-    const { minFreeBytes } = parts.uploadLimits;
+    const { uploadLimits } = parts;
     const { maxLiveDurationMs: maxDurationMs, mediaNiceness: niceness } = parts;
     const limits = { ...thumbnailLimits, niceness };
-    const ingest = { db, storage, log, maxDurationMs, minFreeBytes, onChange };
+    const ingest = { db, storage, log, maxDurationMs, uploadLimits, onChange };
     const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
     metrics.collected({
@@ -97,8 +97,8 @@ export const live = defineFeature({
         addClipRoutes(app, { mutations, urls, maxClipDurationMs, onQueued });
       },
       jobs: [
-        recordingJob({ db, storage, minFreeBytes, onRecorded }),
-        clipJob({ db, storage, minFreeBytes, onChange: onRecorded }),
+        recordingJob({ db, storage, uploadLimits, onRecorded }),
+        clipJob({ db, storage, uploadLimits, onChange: onRecorded }),
       ],
       services: rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }],
       chores: [

@@ -27,13 +27,13 @@ type RecordingParts = {
   readonly db: Db;
   readonly storage: Storage;
   /** Free space that a recording leaves to the database. */
-  readonly minFreeBytes: number;
+  readonly uploadLimits: { readonly minFreeBytes: number };
   /** Called when a recording waits for processing. */
   readonly onRecorded: () => void;
 };
 
 export function recordingJob(parts: RecordingParts): HandledJob {
-  const { db, storage, minFreeBytes, onRecorded } = parts;
+  const { db, storage, uploadLimits, onRecorded } = parts;
   return handle(makeRecording, async ({ liveStreamId }, context): Promise<JobAnswer> => {
     const { organizationId, signal } = context;
     const key = { organizationId, liveStreamId };
@@ -45,6 +45,7 @@ export function recordingJob(parts: RecordingParts): HandledJob {
     const segments = await readSegments(db, key, null);
     const sizeBytes = segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
     // The segments play meanwhile, and no attempt is counted, so a full disk loses no recording.
+    const { minFreeBytes } = uploadLimits;
     if (minFreeBytes > 0 && (await storage.scratch.freeBytes()) < minFreeBytes + sizeBytes) {
       return { outcome: 'outage', reason: 'the disk has no room for the recording' };
     }

@@ -66,6 +66,7 @@ export const people = defineFeature({
       fallback: '60',
       about:
         'Attempts to sign in from one address in 15 minutes, on all processes together, and as many to use a link or to ask for a new password. An account has ten.',
+      reloads: true,
     }),
     keySignIn: setting({
       env: 'REELFEED_CONSOLE_KEY_SIGN_IN',
@@ -98,7 +99,8 @@ export const people = defineFeature({
       },
     }),
   ],
-  build(parts: Parts, { sessionIdleMs, sessionMaxMs, signInLimit, keySignIn, ...oidc }) {
+  build(parts: Parts, settings) {
+    const { sessionIdleMs, sessionMaxMs, keySignIn, ...oidc } = settings;
     const { db, vault, publicUrl, sendMail: mail } = parts;
     const singleSignOn = toSingleSignOn(oidc);
     const times = { idleMs: sessionIdleMs, maxMs: sessionMaxMs };
@@ -106,7 +108,12 @@ export const people = defineFeature({
     const proof = {
       db,
       vault,
-      attempts: createAttempts(db, { perAddress: signInLimit, perAccount }),
+      attempts: createAttempts(db, {
+        get perAddress() {
+          return settings.signInLimit;
+        },
+        perAccount,
+      }),
     };
     return {
       provides: {

@@ -32,6 +32,7 @@ export const uploads = defineFeature({
       parse: bytes({ min: '1KB' }),
       fallback: '5GB',
       about: 'Largest accepted upload.',
+      reloads: true,
     }),
     minFreeBytes: setting({
       env: 'REELFEED_MIN_FREE_BYTES',
@@ -39,6 +40,7 @@ export const uploads = defineFeature({
       fallback: '512MB',
       about:
         'Uploads are refused, and live streams end, while the disk has less free space than this, so that the database keeps room.',
+      reloads: true,
     }),
     uploadExpiryMs: setting({
       env: 'REELFEED_UPLOAD_EXPIRY',
@@ -62,8 +64,13 @@ export const uploads = defineFeature({
     const ownSince = ownsDataDirectory ? startedAt - storage.maxClockSkewMs : 0;
     const settledBefore = () => Math.max(Date.now() - dayMs, ownSince);
     const uploadLimits = {
-      maxUploadBytes: settings.maxUploadBytes,
-      minFreeBytes: settings.minFreeBytes,
+      // Read each time: both can be reloaded.
+      get maxUploadBytes() {
+        return settings.maxUploadBytes;
+      },
+      get minFreeBytes() {
+        return settings.minFreeBytes;
+      },
       arrival: { windowMs: settings.uploadSilenceMs, leastBytes: 1024 },
     };
     return {

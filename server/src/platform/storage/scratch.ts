@@ -78,12 +78,10 @@ export class Scratch {
    * Returns how many. Other processes share the area, so only age shows what a crash left.
    */
   async cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number> {
-    const keepSince = Date.now() - olderThanMs;
     let removed = 0;
-    for await (const entry of await opendir(this.#root)) {
+    for await (const leftover of staleEntries(this.#root, olderThanMs)) {
       signal?.throwIfAborted();
-      const leftover = path.join(this.#root, entry.name);
-      if (this.#held.has(leftover) || (await lastTouchedAt(leftover)) > keepSince) continue;
+      if (this.#held.has(leftover)) continue;
       await rm(leftover, { recursive: true, force: true, maxRetries: 2 });
       removed += 1;
     }
@@ -103,6 +101,15 @@ export class Scratch {
   async #release(claimed: string): Promise<void> {
     await rm(claimed, { recursive: true, force: true, maxRetries: 2 });
     this.#held.delete(claimed);
+  }
+}
+
+/** The paths right in a folder that have not changed for `olderThanMs`. */
+export async function* staleEntries(folder: string, olderThanMs: number): AsyncGenerator<string> {
+  const keepSince = Date.now() - olderThanMs;
+  for await (const { name } of await opendir(folder)) {
+    const entry = path.join(folder, name);
+    if ((await lastTouchedAt(entry)) <= keepSince) yield entry;
   }
 }
 

@@ -34,12 +34,12 @@ type ClipJobParts = {
   readonly db: Db;
   readonly storage: Storage;
   /** Free space that a clip leaves to the database. */
-  readonly minFreeBytes: number;
+  readonly uploadLimits: { readonly minFreeBytes: number };
   /** Called when a clip waits for processing, or has failed. */
   readonly onChange: () => void;
 };
 
-export function clipJob({ db, storage, minFreeBytes, onChange }: ClipJobParts): HandledJob {
+export function clipJob({ db, storage, uploadLimits, onChange }: ClipJobParts): HandledJob {
   return handle(makeClip, async (payload, context): Promise<JobAnswer> => {
     const { contentId, liveStreamId, startMs, endMs } = payload;
     const { organizationId, signal } = context;
@@ -66,6 +66,7 @@ export function clipJob({ db, storage, minFreeBytes, onChange }: ClipJobParts): 
     const span = { startMs, endMs };
     const chosen = chooseSamples(parts, span, tracks.audio?.sampleRate ?? null);
     const sizeBytes = chosen.reduce((sum, { source }) => sum + source.sizeBytes, 0);
+    const { minFreeBytes } = uploadLimits;
     if (minFreeBytes > 0 && (await storage.scratch.freeBytes()) < minFreeBytes + sizeBytes) {
       return { outcome: 'outage', reason: 'the disk has no room for the clip' };
     }

@@ -42,7 +42,7 @@ export type IngestParts = {
   /** A stream that is so long ends. */
   readonly maxDurationMs: number;
   /** Free space that a stream leaves to the database: it ends before. */
-  readonly minFreeBytes: number;
+  readonly uploadLimits: { readonly minFreeBytes: number };
   /** Called when a stream, or its item, has changed. */
   readonly onChange: () => void;
 };
@@ -227,8 +227,8 @@ export class Publication implements RtmpPublication {
 
   /** Ends the stream when the disk is nearly full. What was stored is kept. */
   async #requireSpace(): Promise<void> {
-    const { db, storage, minFreeBytes, onChange } = this.#parts;
-    if ((await storage.scratch.freeBytes()) >= minFreeBytes) return;
+    const { db, storage, uploadLimits, onChange } = this.#parts;
+    if ((await storage.scratch.freeBytes()) >= uploadLimits.minFreeBytes) return;
     // A stream without any published segment can start once there is room.
     const hasBegun = this.#stream.segmentCount + this.#stored > 0;
     if (hasBegun) await inTransaction(db, (tx) => finishStream(tx, this.#claim));
