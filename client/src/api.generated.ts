@@ -4121,6 +4121,8 @@ export interface components {
             currentViewers: number;
             /** @description How often a publisher has gone away so far. */
             disconnects: number;
+            /** @description Seconds. */
+            dvrWindow: number;
             endedAt: string | null;
             health: {
                 /** @description Bits per second, over the last five seconds. */
@@ -4860,7 +4862,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtex8e4ks8kv33cyfappm",
+                     *         "requestId": "req_01m87zqkqgea985m33bzffvjqe",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5009,7 +5011,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m87mtexjepjb1znxvps1fdjw",
+                     *         "id": "alr_01m87zqkqvekgby1zqacnwzarp",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5033,10 +5035,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-24T20:44:09.522Z"
+                     *         "createdAt": "2026-11-24T23:54:50.491Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtexbe6xt421ravg6m03r"
+                     *         "requestId": "req_01m87zqkqjec6rz5s90kc2agfk"
                      *       }
                      *     }
                      */
@@ -5102,7 +5104,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m87mtexqe0nr61m9q833gwre",
+                     *         "id": "alr_01m87zqkr0e2wsk75y01bx3hmj",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5126,10 +5128,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-24T20:44:09.527Z"
+                     *         "createdAt": "2026-11-24T23:54:50.496Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtexvevt85qj01fckn813"
+                     *         "requestId": "req_01m87zqkr2ekv9197d37jjp4qf"
                      *       }
                      *     }
                      */
@@ -5194,11 +5196,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m87mteyeepdbvb87ttdzg1js",
+                     *         "id": "alr_01m87zqksneeavvqmdzknekrrb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mteyge7dr6jre9wk7a9ek"
+                     *         "requestId": "req_01m87zqksxeshvmmtr0hh2xkh3"
                      *       }
                      *     }
                      */
@@ -5338,7 +5340,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m87mtexzewermxm4cew9955v",
+                     *         "id": "alr_01m87zqkr7eyc9n4f00zkw77j6",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5362,10 +5364,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-24T20:44:09.535Z"
+                     *         "createdAt": "2026-11-24T23:54:50.503Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtey1e3n88sam6g5nat08"
+                     *         "requestId": "req_01m87zqkr9ecyba5xwwczs7gre"
                      *       }
                      *     }
                      */
@@ -5438,7 +5440,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtez4enkb4myye9psg5er",
+                     *         "requestId": "req_01m87zqktzevp8rsmtj5vcvq4k",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5595,7 +5597,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mteymef3bsgk2tfqksx89"
+                     *         "requestId": "req_01m87zqkt1exdvdhpenh722mzx"
                      *       }
                      *     }
                      */
@@ -5714,8 +5716,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mterqegwtknev04cewdbf",
-                     *         "asOf": "2026-11-24T20:44:09.370Z"
+                     *         "requestId": "req_01m87zqkfgej2vcsj1yfzb5ke4",
+                     *         "asOf": "2026-11-24T23:54:50.227Z"
                      *       }
                      *     }
                      */
@@ -5917,8 +5919,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf3xerg9yafy6ft6pc6r",
-                     *         "asOf": "2026-11-24T20:44:09.734Z"
+                     *         "requestId": "req_01m87zqm46e1h9b00qp9vwaddz",
+                     *         "asOf": "2026-11-24T23:54:50.902Z"
                      *       }
                      *     }
                      */
@@ -6071,7 +6073,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20f4d-3874-763d-92f5-681f8ad80c64",
+                     *           "contentId": "01a20ffb-c725-730f-8c00-6e830aa1e75e",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6122,10 +6124,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mterzerybzgf1mk42s9av",
+                     *         "requestId": "req_01m87zqkfted0t86s8dwxakwbq",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-24T20:44:09.378Z"
+                     *         "asOf": "2026-11-24T23:54:50.238Z"
                      *       }
                      *     }
                      */
@@ -6392,7 +6394,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20f4d-3b2c-7090-8e7d-48269deec48f",
+                     *         "contentId": "01a20ffb-ce32-7208-89fb-27663314f03c",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6481,8 +6483,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtespeq3rw0a9681m69jp",
-                     *         "asOf": "2026-11-24T20:44:09.400Z"
+                     *         "requestId": "req_01m87zqkhsedea88ewv8nx40ky",
+                     *         "asOf": "2026-11-24T23:54:50.299Z"
                      *       }
                      *     }
                      */
@@ -6750,7 +6752,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20f4d-3b81-72bf-be47-ea28e9dbed5d",
+                     *         "contentId": "01a20ffb-ceac-73fe-a0bd-ab6cc7a25dd5",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6790,8 +6792,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtew5et5vyx67pmmmz4g9",
-                     *         "asOf": "2026-11-24T20:44:09.477Z"
+                     *         "requestId": "req_01m87zqknfemmaz7frmcynd1g7",
+                     *         "asOf": "2026-11-24T23:54:50.416Z"
                      *       }
                      *     }
                      */
@@ -7018,8 +7020,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf4zefnv7t3hz92cn3cf",
-                     *         "asOf": "2026-11-24T20:44:09.767Z"
+                     *         "requestId": "req_01m87zqm4ze14a0ty794xenhvt",
+                     *         "asOf": "2026-11-24T23:54:50.936Z"
                      *       }
                      *     }
                      */
@@ -7205,8 +7207,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtesyea4sshtpy4m507w1",
-                     *         "asOf": "2026-11-24T20:44:09.409Z"
+                     *         "requestId": "req_01m87zqkj4ean95a0bgfca6bh8",
+                     *         "asOf": "2026-11-24T23:54:50.311Z"
                      *       }
                      *     }
                      */
@@ -7530,8 +7532,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf38esfagc1ww7kjbm34",
-                     *         "asOf": "2026-11-24T20:44:09.711Z"
+                     *         "requestId": "req_01m87zqm24e61swzz5p29tksa3",
+                     *         "asOf": "2026-11-24T23:54:50.827Z"
                      *       }
                      *     }
                      */
@@ -7687,8 +7689,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtevwe7w8gbkx5scw22ev",
-                     *         "asOf": "2026-11-24T20:44:09.468Z"
+                     *         "requestId": "req_01m87zqkn1e6cb1d5w044kmp07",
+                     *         "asOf": "2026-11-24T23:54:50.401Z"
                      *       }
                      *     }
                      */
@@ -7811,8 +7813,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtetqe329ef72ybrws9ba",
-                     *         "asOf": "2026-11-24T20:44:09.434Z"
+                     *         "requestId": "req_01m87zqkkaes3rdkva6bddp2fn",
+                     *         "asOf": "2026-11-24T23:54:50.349Z"
                      *       }
                      *     }
                      */
@@ -8089,8 +8091,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mter7emst2exdjnyqqgj0",
-                     *         "asOf": "2026-11-24T20:44:09.354Z"
+                     *         "requestId": "req_01m87zqkene25stzewg1d823kf",
+                     *         "asOf": "2026-11-24T23:54:50.200Z"
                      *       }
                      *     }
                      */
@@ -8530,8 +8532,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf3meefszjb79rbcwntx",
-                     *         "asOf": "2026-11-24T20:44:09.722Z"
+                     *         "requestId": "req_01m87zqm39e8pby9q4qkqzs61m",
+                     *         "asOf": "2026-11-24T23:54:50.873Z"
                      *       }
                      *     }
                      */
@@ -8760,8 +8762,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtet9e70s1h2mezg2p0k3",
-                     *         "asOf": "2026-11-24T20:44:09.418Z"
+                     *         "requestId": "req_01m87zqkjgec3ta7hnns761ypj",
+                     *         "asOf": "2026-11-24T23:54:50.321Z"
                      *       }
                      *     }
                      */
@@ -8958,7 +8960,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-24T20:44:09.509Z",
+                     *         "now": "2026-11-24T23:54:50.473Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
@@ -8973,7 +8975,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-24T19:45:00.000Z",
+                     *             "minute": "2026-11-24T22:55:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -8985,7 +8987,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-24T19:46:00.000Z",
+                     *             "minute": "2026-11-24T22:56:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9001,8 +9003,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtex0e7h8wvmgn82m8vvm",
-                     *         "asOf": "2026-11-24T20:44:09.505Z"
+                     *         "requestId": "req_01m87zqkq6etprr9p7m3jmng4f",
+                     *         "asOf": "2026-11-24T23:54:50.471Z"
                      *       }
                      *     }
                      */
@@ -9126,7 +9128,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtez8eceraxvvyqeawab0",
+                     *         "requestId": "req_01m87zqkv8eenszmkmzc85drvm",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9341,7 +9343,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m87mtezqeg5rpyfcxzcv3cc0",
+                     *         "id": "rpt_01m87zqkw7e14abn3vd5w7cs76",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9360,10 +9362,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-24T20:44:09.592Z"
+                     *         "createdAt": "2026-11-24T23:54:50.631Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtezaeprbag6bqyrvxvh0"
+                     *         "requestId": "req_01m87zqkvaebga5memf789ga96"
                      *       }
                      *     }
                      */
@@ -9429,7 +9431,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m87mtezwe01998sk33ty8n3x",
+                     *         "id": "rpt_01m87zqkwmeh5b8ntbb1fdj1vt",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9448,10 +9450,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-24T20:44:09.596Z"
+                     *         "createdAt": "2026-11-24T23:54:50.644Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtezxe3wammg17ytsrjgk"
+                     *         "requestId": "req_01m87zqkwnez3vm266safrh3ps"
                      *       }
                      *     }
                      */
@@ -9516,11 +9518,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m87mtf0dec9r43e6vk7n4gkn",
+                     *         "id": "rpt_01m87zqkxjen7r79fyymjyq225",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf0fez4veghd320zk7b1"
+                     *         "requestId": "req_01m87zqkxmec5b2kaajptga5ys"
                      *       }
                      *     }
                      */
@@ -9723,7 +9725,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m87mtezze1tsswn28j2dfxv1",
+                     *         "id": "rpt_01m87zqkwse9aanv2n42wk3ss2",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9742,10 +9744,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-24T20:44:09.599Z"
+                     *         "createdAt": "2026-11-24T23:54:50.650Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf01e1arena80wwwefa9"
+                     *         "requestId": "req_01m87zqkwveepv6zzh72pabxdm"
                      *       }
                      *     }
                      */
@@ -9813,7 +9815,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf1qe6r97mvqtb72jgsv",
+                     *         "requestId": "req_01m87zqkzcemebw71wyqce3ht7",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9895,13 +9897,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m87mtf21ebjvr9ezqbamq3qt",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m87mtf21ebjvr9ezqbamq3qt/9RYT7uT03Bdv9_8Ga_WQkMhegZE-lPcZ",
-                     *         "createdAt": "2026-11-24T20:44:09.666Z",
-                     *         "expiresAt": "2026-12-01T20:44:09.666Z"
+                     *         "id": "rln_01m87zqkzwernaje259dk2y2gf",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m87zqkzwernaje259dk2y2gf/1h8cK98iIfzYY1cC5vVRSGd8ijtbqWgS",
+                     *         "createdAt": "2026-11-24T23:54:50.748Z",
+                     *         "expiresAt": "2026-12-01T23:54:50.748Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf1ze4j924w6qg46z58k"
+                     *         "requestId": "req_01m87zqkzne0eanzh5zgk53k8a"
                      *       }
                      *     }
                      */
@@ -9972,11 +9974,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m87mtf28ew9s8f6phz94mean",
+                     *         "id": "rln_01m87zqm05ezfambks02fw9vrw",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf29ed4bgvxsmphqz0yz"
+                     *         "requestId": "req_01m87zqm07e7bby9g2yf2vqpj0"
                      *       }
                      *     }
                      */
@@ -10048,7 +10050,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf0xeg5t66wgrdjz5ng4",
+                     *         "requestId": "req_01m87zqky6ezj9j512sc9wfhbf",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10118,7 +10120,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m87mtf0ne1xvmptz27y37zdy",
+                     *         "id": "rrn_01m87zqkxyejx9gwbyeyd943ay",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10127,10 +10129,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-24T20:44:09.622Z"
+                     *         "createdAt": "2026-11-24T23:54:50.687Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf0me49ajvpeq61enymq"
+                     *         "requestId": "req_01m87zqkxxed39r3kmt3t9cdh6"
                      *       }
                      *     }
                      */
@@ -10193,7 +10195,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m87mtf19eaqvhkrm9vk5b693",
+                     *         "id": "rrn_01m87zqkykejnb67pa5dagjts7",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10202,11 +10204,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-24T20:44:09.641Z",
+                     *         "createdAt": "2026-11-24T23:54:50.707Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf1eet6rfqq27qe9ym68"
+                     *         "requestId": "req_01m87zqkytedxvkskd4bhckhzw"
                      *       }
                      *     }
                      */
@@ -10321,8 +10323,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtetke6aab6gxzcmygqvr",
-                     *         "asOf": "2026-11-24T20:44:09.427Z"
+                     *         "requestId": "req_01m87zqkk1e7ft8wypmvsnfe1w",
+                     *         "asOf": "2026-11-24T23:54:50.337Z"
                      *       }
                      *     }
                      */
@@ -10449,8 +10451,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtevjeqsr3j7d1kby4b19",
-                     *         "asOf": "2026-11-24T20:44:09.459Z"
+                     *         "requestId": "req_01m87zqkkneqpbqqtaajb76xe2",
+                     *         "asOf": "2026-11-24T23:54:50.364Z"
                      *       }
                      *     }
                      */
@@ -10651,8 +10653,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtevqew6s6hbwwbse2pdd",
-                     *         "asOf": "2026-11-24T20:44:09.464Z"
+                     *         "requestId": "req_01m87zqkm5esv8vn1fb7d279bq",
+                     *         "asOf": "2026-11-24T23:54:50.373Z"
                      *       }
                      *     }
                      */
@@ -10756,48 +10758,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m87mta63e2vr37xqgv7kdjev",
-                     *           "recordedAt": "2026-11-24T20:44:04.675Z",
+                     *           "id": "aud_01m87zq9eceazs9qvywyby987f",
+                     *           "recordedAt": "2026-11-24T23:54:39.948Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
+                     *             "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m87mta62e5gag09wppw1kbkf",
+                     *           "resourceId": "key_01m87zq9ebe0gr5hbsvha8g4mv",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m87mta61eba8wnzym1wq9563"
+                     *           "requestId": "req_01m87zq9e9e6wtqqny5z3r5czx"
                      *         },
                      *         {
-                     *           "id": "aud_01m87mta5pe6daanbtnbyz0vr2",
-                     *           "recordedAt": "2026-11-24T20:44:04.662Z",
+                     *           "id": "aud_01m87zq9drek7r6f1ekch2t4b7",
+                     *           "recordedAt": "2026-11-24T23:54:39.928Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
+                     *             "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m87mta5nepmryn7mk7xmxw8g",
+                     *           "resourceId": "key_01m87zq9dqeq2r78qt0mda4tf2",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m87mta5me3zvg13b9vgkjznm"
+                     *           "requestId": "req_01m87zq9dped3bcpp3htp3f0z0"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mta72eersrt8g8aj8cvv9",
+                     *         "requestId": "req_01m87zq9fxe8881n4wmrqktqwm",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10893,7 +10895,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mteaee8xt9q5cqd9c0j8n",
+                     *         "requestId": "req_01m87zqj84e4sabk3z6tfwrgfp",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11002,7 +11004,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20f4d-28e8-76cb-808c-192af642e2c4",
+                     *           "id": "01a20ffb-a605-7642-a2a2-083525d6956c",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11041,13 +11043,13 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T20:44:04.713Z",
-                     *           "updatedAt": "2026-11-24T20:44:04.731Z"
+                     *           "createdAt": "2026-11-24T23:54:40.006Z",
+                     *           "updatedAt": "2026-11-24T23:54:40.034Z"
                      *         },
                      *         {
-                     *           "id": "01a20f4d-2700-7615-88f9-6812d4f875e3",
+                     *           "id": "01a20ffb-a349-77b4-b3c2-d7670957462d",
                      *           "contentType": "video",
-                     *           "title": "Item 2",
+                     *           "title": "Item 1",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -11084,12 +11086,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T20:44:04.226Z",
-                     *           "updatedAt": "2026-11-24T20:44:04.380Z"
+                     *           "createdAt": "2026-11-24T23:54:39.311Z",
+                     *           "updatedAt": "2026-11-24T23:54:39.475Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mta8te1vvd6bjvw31x1g6",
+                     *         "requestId": "req_01m87zq9jeedptbx8c97pxewr9",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11189,7 +11191,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-2925-719f-a4c6-a091a7c49b97",
+                     *         "id": "01a20ffb-a668-74b5-bff6-963e0aba0c30",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11228,11 +11230,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T20:44:04.774Z",
-                     *         "updatedAt": "2026-11-24T20:44:04.774Z"
+                     *         "createdAt": "2026-11-24T23:54:40.105Z",
+                     *         "updatedAt": "2026-11-24T23:54:40.105Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta90ew9bath2js4ag8k9"
+                     *         "requestId": "req_01m87zq9jte9rtbxn83r1ncbhx"
                      *       }
                      *     }
                      */
@@ -11304,7 +11306,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-2930-74ab-ae22-477751f9d7e5",
+                     *         "id": "01a20ffb-a67f-7047-b3da-0253ba746d8a",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11354,11 +11356,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T20:44:04.783Z",
-                     *         "updatedAt": "2026-11-24T20:44:04.783Z"
+                     *         "createdAt": "2026-11-24T23:54:40.126Z",
+                     *         "updatedAt": "2026-11-24T23:54:40.126Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta9me55tsn76qcmp15qw"
+                     *         "requestId": "req_01m87zq9m7e8dbgpepk85ms0k4"
                      *       }
                      *     }
                      */
@@ -11433,11 +11435,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-294d-76fe-9067-d3133312a910",
+                     *         "id": "01a20ffb-a6b1-7039-adff-c2f54f80f964",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtaahen6b4g30q46dkc88"
+                     *         "requestId": "req_01m87zq9nre629y7cqv8z4d82m"
                      *       }
                      *     }
                      */
@@ -11568,7 +11570,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-2939-770a-933c-b183a8dcd155",
+                     *         "id": "01a20ffb-a68e-750a-b93f-8561356c14f8",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11618,11 +11620,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T20:44:04.793Z",
-                     *         "updatedAt": "2026-11-24T20:44:04.809Z"
+                     *         "createdAt": "2026-11-24T23:54:40.143Z",
+                     *         "updatedAt": "2026-11-24T23:54:40.169Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta9xemmsy9hy79j8mq3c"
+                     *         "requestId": "req_01m87zq9mteqkt0zdynqr2pvwd"
                      *       }
                      *     }
                      */
@@ -11690,7 +11692,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtc1semsbfadnz4yj5c8c"
+                     *         "requestId": "req_01m87zqdfbe5ya9tm3pe4kgk4e"
                      *       }
                      *     }
                      */
@@ -11769,17 +11771,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-302b-752c-b472-c12a5d295f7e",
+                     *         "id": "01a20ffb-b5d9-7718-9265-b5057a9d6274",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/o_fAR7wzeAepzMMh7YmRjw/a-01a20f4d-302b-752c-b472-c12a5d295f7e/captions.vtt",
-                     *         "trackId": "01a20f4d-302b-752c-b472-c12a5d295f7e",
+                     *         "url": "https://feed.example.org/media/xEWbJgiBIda42Hmm2z9iRA/a-01a20ffb-b5d9-7718-9265-b5057a9d6274/captions.vtt",
+                     *         "trackId": "01a20ffb-b5d9-7718-9265-b5057a9d6274",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-24T20:44:06.578Z"
+                     *         "createdAt": "2026-11-24T23:54:44.066Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtc15ewmbjk41858jpf6f"
+                     *         "requestId": "req_01m87zqdemecx8r621zp6zec50"
                      *       }
                      *     }
                      */
@@ -11850,11 +11852,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-3041-76fa-839b-d05ae95b514c",
+                     *         "id": "01a20ffb-b5f4-7549-90a6-9862c026f215",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtc2deyrb5kffqkxqstp7"
+                     *         "requestId": "req_01m87zqdg6efts8smq550ga6kw"
                      *       }
                      *     }
                      */
@@ -11933,7 +11935,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-3055-77b0-a792-fa42df4e0731",
+                     *         "id": "01a20ffb-b612-7370-82c4-a41d0d0637e0",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -11948,18 +11950,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/1MHuMaryuNyBDxwqMAnBXw/a-01a20f4d-3132-7209-ab01-74765200114a/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/1MHuMaryuNyBDxwqMAnBXw/a-01a20f4d-3132-7209-ab01-74765200114a/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/1MHuMaryuNyBDxwqMAnBXw/a-01a20f4d-3132-7209-ab01-74765200114a/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -11985,11 +11987,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T20:44:06.613Z",
-                     *         "updatedAt": "2026-11-24T20:44:06.846Z"
+                     *         "createdAt": "2026-11-24T23:54:44.115Z",
+                     *         "updatedAt": "2026-11-24T23:54:44.714Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtc37e9srdchk4qvcm3py"
+                     *         "requestId": "req_01m87zqdhcewvb119ypn4d80p9"
                      *       }
                      *     }
                      */
@@ -12059,7 +12061,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-3142-73e9-a19d-823d3cf27081",
+                     *         "id": "01a20ffb-b873-713b-9795-a164f17f59b8",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12098,11 +12100,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T20:44:06.851Z",
-                     *         "updatedAt": "2026-11-24T20:44:06.871Z"
+                     *         "createdAt": "2026-11-24T23:54:44.724Z",
+                     *         "updatedAt": "2026-11-24T23:54:44.766Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtcane8arg1hn147jhebz"
+                     *         "requestId": "req_01m87zqe4we6rrgvza0vqw35jj"
                      *       }
                      *     }
                      */
@@ -12178,14 +12180,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-2bc2-7286-8069-c9c7bab23e6b",
-                     *         "imageUrl": "https://feed.example.org/media/urPP3p5XNlfM5QXd1uSbMA/a-01a20f4d-2bc2-7286-8069-c9c7bab23e6b/large.jpg",
+                     *         "id": "01a20ffb-abcf-7130-a037-9e7250148b18",
+                     *         "imageUrl": "https://feed.example.org/media/0mEhuqAlFttofCa4wnsZow/a-01a20ffb-abcf-7130-a037-9e7250148b18/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-24T20:44:05.459Z"
+                     *         "createdAt": "2026-11-24T23:54:41.580Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtanceneachv7eqatzah1"
+                     *         "requestId": "req_01m87zqafpedas9vc8aw3kjaz8"
                      *       }
                      *     }
                      */
@@ -12256,11 +12258,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-2f3f-7103-8af8-e3846aca4990",
+                     *         "id": "01a20ffb-b352-75f7-b4ae-01117dae674d",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtc0tey9rhkzggkzb68fy"
+                     *         "requestId": "req_01m87zqde6ek1bz7hg3xezhr7n"
                      *       }
                      *     }
                      */
@@ -12302,8 +12304,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20f4d-2e44-7164-99a8-22bad9e6ccb5",
-                 *         "01a20f4d-2d31-72c9-afb3-32c116cb1b81"
+                 *         "01a20ffb-b159-77b3-92e2-ee2e6ea1a507",
+                 *         "01a20ffb-ae4a-71e6-a62b-8cb7a0c64076"
                  *       ]
                  *     }
                  */
@@ -12345,22 +12347,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20f4d-2e44-7164-99a8-22bad9e6ccb5",
-                     *           "imageUrl": "https://feed.example.org/media/ZtlybJ18KQgy9IKCpecIqA/a-01a20f4d-2e44-7164-99a8-22bad9e6ccb5/large.jpg",
+                     *           "id": "01a20ffb-b159-77b3-92e2-ee2e6ea1a507",
+                     *           "imageUrl": "https://feed.example.org/media/Q_B7oiJXSLEjfvJBoWnm8w/a-01a20ffb-b159-77b3-92e2-ee2e6ea1a507/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-24T20:44:06.099Z"
+                     *           "createdAt": "2026-11-24T23:54:42.987Z"
                      *         },
                      *         {
-                     *           "id": "01a20f4d-2d31-72c9-afb3-32c116cb1b81",
-                     *           "imageUrl": "https://feed.example.org/media/ZtlybJ18KQgy9IKCpecIqA/a-01a20f4d-2d31-72c9-afb3-32c116cb1b81/large.jpg",
+                     *           "id": "01a20ffb-ae4a-71e6-a62b-8cb7a0c64076",
+                     *           "imageUrl": "https://feed.example.org/media/Q_B7oiJXSLEjfvJBoWnm8w/a-01a20ffb-ae4a-71e6-a62b-8cb7a0c64076/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-24T20:44:05.822Z"
+                     *           "createdAt": "2026-11-24T23:54:42.140Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtbjsetg98ewt8kw30cxg"
+                     *         "requestId": "req_01m87zqcdhecztkyfdvgwr75db"
                      *       }
                      *     }
                      */
@@ -12430,7 +12432,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIQlsAX6wYLk-OknADdHq4zqbPnng/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIRRT1Igbfr9hG5ftmB9wsP7IoBog/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12438,11 +12440,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-25T02:44:04.759Z",
+                     *         "expiresAt": "2026-11-25T05:54:40.072Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta8peapseagbns3h75eh"
+                     *         "requestId": "req_01m87zq9j7e2b9qzx4m2y5kfez"
                      *       }
                      *     }
                      */
@@ -12531,7 +12533,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-2955-7770-918f-bba1db42187d",
+                     *         "id": "01a20ffb-a6c3-708f-8d18-e3bcdd2c3c83",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12570,11 +12572,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T20:44:04.821Z",
-                     *         "updatedAt": "2026-11-24T20:44:04.827Z"
+                     *         "createdAt": "2026-11-24T23:54:40.196Z",
+                     *         "updatedAt": "2026-11-24T23:54:40.205Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtaaveskr6q4w58xcgykx"
+                     *         "requestId": "req_01m87zq9pde8ja8sdbkbxntb4k"
                      *       }
                      *     }
                      */
@@ -12639,7 +12641,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-2984-7608-af13-ecae719561dc",
+                     *         "id": "01a20ffb-a71b-77a5-b67c-7103cc20e91a",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12678,11 +12680,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T20:44:04.868Z",
-                     *         "updatedAt": "2026-11-24T20:44:04.909Z"
+                     *         "createdAt": "2026-11-24T23:54:40.283Z",
+                     *         "updatedAt": "2026-11-24T23:54:40.366Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtadaeyytebje0bx8fm90"
+                     *         "requestId": "req_01m87zq9vced5b0g34wt7s0qad"
                      *       }
                      *     }
                      */
@@ -12749,7 +12751,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfmye17s60gxhcv5870k"
+                     *         "requestId": "req_01m87zqng1ea8v05fk7hq267pa"
                      *       }
                      *     }
                      */
@@ -12812,18 +12814,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20f4d-2a67-752e-af13-0ed14cf3e497",
-                     *           "contentId": "01a20f4d-2a44-7142-9bc7-cbf350ab25df",
+                     *           "id": "01a20ffb-a977-71f8-b591-a9ec86019e31",
+                     *           "contentId": "01a20ffb-a929-72c3-b9ff-95d8ff99cf02",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20f4d-2a67-752e-af13-114163d1a0c2",
-                     *           "contentId": "01a20f4d-2a4a-722e-984b-68fd1d58c1f2",
+                     *           "id": "01a20ffb-a977-71f8-b591-affc9a6d859d",
+                     *           "contentId": "01a20ffb-a928-7674-baaa-2cd74a951e50",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtakdexbae8fqp5hj7hq1"
+                     *         "requestId": "req_01m87zqabxezbr0awc55p1a109"
                      *       }
                      *     }
                      */
@@ -12867,8 +12869,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20f4d-2a75-7582-8567-ad71a7775dd0",
-                 *         "01a20f4d-2a76-7028-a478-1b27d714f588"
+                 *         "01a20ffb-a9a7-719d-b6ca-7086087df5e9",
+                 *         "01a20ffb-a9a8-72e6-b665-c3cb2de177af"
                  *       ]
                  *     }
                  */
@@ -12914,18 +12916,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20f4d-2a97-7771-8e63-24e322bbe7c1",
-                     *           "contentId": "01a20f4d-2a75-7582-8567-ad71a7775dd0",
+                     *           "id": "01a20ffb-a9d9-7295-8a71-fa5458ced778",
+                     *           "contentId": "01a20ffb-a9a7-719d-b6ca-7086087df5e9",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20f4d-2a97-7771-8e63-2b9b2af3afaa",
-                     *           "contentId": "01a20f4d-2a76-7028-a478-1b27d714f588",
+                     *           "id": "01a20ffb-a9d9-7295-8a71-feb0e436887c",
+                     *           "contentId": "01a20ffb-a9a8-72e6-b665-c3cb2de177af",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtamjegfaqcqgcwtpcb28"
+                     *         "requestId": "req_01m87zqaene6e9g8djnh1xexrj"
                      *       }
                      *     }
                      */
@@ -13002,11 +13004,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-2a2f-720f-a934-0084f607775e",
+                     *         "id": "01a20ffb-a8ef-74e8-a814-54ef6a7cf8bf",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtahse5dvkx5p70yetqkv"
+                     *         "requestId": "req_01m87zqa7vefatjhgb7eewhzer"
                      *       }
                      *     }
                      */
@@ -13048,8 +13050,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20f4d-29f9-7418-bdcf-605c6cfbb1f0",
-                 *         "01a20f4d-29f9-7418-bdcf-5c7db654ec11"
+                 *         "01a20ffb-a84c-75cc-9f7a-5e5c257dc3c1",
+                 *         "01a20ffb-a84c-75cc-9f7a-5867af4c5981"
                  *       ]
                  *     }
                  */
@@ -13091,18 +13093,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20f4d-29f9-7418-bdcf-605c6cfbb1f0",
-                     *           "contentId": "01a20f4d-29d3-75dc-b40b-8d0f0a4409aa",
+                     *           "id": "01a20ffb-a84c-75cc-9f7a-5e5c257dc3c1",
+                     *           "contentId": "01a20ffb-a7fc-75f8-80c3-80d5db847d90",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20f4d-29f9-7418-bdcf-5c7db654ec11",
-                     *           "contentId": "01a20f4d-29d0-7108-a5cf-665a1e799935",
+                     *           "id": "01a20ffb-a84c-75cc-9f7a-5867af4c5981",
+                     *           "contentId": "01a20ffb-a7f1-76f8-a77b-0778ecb9ecf9",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtag0esgvs7s7f94bxkzs"
+                     *         "requestId": "req_01m87zqa3derba1b5ra9jbmct5"
                      *       }
                      *     }
                      */
@@ -13149,8 +13151,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20f4d-316f-73cc-8025-2cd168f52bc4",
-                 *         "01a20f4d-3170-7096-85a6-9b2355f4a2af"
+                 *         "01a20ffb-b8cf-7558-952a-cf4d74197336",
+                 *         "01a20ffb-b8ce-726c-be3b-3129c1369ae2"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13199,11 +13201,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20f4d-316f-73cc-8025-2cd168f52bc4",
+                     *             "id": "01a20ffb-b8cf-7558-952a-cf4d74197336",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20f4d-3170-7096-85a6-9b2355f4a2af",
+                     *             "id": "01a20ffb-b8ce-726c-be3b-3129c1369ae2",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13221,7 +13223,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtcbpe58b6mhf2qk92j7t"
+                     *         "requestId": "req_01m87zqe6ve4eb2gf5gxnbeg37"
                      *       }
                      *     }
                      */
@@ -13310,13 +13312,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m87mtcdveb48ae19b0r755xf",
+                     *           "jobId": "job_01m87zqe9yeez9dv3jwg9qh360",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-24T20:44:06.947Z",
+                     *           "createdAt": "2026-11-24T23:54:44.925Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13327,7 +13329,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtce1ekgb6v8mep54a78d",
+                     *         "requestId": "req_01m87zqea3ewa9n8vz9j0jct0j",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13515,14 +13517,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m87mtcdveb48ae19b0r755xf",
+                     *         "jobId": "job_01m87zqe9yeez9dv3jwg9qh360",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-24T20:44:06.947Z"
+                     *         "createdAt": "2026-11-24T23:54:44.925Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtcctec0axq2x1m87dxrt"
+                     *         "requestId": "req_01m87zqe9ce3b8sxkrqfc68dje"
                      *       }
                      *     }
                      */
@@ -13600,17 +13602,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m87mtdgkescbph4ywxvwhmds",
+                     *         "jobId": "job_01m87zqgnnemdak5qmz85de5z9",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-24T20:44:08.083Z",
-                     *         "completedAt": "2026-11-24T20:44:08.097Z"
+                     *         "createdAt": "2026-11-24T23:54:47.348Z",
+                     *         "completedAt": "2026-11-24T23:54:47.368Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdh6ezhsqvqwpz29rb4w"
+                     *         "requestId": "req_01m87zqgpdevr8r2vktdw2eyn2"
                      *       }
                      *     }
                      */
@@ -13675,17 +13677,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m87mtdf7e2zsvrmyfmsaj10z",
+                     *         "jobId": "job_01m87zqgkdergswsgzxrvzbm9k",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-24T20:44:08.039Z",
-                     *         "completedAt": "2026-11-24T20:44:08.067Z"
+                     *         "createdAt": "2026-11-24T23:54:47.277Z",
+                     *         "completedAt": "2026-11-24T23:54:47.323Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdfyezrs45vhfzvbjqtp"
+                     *         "requestId": "req_01m87zqgmserrrrd2ztn4yyw9b"
                      *       }
                      *     }
                      */
@@ -13753,7 +13755,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdhpe0kshzmsr7szbnxe",
+                     *         "requestId": "req_01m87zqgpye5fr8gayr81nqa3n",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13801,8 +13803,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20f4d-3181-73e8-accb-f06037765fff",
-                 *         "01a20f4d-3181-73e8-accb-fb09a0e7ef03"
+                 *         "01a20ffb-b8e5-766f-9209-582bc67fa9c5",
+                 *         "01a20ffb-b8e6-7636-b054-09af6f4e0a96"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13855,13 +13857,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20f4d-3181-73e8-accb-f06037765fff",
+                     *             "id": "01a20ffb-b8e5-766f-9209-582bc67fa9c5",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20f4d-3181-73e8-accb-fb09a0e7ef03",
+                     *             "id": "01a20ffb-b8e6-7636-b054-09af6f4e0a96",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13881,7 +13883,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtcc7eambdfetcdjvayc4"
+                     *         "requestId": "req_01m87zqe7ce2nr45azp6bxq0dt"
                      *       }
                      *     }
                      */
@@ -13939,11 +13941,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20f4d-315b-7358-91e4-4c80977fd3fa",
+                 *           "id": "01a20ffb-b8a1-729b-adc4-bae204795b13",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20f4d-315b-7358-91e4-44dabbac865a",
+                 *           "id": "01a20ffb-b8a8-7162-b6fd-87745d53ead6",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14013,11 +14015,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20f4d-315b-7358-91e4-4c80977fd3fa",
+                     *             "id": "01a20ffb-b8a1-729b-adc4-bae204795b13",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20f4d-315b-7358-91e4-44dabbac865a",
+                     *             "id": "01a20ffb-b8a8-7162-b6fd-87745d53ead6",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14035,7 +14037,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtcb0edms2kb4yc8148fh"
+                     *         "requestId": "req_01m87zqe5heqv83n1ew3g363gy"
                      *       }
                      *     }
                      */
@@ -14093,8 +14095,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20f4d-318f-7753-9d06-182a32c3f7eb",
-                 *         "01a20f4d-3190-7521-a2df-78ea0af3f9cc"
+                 *         "01a20ffb-b8f6-74ef-b5ae-e4b5d70fc5ac",
+                 *         "01a20ffb-b8f5-7115-8083-9def568a3923"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14140,11 +14142,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20f4d-318f-7753-9d06-182a32c3f7eb",
+                     *             "id": "01a20ffb-b8f6-74ef-b5ae-e4b5d70fc5ac",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20f4d-3190-7521-a2df-78ea0af3f9cc",
+                     *             "id": "01a20ffb-b8f5-7115-8083-9def568a3923",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14162,7 +14164,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtcckep8beyxppsy54a94"
+                     *         "requestId": "req_01m87zqe7ves493x3w1sx16r00"
                      *       }
                      *     }
                      */
@@ -14317,7 +14319,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtadpexbr15rk1drh716g"
+                     *         "requestId": "req_01m87zq9vvepjb38a5w1jaejbd"
                      *       }
                      *     }
                      */
@@ -14463,7 +14465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-295d-72fd-a3f8-e41197f51eb8",
+                     *         "id": "01a20ffb-a6d9-7318-8b37-7f0e35a9a663",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14502,14 +14504,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T20:44:04.830Z",
-                     *         "updatedAt": "2026-11-24T20:44:04.830Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/RBtaK7zYcCznHSl7UZNNYwYMRdi9ukjJ",
+                     *         "createdAt": "2026-11-24T23:54:40.218Z",
+                     *         "updatedAt": "2026-11-24T23:54:40.218Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/iizxRitA7m0Y_VIQeZEI-CJwKN1VDB5j",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-25T20:44:04.830Z"
+                     *         "uploadExpiresAt": "2026-11-25T23:54:40.218Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtaaxebyt7y721brn888k"
+                     *         "requestId": "req_01m87zq9pqe6x8bjrkrmyczxvj"
                      *       }
                      *     }
                      */
@@ -14657,30 +14659,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m87mtf2ke829csk5z3p4jdfh",
-                     *           "webhookId": "whk_01m87mtf2dem8b65k2pkvar8z1",
+                     *           "id": "efw_01m87zqm0pebm8dwp8m1h9237x",
+                     *           "webhookId": "whk_01m87zqm0fe6tsmhwk4sqhetbz",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-24T20:44:09.683Z"
+                     *           "createdAt": "2026-11-24T23:54:50.774Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m87mtf2tet0by91spdksd7mb",
-                     *           "webhookId": "whk_01m87mtf2pe8yv0c7eby74ygsb",
+                     *           "id": "efw_01m87zqm13ebba2afwbg4faa5q",
+                     *           "webhookId": "whk_01m87zqm0veeqth94cb7njwd7n",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-24T20:44:09.690Z"
+                     *           "createdAt": "2026-11-24T23:54:50.788Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf2veax9weq1mz48ac00",
+                     *         "requestId": "req_01m87zqm16evfvekagkapfp3by",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14719,7 +14721,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m87mtf2dem8b65k2pkvar8z1",
+                 *       "webhookId": "whk_01m87zqm0fe6tsmhwk4sqhetbz",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14771,18 +14773,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m87mtf2ke829csk5z3p4jdfh",
-                     *         "webhookId": "whk_01m87mtf2dem8b65k2pkvar8z1",
+                     *         "id": "efw_01m87zqm0pebm8dwp8m1h9237x",
+                     *         "webhookId": "whk_01m87zqm0fe6tsmhwk4sqhetbz",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-24T20:44:09.683Z"
+                     *         "createdAt": "2026-11-24T23:54:50.774Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf2fe7m8btrvzds1f75c"
+                     *         "requestId": "req_01m87zqm0jensa91f9q1rv7ydb"
                      *       }
                      *     }
                      */
@@ -14851,11 +14853,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m87mtf32eh4tw2g98wqpr63v",
+                     *         "id": "efw_01m87zqm1qesftp0tar6d147zk",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf36e6paq5fj9vn34ahw"
+                     *         "requestId": "req_01m87zqm22efkakr7nrq77s5f1"
                      *       }
                      *     }
                      */
@@ -14899,12 +14901,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20f4d-3874-763d-92f5-681f8ad80c64",
-                 *       "eventId": "01a20f4d-3876-7504-8d2d-da20fe990ea3",
+                 *       "contentId": "01a20ffb-c725-730f-8c00-6e830aa1e75e",
+                 *       "eventId": "01a20ffb-c730-77c2-a165-631a4d5a5cac",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-24T20:44:08.694Z",
+                 *       "timestamp": "2026-11-24T23:54:48.496Z",
                  *       "data": {}
                  *     }
                  */
@@ -14995,10 +14997,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20f4d-3876-7504-8d2d-da20fe990ea3"
+                     *         "eventId": "01a20ffb-c730-77c2-a165-631a4d5a5cac"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte3qejwt8md8v1x12zee"
+                     *         "requestId": "req_01m87zqhshe26rc0qt403d61ce"
                      *       }
                      *     }
                      */
@@ -15057,22 +15059,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20f4d-3882-7121-95ac-13c3141ea027",
-                 *           "eventId": "01a20f4d-3891-72b3-bd53-762391a4d022",
+                 *           "contentId": "01a20ffb-c779-733b-acd6-6583afd737e9",
+                 *           "eventId": "01a20ffb-c789-70da-b2f4-71fe863216f3",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-24T20:44:08.721Z",
+                 *           "timestamp": "2026-11-24T23:54:48.585Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20f4d-3891-72b3-bd53-793c6e738209",
+                 *           "eventId": "01a20ffb-c789-70da-b2f4-7789e87d6d44",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-24T20:44:08.721Z",
+                 *           "timestamp": "2026-11-24T23:54:48.585Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15176,14 +15178,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20f4d-3891-72b3-bd53-793c6e738209",
+                     *             "eventId": "01a20ffb-c789-70da-b2f4-7789e87d6d44",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte4neq6a7nx9avnzsdge"
+                     *         "requestId": "req_01m87zqhw9e3db5x3sb3pe3x8r"
                      *       }
                      *     }
                      */
@@ -15335,7 +15337,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m87mteaze7jtpbjzpc6t9nrx",
+                     *           "id": "exp_01m87zqjaceyj9n69k3n1paww7",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15367,16 +15369,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-24T20:44:08.936Z",
+                     *           "startedAt": "2026-11-24T23:54:49.067Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-24T20:44:08.926Z"
+                     *           "createdAt": "2026-11-24T23:54:49.003Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtebeemabjhpv16fbt76n",
+                     *         "requestId": "req_01m87zqjc7ek2rwaxrqmws7ncp",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15585,7 +15587,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtebneq7v4tmx4w57dbrn",
+                     *         "id": "exp_01m87zqjd8exqsfmpxj3w8pst6",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15633,12 +15635,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T20:44:08.948Z",
+                     *         "createdAt": "2026-11-24T23:54:49.124Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtebmeacsvtrka8myjp0j"
+                     *         "requestId": "req_01m87zqjd3e4qtqk6af7kempf2"
                      *       }
                      *     }
                      */
@@ -15756,7 +15758,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtebvefbschd1259xg4nf",
+                     *         "id": "exp_01m87zqje0e9mrvtv35s2pbws0",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15794,12 +15796,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-24T20:44:08.961Z",
+                     *         "startedAt": "2026-11-24T23:54:49.173Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T20:44:08.954Z",
+                     *         "createdAt": "2026-11-24T23:54:49.142Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15809,7 +15811,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtecbekerfn5xnmmew4r6"
+                     *         "requestId": "req_01m87zqjfae4n8ynf0cvman2yf"
                      *       }
                      *     }
                      */
@@ -15929,11 +15931,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtedee1jsjhwtcakzkz34",
+                     *         "id": "exp_01m87zqjp4ebfar468jfghnq64",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtedkethrp3cj47phqpr7"
+                     *         "requestId": "req_01m87zqjpcebt9qndarazmy872"
                      *       }
                      *     }
                      */
@@ -16072,7 +16074,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtecmekyv1yzx71ya89vp",
+                     *         "id": "exp_01m87zqjfve4j9dzsxnb73s6sm",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16113,7 +16115,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T20:44:08.979Z",
+                     *         "createdAt": "2026-11-24T23:54:49.210Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16123,7 +16125,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtecteh996sd0mna0vp0n"
+                     *         "requestId": "req_01m87zqjg4ec5vqz289wcjcygr"
                      *       }
                      *     }
                      */
@@ -16251,7 +16253,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtemhe9rse32zjgfndnv9",
+                     *         "requestId": "req_01m87zqk79e4rtdeb44dg5qzxp",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16346,7 +16348,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtem2ep28vk6mp70dbcg5",
+                     *         "id": "exp_01m87zqk6aetbam5nkmv711by1",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16387,7 +16389,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T20:44:09.216Z",
+                     *         "createdAt": "2026-11-24T23:54:49.923Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16397,7 +16399,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtekzeet92y2shhep13ty"
+                     *         "requestId": "req_01m87zqk5xebavwdq3ypwx0j27"
                      *       }
                      *     }
                      */
@@ -16522,20 +16524,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-24T20:44:09.246Z",
+                     *           "decidedAt": "2026-11-24T23:54:49.992Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
+                     *             "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-24T20:44:09.241Z",
+                     *           "decidedAt": "2026-11-24T23:54:49.979Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
+                     *             "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16543,7 +16545,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mten0ebga8hdbqqh1vzjm",
+                     *         "requestId": "req_01m87zqk8bea4shjd3k9smv8k0",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16642,17 +16644,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-24T20:44:09.262Z",
+                     *         "decidedAt": "2026-11-24T23:54:50.043Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
+                     *           "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtenbe8grr4d8m6w4skb2"
+                     *         "requestId": "req_01m87zqk9fey7sy4c4wgsbad9r"
                      *       }
                      *     }
                      */
@@ -16753,7 +16755,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtehbe55s1cwgza9ebm4r",
+                     *         "id": "exp_01m87zqk0be1qrvbhx79bzb1cx",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16789,12 +16791,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-24T20:44:09.139Z",
+                     *         "startedAt": "2026-11-24T23:54:49.774Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-24T20:44:09.165Z",
+                     *         "pausedAt": "2026-11-24T23:54:49.813Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T20:44:09.130Z",
+                     *         "createdAt": "2026-11-24T23:54:49.736Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16804,7 +16806,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtej5e2bvy7gg4k4kea78"
+                     *         "requestId": "req_01m87zqk29ez4bpmw9arjcpdva"
                      *       }
                      *     }
                      */
@@ -16930,13 +16932,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m87mtenqe23tnyqeb1tex3s6",
+                     *         "experimentId": "exp_01m87zqkaee2ebasbbhkz6tdna",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-24T20:44:09.276Z"
+                     *           "startedAt": "2026-11-24T23:54:50.085Z"
                      *         },
-                     *         "asOf": "2026-11-24T20:44:09.283Z",
+                     *         "asOf": "2026-11-24T23:54:50.101Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17037,7 +17039,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtep0e4ratz2paafm3fsv"
+                     *         "requestId": "req_01m87zqkbke32v7bm4x7fdj232"
                      *       }
                      *     }
                      */
@@ -17240,7 +17242,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtejnerhtcb3cev0ak923",
+                     *         "id": "exp_01m87zqk33e02rx2t5jf77dtaf",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17276,12 +17278,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-24T20:44:09.178Z",
+                     *         "startedAt": "2026-11-24T23:54:49.831Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T20:44:09.171Z",
+                     *         "createdAt": "2026-11-24T23:54:49.823Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17291,7 +17293,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtek5e5z9vxezaageg80m"
+                     *         "requestId": "req_01m87zqk3yedpryv24sc6xw6y9"
                      *       }
                      *     }
                      */
@@ -17426,13 +17428,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mteftefktc9b8t67gt815",
+                     *         "id": "exp_01m87zqjwkec69cpcda3j4ct69",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-24T20:44:09.125Z"
+                     *         "rolledOutAt": "2026-11-24T23:54:49.707Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtegzesk813c6sa3gn6z0"
+                     *         "requestId": "req_01m87zqjyme40rp5ks81vyqr9z"
                      *       }
                      *     }
                      */
@@ -17511,14 +17513,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m87mteq3er2sasams62vatyj",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m87mteq3er2sasams62vatyj/wausN_dgiH5IVt7YZWZhJEdx67ORNDLQ",
-                     *           "createdAt": "2026-11-24T20:44:09.315Z",
-                     *           "expiresAt": "2026-12-24T20:44:09.315Z"
+                     *           "id": "shr_01m87zqkd2eqes6wsfcvz9n56c",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m87zqkd2eqes6wsfcvz9n56c/Tr13bx8xQJQOYLrg6ORIKD5EGQf0msgw",
+                     *           "createdAt": "2026-11-24T23:54:50.146Z",
+                     *           "expiresAt": "2026-12-24T23:54:50.146Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mteq5eyrt6463yg2gvjw1",
+                     *         "requestId": "req_01m87zqkd9een8k6w5e6586aws",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17600,13 +17602,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m87mteqjehk9vjv7q92qbnqe",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m87mteqjehk9vjv7q92qbnqe/oX3OQ9hlDJza5S-SYpuUmNoEHhyXMKqR",
-                     *         "createdAt": "2026-11-24T20:44:09.330Z",
-                     *         "expiresAt": "2026-12-01T20:44:09.330Z"
+                     *         "id": "shr_01m87zqke1e0fs4ens91db0mbv",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m87zqke1e0fs4ens91db0mbv/jULe8DeccxGF0Wem-xKo4I-wDjRDdZ2p",
+                     *         "createdAt": "2026-11-24T23:54:50.177Z",
+                     *         "expiresAt": "2026-12-01T23:54:50.177Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mteqhe59v1e51vcxdc89e"
+                     *         "requestId": "req_01m87zqkdyeggrtth66msg8690"
                      *       }
                      *     }
                      */
@@ -17677,11 +17679,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m87mter1e0b8v114jkwpkm7e",
+                     *         "id": "shr_01m87zqkefet7vzmd7bxh1nre8",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mter3e3yvp3ytestn0ccs"
+                     *         "requestId": "req_01m87zqkehes0sr7bdzhcr3z1b"
                      *       }
                      *     }
                      */
@@ -17752,12 +17754,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtedtebmsw7bf823qhh1f",
+                     *         "id": "exp_01m87zqjqde50r3y1z19p0wvby",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-24T20:44:09.022Z"
+                     *         "startedAt": "2026-11-24T23:54:49.471Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtedxegpvvgq7k8vrz30a"
+                     *         "requestId": "req_01m87zqjqreqw8e5q13s27s5dr"
                      *       }
                      *     }
                      */
@@ -17848,14 +17850,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtee5eek8nerm7by27bwv",
+                     *         "id": "exp_01m87zqjs0exfbqpjwbcfpnfmt",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-24T20:44:09.068Z",
+                     *         "stoppedAt": "2026-11-24T23:54:49.573Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mteegetg87kzpchg429sc"
+                     *         "requestId": "req_01m87zqjtfevs9rrn4svqmmnjg"
                      *       }
                      *     }
                      */
@@ -17951,7 +17953,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87mtekcecyvhp0h3gx8v7st",
+                     *         "id": "exp_01m87zqk4hefqayq85pqncpp69",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17987,12 +17989,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-24T20:44:09.200Z",
+                     *         "startedAt": "2026-11-24T23:54:49.880Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T20:44:09.196Z",
+                     *         "createdAt": "2026-11-24T23:54:49.870Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18002,7 +18004,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtekme1m8ep979c3xqg43"
+                     *         "requestId": "req_01m87zqk53ee9vsss1mqsjnd9p"
                      *       }
                      *     }
                      */
@@ -18123,7 +18125,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtenjec9tshp6z0baczqv"
+                     *         "requestId": "req_01m87zqk9yeyxrfwk2vb1p5z3a"
                      *       }
                      *     }
                      */
@@ -18200,10 +18202,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-24T20:44:09.269Z"
+                     *         "updatedAt": "2026-11-24T23:54:50.055Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtenkeftasb1xz6t232th"
+                     *         "requestId": "req_01m87zqka5eker1wxt7w9gbr6w"
                      *       }
                      *     }
                      */
@@ -18317,7 +18319,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtepbemgvntwk1swkn46v"
+                     *         "requestId": "req_01m87zqkc5e06abhtk8mhdmesk"
                      *       }
                      *     }
                      */
@@ -18404,7 +18406,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m87mtf5me5wsrkvhcf0mree8",
+                     *           "id": "dex_01m87zqm6bejjbbv8k30ftrjw3",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18419,13 +18421,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-24T20:44:09.778Z",
+                     *           "createdAt": "2026-11-24T23:54:50.954Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf5secjvv3gbggqxxeqt",
+                     *         "requestId": "req_01m87zqm6fef2anevtfynw4c9q",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18553,7 +18555,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m87mtf5me5wsrkvhcf0mree8",
+                     *         "id": "dex_01m87zqm6bejjbbv8k30ftrjw3",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18568,12 +18570,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-24T20:44:09.778Z",
+                     *         "createdAt": "2026-11-24T23:54:50.954Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtf5de91awsyqmwgqjeaf"
+                     *         "requestId": "req_01m87zqm66e20t3g74pnnaf3hb"
                      *       }
                      *     }
                      */
@@ -18639,7 +18641,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m87mtfare44a7bwvf9ywfrmk",
+                     *         "id": "dex_01m87zqmaaedg8tjcryhred23v",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18654,12 +18656,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-24T20:44:09.943Z",
+                     *         "createdAt": "2026-11-24T23:54:51.078Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfawef59ssbm9h09ze8e"
+                     *         "requestId": "req_01m87zqmafeq99xxyfkjknyr4r"
                      *       }
                      *     }
                      */
@@ -18724,11 +18726,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m87mtfabehe9pfckfj8dmqx8",
+                     *         "id": "dex_01m87zqm9wehb8kdk4cpakbrc9",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfajecdanwvss4x5gbve"
+                     *         "requestId": "req_01m87zqma0ewyt3nyfxf5h5xx3"
                      *       }
                      *     }
                      */
@@ -18796,7 +18798,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m87mtf6me0nafpavdvq2wjjd",
+                     *         "id": "dex_01m87zqm6medjv8xw9dj0xg9ge",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18811,12 +18813,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-24T20:44:09.804Z",
-                     *         "completedAt": "2026-11-24T20:44:09.928Z",
+                     *         "createdAt": "2026-11-24T23:54:50.963Z",
+                     *         "completedAt": "2026-11-24T23:54:51.063Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfa7e85tdd4xpcn2thfb"
+                     *         "requestId": "req_01m87zqm9qeaq8w745wn5ajadr"
                      *       }
                      *     }
                      */
@@ -18877,12 +18879,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m87mtfdde04rw4g9vq2gdnmt",
+                     *           "id": "dxd_01m87zqmjceewb0814na67kth9",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:34153",
+                     *           "endpoint": "https://127.0.0.1:42047",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18894,17 +18896,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-24T20:44:10.027Z",
+                     *           "nextPushAt": "2026-11-24T23:54:51.320Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-24T20:44:10.027Z"
+                     *           "createdAt": "2026-11-24T23:54:51.320Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m87mtfdnejma43jr51m9v8jh",
+                     *           "id": "dxd_01m87zqmpmevb8ap27mj12fnme",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:34153",
+                     *           "endpoint": "https://127.0.0.1:42047",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18916,13 +18918,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-24T20:44:10.036Z",
+                     *           "nextPushAt": "2026-11-24T23:54:51.409Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-24T20:44:10.036Z"
+                     *           "createdAt": "2026-11-24T23:54:51.409Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfdqe84aq6k0xse48y2t"
+                     *         "requestId": "req_01m87zqmqteyzbn6xmkj69psds"
                      *       }
                      *     }
                      */
@@ -18958,7 +18960,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:34153",
+                 *       "endpoint": "https://127.0.0.1:42047",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19061,12 +19063,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m87mtfdde04rw4g9vq2gdnmt",
+                     *         "id": "dxd_01m87zqmjceewb0814na67kth9",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:34153",
+                     *         "endpoint": "https://127.0.0.1:42047",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19078,12 +19080,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-24T20:44:10.027Z",
+                     *         "nextPushAt": "2026-11-24T23:54:51.320Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-24T20:44:10.027Z"
+                     *         "createdAt": "2026-11-24T23:54:51.320Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfbhefa980x00s4vdbs4"
+                     *         "requestId": "req_01m87zqmcgezatpgdmz88v31d4"
                      *       }
                      *     }
                      */
@@ -19152,11 +19154,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m87mtfdyea7bnge7vr28k2r2",
+                     *         "id": "dxd_01m87zqmwpergbxq5resm5t884",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfe1ee98gd5r00yy98sz"
+                     *         "requestId": "req_01m87zqmz0ec0secwvf157xbma"
                      *       }
                      *     }
                      */
@@ -19220,7 +19222,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m87mtfb5es5sm8frtsqen5ch",
+                     *           "id": "dxs_01m87zqmbme0vbqm103nfzf87n",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19229,10 +19231,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-24",
-                     *           "createdAt": "2026-11-24T20:44:09.954Z"
+                     *           "createdAt": "2026-11-24T23:54:51.112Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m87mtfbbeza8ketvj5e649ew",
+                     *           "id": "dxs_01m87zqmc0e8p89g8mchqgvv53",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19241,11 +19243,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-24",
-                     *           "createdAt": "2026-11-24T20:44:09.962Z"
+                     *           "createdAt": "2026-11-24T23:54:51.128Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfbcec5b3hrbqstxkktn"
+                     *         "requestId": "req_01m87zqmc5eqavwf1qjhxz4mg2"
                      *       }
                      *     }
                      */
@@ -19367,7 +19369,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m87mtfb5es5sm8frtsqen5ch",
+                     *         "id": "dxs_01m87zqmbme0vbqm103nfzf87n",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19376,10 +19378,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-24",
-                     *         "createdAt": "2026-11-24T20:44:09.954Z"
+                     *         "createdAt": "2026-11-24T23:54:51.112Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfaye7sbtf9rz6n2eec1"
+                     *         "requestId": "req_01m87zqmasedqb8ss51zhf5gn1"
                      *       }
                      *     }
                      */
@@ -19448,11 +19450,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m87mtfbeecjvpah16y6rxwbc",
+                     *         "id": "dxs_01m87zqmcae22bpen980m9zq71",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfbget1r6q2eay10dqjw"
+                     *         "requestId": "req_01m87zqmcberfvzhbkt0k110j6"
                      *       }
                      *     }
                      */
@@ -19557,7 +19559,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfaxeqksr7d2w1x45ktp"
+                     *         "requestId": "req_01m87zqmageek8j8w4jds4njhz"
                      *       }
                      *     }
                      */
@@ -19640,7 +19642,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20f4d-3142-73e9-a19d-823d3cf27081",
+                     *           "id": "01a20ffb-b873-713b-9795-a164f17f59b8",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19676,8 +19678,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T20:44:06.851Z",
-                     *           "updatedAt": "2026-11-24T20:44:06.871Z",
+                     *           "createdAt": "2026-11-24T23:54:44.724Z",
+                     *           "updatedAt": "2026-11-24T23:54:44.766Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19689,9 +19691,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249933277284272,
+                     *             "score": 0.624985208566087,
                      *             "signals": {
-                     *               "recency": 0.9999733109137087,
+                     *               "recency": 0.9999408342643475,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19707,7 +19709,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24999332772842717,
+                     *               "recency": 0.24998520856608689,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19721,9 +19723,9 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20f4d-2e60-71c1-b5a0-2a7e3fba7f9c",
-                     *           "contentType": "carousel",
-                     *           "title": "A carousel",
+                     *           "id": "01a20ffb-b612-7370-82c4-a41d0d0637e0",
+                     *           "contentType": "video",
+                     *           "title": "Item 0",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -19736,37 +19738,42 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/V61BSHzDkY87r8oJyUSIsA/a-01a20f4d-300c-74d5-83f6-30cf27f604de/small.jpg",
-                     *           "thumbnailHash": null,
+                     *           "thumbnailUrl": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.jpg",
+                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [],
+                     *           "thumbnails": [
+                     *             {
+                     *               "url": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.jpg",
+                     *               "type": "image/jpeg",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             },
+                     *             {
+                     *               "url": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.webp",
+                     *               "type": "image/webp",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             }
+                     *           ],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [
-                     *             {
-                     *               "id": "01a20f4d-300c-74d5-83f6-30cf27f604de",
-                     *               "imageUrl": "https://feed.example.org/media/V61BSHzDkY87r8oJyUSIsA/a-01a20f4d-300c-74d5-83f6-30cf27f604de/large.jpg",
-                     *               "altText": null,
-                     *               "position": 0,
-                     *               "createdAt": "2026-11-24T20:44:06.549Z"
-                     *             }
-                     *           ],
+                     *           "images": [],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
                      *           "maxFrameRate": null,
-                     *           "videoQuality": null,
+                     *           "videoQuality": "basic",
                      *           "resolutionTier": null,
                      *           "autoScrollInterval": null,
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T20:44:06.112Z",
-                     *           "updatedAt": "2026-11-24T20:44:06.559Z",
+                     *           "createdAt": "2026-11-24T23:54:44.115Z",
+                     *           "updatedAt": "2026-11-24T23:54:44.714Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19778,9 +19785,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249918456087022,
+                     *             "score": 0.6249839872101077,
                      *             "signals": {
-                     *               "recency": 0.9999673824348089,
+                     *               "recency": 0.9999359488404309,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19796,7 +19803,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24999184560870222,
+                     *               "recency": 0.24998398721010773,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19811,10 +19818,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfgsecw9hn58p2mf9t0c",
-                     *         "nextCursor": "ApPhzjfJUIPPyGfoFWZlZF8wMW04N210Zmd3ZTR3dHFmNXNua2ZzYXhqNBQFBgEBQhsBBAQHAgEBAQEBAQIBAQEBAQEBAQEF",
+                     *         "requestId": "req_01m87zqn5weqta3qdwh96hvxyg",
+                     *         "nextCursor": "AlXMgddq04NoLVe7WGZlZF8wMW04N3pxbjV6ZXhmYjZqZTVyejNmeTdieBQFBgEBBjAACwIBAQEBAQEBAQEBAQEBAQIBBAE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m87mtfgwe4wtqf5snkfsaxj4",
+                     *         "feedId": "fed_01m87zqn5zexfb6je5rz3fy7bx",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -19890,7 +19897,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-3e4f-7753-a31a-44c76a95372a",
+                     *         "id": "01a20ffb-d563-74e2-8a09-994f4f7e9917",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -19926,8 +19933,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T20:44:10.192Z",
-                     *         "updatedAt": "2026-11-24T20:44:10.200Z",
+                     *         "createdAt": "2026-11-24T23:54:52.133Z",
+                     *         "updatedAt": "2026-11-24T23:54:52.151Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -19940,7 +19947,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfk1ev89fp6hmf4y42j1"
+                     *         "requestId": "req_01m87zqnc9ekwantvzx7vm410y"
                      *       }
                      *     }
                      */
@@ -20011,7 +20018,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfkzek58yyd431jptcvq"
+                     *         "requestId": "req_01m87zqne3egjrbhmvv743yamk"
                      *       }
                      *     }
                      */
@@ -20087,11 +20094,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-24T20:44:08.834Z"
+                     *           "updatedAt": "2026-11-24T23:54:48.761Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mte87ezh9bzrnvr4ff11b",
+                     *         "requestId": "req_01m87zqj27e5ktjchydkm5gwsh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20170,10 +20177,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-24T20:44:08.843Z"
+                     *         "updatedAt": "2026-11-24T23:54:48.786Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte8hencrz04ehdakfjx8"
+                     *         "requestId": "req_01m87zqj36e6wr3ra962r9jfba"
                      *       }
                      *     }
                      */
@@ -20273,10 +20280,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-24T20:44:08.852Z"
+                     *         "updatedAt": "2026-11-24T23:54:48.813Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte8mezqatjae4p3c8tkt"
+                     *         "requestId": "req_01m87zqj3deeb901gy3xfygjmt"
                      *       }
                      *     }
                      */
@@ -20361,7 +20368,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte8ze7y9gpv19gmxr0w6"
+                     *         "requestId": "req_01m87zqj47e2zbrne5dn6rwkqd"
                      *       }
                      *     }
                      */
@@ -20431,11 +20438,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m87mt92cebx8axtnn7q49dqe",
+                     *           "id": "key_01m87zq81gehjr0vnn5rx4z2a4",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-24T20:44:03.526Z",
+                     *           "createdAt": "2026-11-24T23:54:38.505Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20443,11 +20450,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m87mt92aeebaah78z1x0hsfj",
+                     *           "id": "key_01m87zq81ee2vaqkq8k1cdx328",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-24T20:44:03.526Z",
+                     *           "createdAt": "2026-11-24T23:54:38.505Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20456,7 +20463,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mta57ejmt7rg5344hn9yb",
+                     *         "requestId": "req_01m87zq9d7e4qbqknsj48y6v7d",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20540,11 +20547,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m87mta5he2asf0fe4ymyr9t7",
+                     *         "id": "key_01m87zq9djed1thzk3xc2gcw6a",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-24T20:44:04.657Z",
+                     *         "createdAt": "2026-11-24T23:54:39.923Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20553,7 +20560,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta5dev6v9qgw2404b7jt"
+                     *         "requestId": "req_01m87zq9deek2vb394dfr15x36"
                      *       }
                      *     }
                      */
@@ -20622,19 +20629,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m87mta62e5gag09wppw1kbkf",
+                     *         "id": "key_01m87zq9ebe0gr5hbsvha8g4mv",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-24T20:44:04.675Z",
+                     *         "createdAt": "2026-11-24T23:54:39.947Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-24T20:44:04.678Z",
+                     *         "revokedAt": "2026-11-24T23:54:39.950Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta64ejja40yqzbqxbhk5"
+                     *         "requestId": "req_01m87zq9edeattf5h641ftg22h"
                      *       }
                      *     }
                      */
@@ -20704,7 +20711,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mta6ceytvvx01vtm1knwj",
+                     *         "requestId": "req_01m87zq9eqee69ekbzpk6h782r",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20789,21 +20796,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m87mta5xettrjzhkkyz4n969",
+                     *         "id": "key_01m87zq9e1e5jrp2tcpb73jnxe",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-24T20:44:04.667Z",
+                     *         "createdAt": "2026-11-24T23:54:39.936Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m87mta5nepmryn7mk7xmxw8g"
+                     *         "replaces": "key_01m87zq9dqeq2r78qt0mda4tf2"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta5re4rbfqfw6jr5jpjg"
+                     *         "requestId": "req_01m87zq9dte97rkb4p9xsstv51"
                      *       }
                      *     }
                      */
@@ -20874,24 +20881,25 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m87mtfeaem6rzdw7xx6eg24m",
-                     *           "contentId": "01a20f4d-3dc8-76a2-9064-d6f96a4b2f03",
+                     *           "id": "lst_01m87zqmzpe3cvhe8wct8y5ksc",
+                     *           "contentId": "01a20ffb-d3f4-728b-bdca-bac03676bb5a",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
                      *           "currentViewers": 0,
                      *           "reconnectWindow": 120,
+                     *           "dvrWindow": 0,
                      *           "rtmpUrl": null,
                      *           "recordedSeconds": 0,
                      *           "health": null,
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-24T20:44:10.057Z",
+                     *           "createdAt": "2026-11-24T23:54:51.764Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfeeehhsns93e9z31hdm",
+                     *         "requestId": "req_01m87zqmzze3fvrv9t90tgq0tk",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20945,6 +20953,11 @@ export interface operations {
                         [key: string]: unknown;
                     };
                     description?: string | null;
+                    /**
+                     * @description Seconds by which viewers can go back during the broadcast. They always have the latest eight segments.
+                     * @default 0
+                     */
+                    dvrWindow?: number;
                     expiresAt?: string | null;
                     externalId?: string | null;
                     /** @description Playback needs a signed URL. Default: of the organization. */
@@ -21000,24 +21013,25 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87mtfeaem6rzdw7xx6eg24m",
-                     *         "contentId": "01a20f4d-3dc8-76a2-9064-d6f96a4b2f03",
+                     *         "id": "lst_01m87zqmzpe3cvhe8wct8y5ksc",
+                     *         "contentId": "01a20ffb-d3f4-728b-bdca-bac03676bb5a",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
                      *         "currentViewers": 0,
                      *         "reconnectWindow": 120,
+                     *         "dvrWindow": 0,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-24T20:44:10.057Z",
+                     *         "createdAt": "2026-11-24T23:54:51.764Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfe4eekv67amnrkq29q1"
+                     *         "requestId": "req_01m87zqmz8efy9qkrjh4cmppez"
                      *       }
                      *     }
                      */
@@ -21038,6 +21052,8 @@ export interface operations {
                             currentViewers: number;
                             /** @description How often a publisher has gone away so far. */
                             disconnects: number;
+                            /** @description Seconds. */
+                            dvrWindow: number;
                             endedAt: string | null;
                             health: {
                                 /** @description Bits per second, over the last five seconds. */
@@ -21133,23 +21149,24 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87mtfezeag805sc1ve1d91p",
-                     *         "contentId": "01a20f4d-3ddd-71f7-a557-7653f79bf918",
+                     *         "id": "lst_01m87zqn0kemwsdkmtypg687y9",
+                     *         "contentId": "01a20ffb-d410-7342-ba7e-c653bc29ae59",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
                      *         "currentViewers": 0,
                      *         "reconnectWindow": 60,
+                     *         "dvrWindow": 0,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-24T20:44:10.078Z",
+                     *         "createdAt": "2026-11-24T23:54:51.793Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtff1efvvjwszes7739cg"
+                     *         "requestId": "req_01m87zqn0rerrs7gc9htg1rt9b"
                      *       }
                      *     }
                      */
@@ -21214,11 +21231,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87mtff5eycv5ybkyy2tvep5",
+                     *         "id": "lst_01m87zqn17ejbrmfergs9afwdz",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtff7ekybr82x39bq6a4m"
+                     *         "requestId": "req_01m87zqn1gemebmn2az54a21kn"
                      *       }
                      *     }
                      */
@@ -21350,7 +21367,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfgge11v82kj3avz9a7a"
+                     *         "requestId": "req_01m87zqn53egvaz6sxbjctrcnx"
                      *       }
                      *     }
                      */
@@ -21434,23 +21451,24 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87mtffpexct5q84yb24hq89",
-                     *         "contentId": "01a20f4d-3df5-77c4-aecf-7e3a2dbaa148",
+                     *         "id": "lst_01m87zqn3be588vcagphkbtn1d",
+                     *         "contentId": "01a20ffb-d46a-76c0-9ad3-04456b814ef1",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
                      *         "currentViewers": 0,
                      *         "reconnectWindow": 60,
+                     *         "dvrWindow": 0,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-24T20:44:10.102Z",
+                     *         "createdAt": "2026-11-24T23:54:51.882Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-24T20:44:10.107Z"
+                     *         "endedAt": "2026-11-24T23:54:51.904Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtffse4h95yznjqgyg254"
+                     *         "requestId": "req_01m87zqn3ge5ts8qhrmcq6fa2q"
                      *       }
                      *     }
                      */
@@ -21515,24 +21533,25 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87mtfg3e8sssfypv41xanbd",
-                     *         "contentId": "01a20f4d-3e02-7555-bc83-91d09a252187",
+                     *         "id": "lst_01m87zqn4bey2bvj7v5hs796tq",
+                     *         "contentId": "01a20ffb-d48a-7065-9522-53d2ccd48889",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
                      *         "currentViewers": 0,
                      *         "reconnectWindow": 60,
+                     *         "dvrWindow": 0,
                      *         "rtmpUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-24T20:44:10.114Z",
+                     *         "createdAt": "2026-11-24T23:54:51.914Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfg5eser9e6gyrsfz0rv"
+                     *         "requestId": "req_01m87zqn4he3xrdamrpr0xnmhh"
                      *       }
                      *     }
                      */
@@ -21553,6 +21572,8 @@ export interface operations {
                             currentViewers: number;
                             /** @description How often a publisher has gone away so far. */
                             disconnects: number;
+                            /** @description Seconds. */
+                            dvrWindow: number;
                             endedAt: string | null;
                             health: {
                                 /** @description Bits per second, over the last five seconds. */
@@ -21644,8 +21665,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87mtffhe3nr6324er5tyr91",
-                     *         "contentId": "01a20f4d-3df0-74ca-9552-94b402d8d5c0",
+                     *         "id": "lst_01m87zqn2hegz84zpa87hj6mfk",
+                     *         "contentId": "01a20ffb-d44f-7105-91d8-b6b0579c8801",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -21653,7 +21674,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtffke4fbbnx8x2tp8qst"
+                     *         "requestId": "req_01m87zqn33eepag5b62fq089d9"
                      *       }
                      *     }
                      */
@@ -21733,8 +21754,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m87mtfenew8s7yp9m7gg0trh",
-                     *           "contentId": "01a20f4d-3dd4-74bf-935c-e40ea440625f",
+                     *           "id": "lst_01m87zqn08e6gat99ympfkhwtp",
+                     *           "contentId": "01a20ffb-d406-75c3-ac95-310eebfd8ce7",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -21743,7 +21764,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtferewqaxjh38nncsesz"
+                     *         "requestId": "req_01m87zqn0bey0sgnm03mr2np71"
                      *       }
                      *     }
                      */
@@ -21819,7 +21840,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m87mte9gex38ycac9bm8nz52",
+                     *           "id": "met_01m87zqj5gebxvkk2j8tv15q7g",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -21830,12 +21851,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-24T20:44:08.881Z",
+                     *           "createdAt": "2026-11-24T23:54:48.881Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mte9qenbs1hc6ptqqj8f4",
+                     *         "requestId": "req_01m87zqj67ehyae334tjqep3ax",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21970,7 +21991,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m87mte9we168a0nm77wh8j9x",
+                     *         "id": "met_01m87zqj6vezr9f4vhcns2g0x7",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -21987,11 +22008,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-24T20:44:08.892Z",
+                     *         "createdAt": "2026-11-24T23:54:48.927Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte9ves2an8yj91ejdxe4"
+                     *         "requestId": "req_01m87zqj6pe27as46s78nycwke"
                      *       }
                      *     }
                      */
@@ -22060,11 +22081,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m87mtea6e9v9m1z8jfnnjg88",
+                     *         "id": "met_01m87zqj7fejysqjgnajnn6z92",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mteaaea88gabek5xbg86m"
+                     *         "requestId": "req_01m87zqj7venm8dqz0404kmqnh"
                      *       }
                      *     }
                      */
@@ -22128,7 +22149,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m87mt928e83aebrnt2xpeb0x",
+                     *         "id": "org_01m87zq81beqaath164rfzmd8t",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22138,7 +22159,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta4se0mtej6vaatwaw1a"
+                     *         "requestId": "req_01m87zq9cke5qbg513x8a9atav"
                      *       }
                      *     }
                      */
@@ -22217,7 +22238,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m87mt928e83aebrnt2xpeb0x",
+                     *         "id": "org_01m87zq81beqaath164rfzmd8t",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22227,7 +22248,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta4xeyzbqkbgzmwvev4q"
+                     *         "requestId": "req_01m87zq9cwea3aty81y7pb1fpr"
                      *       }
                      *     }
                      */
@@ -22297,18 +22318,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m87mtdtre1kvd01193m05w9d",
+                     *           "id": "per_01m87zqh5ke72a6gj1yct81naq",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-24T20:44:08.410Z",
-                     *           "signedInAt": "2026-11-24T20:44:08.411Z"
+                     *           "joinedAt": "2026-11-24T23:54:47.860Z",
+                     *           "signedInAt": "2026-11-24T23:54:47.862Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdv1ebd8wbaaw8eeyjz0",
+                     *         "requestId": "req_01m87zqh68eserg41n4p33bvma",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22377,11 +22398,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m87mtdxqe9h84rhhmc11s5bb",
+                     *         "id": "per_01m87zqhe6ezm9tq0a42rt23b8",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdy6ew48jekpmzpg2zrz"
+                     *         "requestId": "req_01m87zqhefenxbxd343key0a1p"
                      *       }
                      *     }
                      */
@@ -22466,17 +22487,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m87mtdw5edzrqgt1x6f3v7wv",
+                     *         "id": "per_01m87zqha2eyfb6sk6zp161d1x",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-24T20:44:08.455Z",
-                     *         "signedInAt": "2026-11-24T20:44:08.456Z"
+                     *         "joinedAt": "2026-11-24T23:54:48.004Z",
+                     *         "signedInAt": "2026-11-24T23:54:48.005Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdwde04vmep4knqgyvkm"
+                     *         "requestId": "req_01m87zqha9e52sqw80dpv220db"
                      *       }
                      *     }
                      */
@@ -22547,22 +22568,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m87mtdyfe05r4jdzgtk6tgxd",
+                     *           "id": "inv_01m87zqheseqn95y6k6y5cwxnn",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-24T20:44:08.527Z",
-                     *           "expiresAt": "2026-12-01T20:44:08.527Z"
+                     *           "createdAt": "2026-11-24T23:54:48.154Z",
+                     *           "expiresAt": "2026-12-01T23:54:48.153Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m87mtdyce9ttyqgh3f5ns0g1",
+                     *           "id": "inv_01m87zqhepehxrxa1jq3e3mq1x",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-24T20:44:08.524Z",
-                     *           "expiresAt": "2026-12-01T20:44:08.524Z"
+                     *           "createdAt": "2026-11-24T23:54:48.150Z",
+                     *           "expiresAt": "2026-12-01T23:54:48.150Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdyke92veydqfkj98gqy",
+                     *         "requestId": "req_01m87zqhexec4s3sbp4bx4scex",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -22647,15 +22668,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m87mtdyce9ttyqgh3f5ns0g1",
+                     *         "id": "inv_01m87zqhepehxrxa1jq3e3mq1x",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-24T20:44:08.524Z",
-                     *         "expiresAt": "2026-12-01T20:44:08.524Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/d4RKHGW9Zo5uTfS6S0eG_WiRrfnyYoW1qg8iAVmpmgs"
+                     *         "createdAt": "2026-11-24T23:54:48.150Z",
+                     *         "expiresAt": "2026-12-01T23:54:48.150Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/TwlFIWZJGlVqPIEzAhGDLKPM3O0qkGITfCEnZDrMcjE"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdybe2xb4vt2t3eg4zpe"
+                     *         "requestId": "req_01m87zqhene6msz8yb59qrhhtk"
                      *       }
                      *     }
                      */
@@ -22724,11 +22745,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m87mtdysecnbfa94ea84g0kb",
+                     *         "id": "inv_01m87zqhfde0faasjaytd9syxa",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdyxe2w9bbx523nnnwhj"
+                     *         "requestId": "req_01m87zqhg0ez3bzek5w6hnnm3q"
                      *       }
                      *     }
                      */
@@ -22800,20 +22821,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20f4d-3170-7096-85a6-9b2355f4a2af",
+                     *           "contentId": "01a20ffb-b8cf-7558-952a-cf4d74197336",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-24T20:44:06.904Z",
+                     *           "deletedAt": "2026-11-24T23:54:44.829Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20f4d-316f-73cc-8025-2cd168f52bc4",
+                     *           "contentId": "01a20ffb-b8ce-726c-be3b-3129c1369ae2",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-24T20:44:06.904Z",
+                     *           "deletedAt": "2026-11-24T23:54:44.829Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mte6bew5avwc15yr5vxq7",
+                     *         "requestId": "req_01m87zqhyhecqa2x244evx3ekv",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -22899,7 +22920,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfn3eagr274ehprv2n3v"
+                     *         "requestId": "req_01m87zqngaea2twqzbdyv7hbw7"
                      *       }
                      *     }
                      */
@@ -23071,7 +23092,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfn5ecpr40r7fdkmk7vc"
+                     *         "requestId": "req_01m87zqngheq1vf8g8w0ht660r"
                      *       }
                      *     }
                      */
@@ -23202,12 +23223,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m87mt92aeebaah78z1x0hsfj",
-                     *           "createdAt": "2026-11-24T20:44:10.281Z"
+                     *           "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
+                     *           "createdAt": "2026-11-24T23:54:52.311Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfnbejhb673rc3pm75ja",
+                     *         "requestId": "req_01m87zqngxeb7sy0pqr083136p",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23336,7 +23357,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfnhe14vrrd7ese1ht1x"
+                     *         "requestId": "req_01m87zqnhaeadv1wfhaxkkyvy9"
                      *       }
                      *     }
                      */
@@ -23515,10 +23536,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20f4d-3e87-701a-ae19-a4f655f9176b",
-                     *                 "score": 0.6999997292574938,
+                     *                 "contentId": "01a20ffb-d5d0-74d0-a1b4-b14db8124d0a",
+                     *                 "score": 0.6999994865603241,
                      *                 "signals": {
-                     *                   "recency": 0.999999323143734,
+                     *                   "recency": 0.9999987164008097,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23528,10 +23549,10 @@ export interface operations {
                      *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a20f4d-3e66-75d3-949a-d0e6e4d1e847",
-                     *                 "score": 0.6999996265691051,
+                     *                 "contentId": "01a20ffb-d59d-70fb-8e37-bfbcfc133876",
+                     *                 "score": 0.6999993261098258,
                      *                 "signals": {
-                     *                   "recency": 0.9999990664227627,
+                     *                   "recency": 0.9999983152745645,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23559,10 +23580,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20f4d-3e87-701a-ae19-a4f655f9176b",
-                     *                 "score": 0.6999997292574938,
+                     *                 "contentId": "01a20ffb-d5d0-74d0-a1b4-b14db8124d0a",
+                     *                 "score": 0.6999994865603241,
                      *                 "signals": {
-                     *                   "recency": 0.999999323143734,
+                     *                   "recency": 0.9999987164008097,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23572,10 +23593,10 @@ export interface operations {
                      *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a20f4d-3e66-75d3-949a-d0e6e4d1e847",
-                     *                 "score": 0.6999996265691051,
+                     *                 "contentId": "01a20ffb-d59d-70fb-8e37-bfbcfc133876",
+                     *                 "score": 0.6999993261098258,
                      *                 "signals": {
-                     *                   "recency": 0.9999990664227627,
+                     *                   "recency": 0.9999983152745645,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23589,7 +23610,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfpgerpbe99reanz14vb"
+                     *         "requestId": "req_01m87zqnk8ebbr8egkpn09ewwt"
                      *       }
                      *     }
                      */
@@ -23703,7 +23724,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfnnedmr92ym123zfyrw",
+                     *         "requestId": "req_01m87zqnhmee8rdcz9qp268zvy",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -23829,7 +23850,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m87mtfnvenc9nrfjb3ffgahs",
+                     *         "id": "rul_01m87zqnhzehqt094e746h607b",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -23840,11 +23861,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-24T20:44:10.300Z",
-                     *         "updatedAt": "2026-11-24T20:44:10.300Z"
+                     *         "createdAt": "2026-11-24T23:54:52.353Z",
+                     *         "updatedAt": "2026-11-24T23:54:52.353Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfnrerz8pg0wpa4jak8n"
+                     *         "requestId": "req_01m87zqnhveep8nfewza3y6ekv"
                      *       }
                      *     }
                      */
@@ -23940,11 +23961,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m87mtfpbeejsnvfqvpqj8194",
+                     *         "id": "rul_01m87zqnjrec4tcm4x5dm9fktw",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfpeewk8bfm3rpxymsc8"
+                     *         "requestId": "req_01m87zqnk1ek8vn3mwnxxv9w48"
                      *       }
                      *     }
                      */
@@ -24037,7 +24058,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m87mtfnzeazr23y1dx3qbhkz",
+                     *         "id": "rul_01m87zqnj4esyam3vpg8b6qa4a",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24048,11 +24069,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-24T20:44:10.304Z",
-                     *         "updatedAt": "2026-11-24T20:44:10.313Z"
+                     *         "createdAt": "2026-11-24T23:54:52.357Z",
+                     *         "updatedAt": "2026-11-24T23:54:52.371Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfp4eretv9m7jykg7jqq"
+                     *         "requestId": "req_01m87zqnj7ejzsy6zr37df4fc6"
                      *       }
                      *     }
                      */
@@ -24160,7 +24181,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtfn2e1jr03gntp3b9tky"
+                     *         "requestId": "req_01m87zqng7ey8ansv04f64tjdc"
                      *       }
                      *     }
                      */
@@ -24234,36 +24255,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m87mte0se93t18zy776yg2hc",
+                     *           "id": "ses_01m87zqhkeevr8q09mng294zcb",
                      *           "person": {
-                     *             "id": "per_01m87mte02ejwbx1t98zx5bfgj",
+                     *             "id": "per_01m87zqhkbe7z8wx4792eknwp1",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-24T20:44:08.602Z",
-                     *           "lastUsedAt": "2026-11-24T20:44:08.602Z",
-                     *           "expiresAt": "2026-11-25T08:44:08.602Z",
+                     *           "createdAt": "2026-11-24T23:54:48.302Z",
+                     *           "lastUsedAt": "2026-11-24T23:54:48.302Z",
+                     *           "expiresAt": "2026-11-25T11:54:48.302Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m87mtdw8eneb85e10e89d63c",
+                     *           "id": "ses_01m87zqha4e4s9xvq66cs1scd2",
                      *           "person": {
-                     *             "id": "per_01m87mtdw5edzrqgt1x6f3v7wv",
+                     *             "id": "per_01m87zqha2eyfb6sk6zp161d1x",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-24T20:44:08.456Z",
-                     *           "lastUsedAt": "2026-11-24T20:44:08.456Z",
-                     *           "expiresAt": "2026-11-25T08:44:08.456Z",
+                     *           "createdAt": "2026-11-24T23:54:48.005Z",
+                     *           "lastUsedAt": "2026-11-24T23:54:48.005Z",
+                     *           "expiresAt": "2026-11-25T11:54:48.005Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mte0yezd9aywqt7dbxdq3",
+                     *         "requestId": "req_01m87zqhkqerd9dvs7ed1bcqj7",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24333,11 +24354,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m87mte28evkbvwjeqvfc8crz"
+                     *           "ses_01m87zqhpde2tappe4m0q0qjjh"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte2dedy8d7ese665jbz2"
+                     *         "requestId": "req_01m87zqhptey3bx1wbk1qfq9mn"
                      *       }
                      *     }
                      */
@@ -24404,11 +24425,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m87mte39e5bseqqbj47g06m9"
+                     *           "ses_01m87zqhrkeea96c1qpyds0kdm"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte3herjbnb01ey8kpz5k"
+                     *         "requestId": "req_01m87zqhs1eft8yap7myry79hv"
                      *       }
                      *     }
                      */
@@ -24478,11 +24499,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-24T20:44:08.787Z"
+                     *           "updatedAt": "2026-11-24T23:54:48.672Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mte6xe3av3x5nnj09yncx",
+                     *         "requestId": "req_01m87zqhzqe30bfpa714vkdszr",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24561,10 +24582,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-24T20:44:08.804Z"
+                     *         "updatedAt": "2026-11-24T23:54:48.709Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte7eepaa8v2wdky5b0b3"
+                     *         "requestId": "req_01m87zqj0pe9hbcs6zwtcptdjd"
                      *       }
                      *     }
                      */
@@ -24654,10 +24675,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-24T20:44:08.816Z"
+                     *         "updatedAt": "2026-11-24T23:54:48.731Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte7ge3w8gqcn6d0r4x05"
+                     *         "requestId": "req_01m87zqj0veqwv0f6s57sxnceg"
                      *       }
                      *     }
                      */
@@ -24742,7 +24763,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte7wee9bw44p24j11ceh"
+                     *         "requestId": "req_01m87zqj1feezshc9dt0av16d1"
                      *       }
                      *     }
                      */
@@ -24812,7 +24833,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20f4d-296e-7418-a7ca-426185fe06b7",
+                     *         "id": "01a20ffb-a6e2-7496-9660-71097c667d85",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -24851,11 +24872,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T20:44:04.846Z",
-                     *         "updatedAt": "2026-11-24T20:44:04.863Z"
+                     *         "createdAt": "2026-11-24T23:54:40.229Z",
+                     *         "updatedAt": "2026-11-24T23:54:40.270Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtabmes7ag93dk2w6bhc4"
+                     *         "requestId": "req_01m87zq9qgezx92t2x7tm9n0x3"
                      *       }
                      *     }
                      */
@@ -24921,13 +24942,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-24T20:44:08.753Z",
+                     *         "requestedAt": "2026-11-24T23:54:48.613Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte5se3ssks49djs7zk5m"
+                     *         "requestId": "req_01m87zqhxfenebvjr6cxwqq97k"
                      *       }
                      *     }
                      */
@@ -25008,13 +25029,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-24T20:44:08.739Z",
+                     *         "requestedAt": "2026-11-24T23:54:48.607Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte50ej5rkzmkfzqmf39h"
+                     *         "requestId": "req_01m87zqhwqew5ac334wghmwa2y"
                      *       }
                      *     }
                      */
@@ -25092,13 +25113,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-24T20:44:08.772Z",
+                     *         "requestedAt": "2026-11-24T23:54:48.644Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte68ee2r4mmj8sarb02y"
+                     *         "requestId": "req_01m87zqhy9e1982gcrm1rkwbd6"
                      *       }
                      *     }
                      */
@@ -25178,13 +25199,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-24T20:44:08.766Z",
+                     *         "requestedAt": "2026-11-24T23:54:48.639Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mte5xew3v4dzxf4m3m93s"
+                     *         "requestId": "req_01m87zqhxxe7392v20rn9tvf0s"
                      *       }
                      *     }
                      */
@@ -25258,7 +25279,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mta6heewvps7k0jsrdq7w",
+                     *         "requestId": "req_01m87zq9ewe1etwgd7s9zysz44",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25336,14 +25357,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m87mta6ne5nras0jjeevwa3a",
+                     *         "id": "vky_01m87zq9f9eqk9h5j6efxya96m",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-24T20:44:04.693Z",
+                     *         "createdAt": "2026-11-24T23:54:39.978Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_Agb3O3RVpbIPmG9fSwEt5FvI7tx79pZ0zEG71jeYLzo"
+                     *         "key": "rf_vk_KiKxtAF3HKwhyyOBYA3FQW43qHEWPdAohd0qsSoGQBQ"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta6jevt8xw11f4ttqtjd"
+                     *         "requestId": "req_01m87zq9f1e15t3kpbf15bkp57"
                      *       }
                      *     }
                      */
@@ -25412,13 +25433,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m87mta6zeemrcfq5kt2xw3az",
+                     *         "id": "vky_01m87zq9fneksvyc6crwampfwv",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-24T20:44:04.703Z",
+                     *         "createdAt": "2026-11-24T23:54:39.989Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta70ed39e5mykds0y8s3"
+                     *         "requestId": "req_01m87zq9fqen7am7zyg4efsep0"
                      *       }
                      *     }
                      */
@@ -25498,15 +25519,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m87mta6webc95zkqsf4q1dqq",
+                     *         "id": "vky_01m87zq9fje4xb3gcs40yrgv4m",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-24T20:44:04.700Z",
+                     *         "createdAt": "2026-11-24T23:54:39.986Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_e-UKh8VFplhJkOEkC9u1x_OlvnEm2IcKTFL7TjLHs1o",
-                     *         "replaces": "vky_01m87mta6seb2v9agpnz5166sj"
+                     *         "key": "rf_vk_yiwG9274hKheqiW1873U2C6nF3qXpoBF08rb-A7iiNQ",
+                     *         "replaces": "vky_01m87zq9fee869vvfs1qvyszqq"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mta6veqwtv8ty99h08xxp"
+                     *         "requestId": "req_01m87zq9fge9stex17xyxy7k2n"
                      *       }
                      *     }
                      */
@@ -25749,7 +25770,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdhve829s57sp6rqq9t2"
+                     *         "requestId": "req_01m87zqgq8e6b8aq7wqkc0r3hs"
                      *       }
                      *     }
                      */
@@ -25828,21 +25849,21 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "f0352876-4911-4868-88e3-e77d55f8a2f1",
+                     *           "id": "0cf62ec0-5343-498c-ad00-ca704b63db66",
                      *           "event": "content.ready",
                      *           "data": {
-                     *             "contentId": "01a20f4d-296e-7418-a7ca-426185fe06b7",
+                     *             "contentId": "01a20ffb-a6e2-7496-9660-71097c667d85",
                      *             "title": "An item",
                      *             "duration": 2,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-24T20:44:05.655Z"
+                     *           "timestamp": "2026-11-24T23:54:41.959Z"
                      *         },
                      *         {
-                     *           "id": "777c410f-3bab-4a5a-95db-bca373c7e3fe",
+                     *           "id": "976a4cda-67b8-4855-8236-c1dc978a303a",
                      *           "event": "content.errored",
                      *           "data": {
-                     *             "contentId": "01a20f4d-2984-7608-af13-ecae719561dc",
+                     *             "contentId": "01a20ffb-a71b-77a5-b67c-7103cc20e91a",
                      *             "title": "An item",
                      *             "status": "error",
                      *             "error": {
@@ -25850,11 +25871,11 @@ export interface operations {
                      *               "message": "The original bytes are gone from the storage. Upload the file again."
                      *             }
                      *           },
-                     *           "timestamp": "2026-11-24T20:44:05.676Z"
+                     *           "timestamp": "2026-11-24T23:54:41.989Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdhxecxbbma6z1ae784q"
+                     *         "requestId": "req_01m87zqgqaefq8zgynwhcp98db"
                      *       }
                      *     }
                      */
@@ -25955,7 +25976,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdj3edasn5nxzj8wzxz6"
+                     *         "requestId": "req_01m87zqgqgesdrsfbvcqfp2cpm"
                      *       }
                      *     }
                      */
@@ -26031,7 +26052,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdrweprrd3byzqse77h4",
+                     *         "requestId": "req_01m87zqh2ae4arqgpc5mtephwt",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26114,14 +26135,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m87mtds2ex0b78tr35gaqq5x",
+                     *         "id": "whl_01m87zqh2ge2887f9x8d5g2m7g",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-24T20:44:08.354Z",
-                     *         "expiresAt": "2026-11-24T21:44:08.354Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_6Y2HYVkaWHlIU0NF_XyuxKozRgGkiM7hIMmhbE6CSDI"
+                     *         "createdAt": "2026-11-24T23:54:47.761Z",
+                     *         "expiresAt": "2026-11-25T00:54:47.761Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_AZaDbJoNMX0dsCRIQk7QLXvuITK--aZh6glD9qMPW20"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtds0e5yvsn5zsb67xd9x"
+                     *         "requestId": "req_01m87zqh2ee8c8j7tmaeqtev0y"
                      *       }
                      *     }
                      */
@@ -26208,11 +26229,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m87mtds5e1hsm0zd4nbv6j17",
+                     *         "id": "whl_01m87zqh2rew48v2sssz7907zn",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtds7eeesekkmtbq798yd"
+                     *         "requestId": "req_01m87zqh2te749frc7c57a3tcg"
                      *       }
                      *     }
                      */
@@ -26282,7 +26303,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdj9ebna0dafngwz6eph",
+                     *         "requestId": "req_01m87zqgqmewcs20vvge5vtkd1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26438,7 +26459,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87mtdk1encbcx2vqkwg1986",
+                     *         "id": "whk_01m87zqgryevxtffmp4ksxzcfv",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26466,12 +26487,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-24T20:44:08.160Z",
-                     *         "webhookId": "whk_01m87mtdk1encbcx2vqkwg1986",
+                     *         "createdAt": "2026-11-24T23:54:47.446Z",
+                     *         "webhookId": "whk_01m87zqgryevxtffmp4ksxzcfv",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdjdekd85ag5n021fyf6"
+                     *         "requestId": "req_01m87zqgqvexwv94mt37w5q73h"
                      *       }
                      *     }
                      */
@@ -26636,7 +26657,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87mtdk6eqz90qawaq3v8vfy",
+                     *         "id": "whk_01m87zqgsaekst3z5wv978m0em",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26664,7 +26685,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-24T20:44:08.166Z",
+                     *         "createdAt": "2026-11-24T23:54:47.466Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -26673,7 +26694,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdkyep9tcmjzb971bn3g"
+                     *         "requestId": "req_01m87zqgtteh19ntt03gsjxqsp"
                      *       }
                      *     }
                      */
@@ -26841,11 +26862,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87mtdn0efjbyhv51vpcfpf9",
+                     *         "id": "whk_01m87zqgwke2w8kr9srttnyc9h",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdn2esza29fccgger6xv"
+                     *         "requestId": "req_01m87zqgwpe04sjy9atzp0y7d7"
                      *       }
                      *     }
                      */
@@ -27004,7 +27025,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87mtdm2e8erp37xrjzb137s",
+                     *         "id": "whk_01m87zqgv1efwa7swbs6as1zh6",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27032,10 +27053,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-24T20:44:08.194Z"
+                     *         "createdAt": "2026-11-24T23:54:47.521Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdm4ew6v2mwe6qexs6pg"
+                     *         "requestId": "req_01m87zqgv4eeav642s2m6nbff6"
                      *       }
                      *     }
                      */
@@ -27122,7 +27143,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m87mtdnmey3sy5n4003qyft5",
+                     *           "id": "dlv_01m87zqgxheer8hdwsq5ffxxk5",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27134,19 +27155,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-24T20:44:08.244Z",
-                     *             "webhookId": "whk_01m87mtdnhe058g1eg2s9qeesn",
+                     *             "timestamp": "2026-11-24T23:54:47.601Z",
+                     *             "webhookId": "whk_01m87zqgxeemn85vvb0jbkpbve",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-24T20:44:08.244Z",
+                     *           "createdAt": "2026-11-24T23:54:47.601Z",
                      *           "statusCode": 204,
                      *           "responseTime": 2,
-                     *           "lastAttemptAt": "2026-11-24T20:44:08.244Z",
+                     *           "lastAttemptAt": "2026-11-24T23:54:47.601Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdnter6vbpkcvdkbewf9",
+                     *         "requestId": "req_01m87zqgxseyjvh7bnwch97mya",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27188,7 +27209,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-24T20:43:08.302Z"
+                 *       "since": "2026-11-24T23:53:47.684Z"
                  *     }
                  */
                 "application/json": {
@@ -27238,14 +27259,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87mtdq8e20b1r4wpctphm4q",
-                     *         "since": "2026-11-24T20:43:08.302Z",
-                     *         "until": "2026-11-24T20:44:08.308Z",
+                     *         "id": "whk_01m87zqgzxekmttsjrtch87gkf",
+                     *         "since": "2026-11-24T23:53:47.684Z",
+                     *         "until": "2026-11-24T23:54:47.700Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdqfev1s7sbn9mps58qy"
+                     *         "requestId": "req_01m87zqh07ebpbabz3hdt65w02"
                      *       }
                      *     }
                      */
@@ -27305,7 +27326,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-24T20:43:08.317Z"
+                 *       "since": "2026-11-24T23:53:47.719Z"
                  *     }
                  */
                 "application/json": {
@@ -27349,13 +27370,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87mtdqtembvfmd0zg1aaajk",
-                     *         "since": "2026-11-24T20:43:08.317Z",
+                     *         "id": "whk_01m87zqh15edhbbf8vdchpgz4k",
+                     *         "since": "2026-11-24T23:53:47.719Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdqyewbv1xjkzdcphmmb"
+                     *         "requestId": "req_01m87zqh18e41aceqs56de0fqe"
                      *       }
                      *     }
                      */
@@ -27437,13 +27458,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87mtdn8exdab8n4267ss02d",
+                     *         "id": "whk_01m87zqgx0e9j9ys0h4h2g2hpp",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-24T21:44:08.236Z"
+                     *         "previousSecretExpiresAt": "2026-11-25T00:54:47.588Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdnae1ns5ddngvxgn8p2"
+                     *         "requestId": "req_01m87zqgx1e62vy21har5qm0bp"
                      *       }
                      *     }
                      */
@@ -27534,14 +27555,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m87mtdrke30sf277g423qyfb",
+                     *         "deliveryId": "dlv_01m87zqh22e6xrdbrrgnajnky4",
                      *         "status": "success",
                      *         "statusCode": 204,
                      *         "responseTime": 3,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdrje6raqd7wtzbpdewf"
+                     *         "requestId": "req_01m87zqh1xenqskcvbzsb2m7vn"
                      *       }
                      *     }
                      */
@@ -27619,7 +27640,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m87mtdp6e5s94ype1j9p0h3q",
+                     *         "id": "dlv_01m87zqgyfecabe8hd35wvcwyt",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -27631,27 +27652,45 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-24T20:44:08.262Z",
-                     *           "webhookId": "whk_01m87mtdp3e35t3qfrdzzdhfg1",
+                     *           "timestamp": "2026-11-24T23:54:47.631Z",
+                     *           "webhookId": "whk_01m87zqgyceamaj90mp8mtxyyb",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-24T20:44:08.262Z",
+                     *         "createdAt": "2026-11-24T23:54:47.631Z",
                      *         "statusCode": 204,
                      *         "responseTime": 2,
-                     *         "lastAttemptAt": "2026-11-24T20:44:08.262Z",
+                     *         "lastAttemptAt": "2026-11-24T23:54:47.631Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-24T20:44:08.262Z",
+                     *             "startedAt": "2026-11-24T23:54:47.631Z",
                      *             "responseTime": 2,
                      *             "statusCode": 204,
                      *             "error": null,
-                     *             "response": null
+                     *             "response": null,
+                     *             "requestHeaders": {
+                     *               "content-type": "application/json",
+                     *               "user-agent": "Reelfeed-Webhooks/0.1.0",
+                     *               "x-service-signature": "sha256=2988ca0a3227e17d2b18764537de7548a670d24178ce67b31518fff44188699c",
+                     *               "x-service-timestamp": "2026-11-24T23:54:47.631Z",
+                     *               "x-service-webhook-id": "whk_01m87zqgyceamaj90mp8mtxyyb",
+                     *               "x-service-delivery-id": "dlv_01m87zqgyfecabe8hd35wvcwyt",
+                     *               "x-service-attempt": "1",
+                     *               "webhook-id": "dlv_01m87zqgyfecabe8hd35wvcwyt",
+                     *               "webhook-timestamp": "1795564487",
+                     *               "webhook-signature": "v1,A0pI39PNPmnAQDsZdEr5TPoMXIQ9jPfii+VwtkgvXLE=",
+                     *               "x-service-test": "true"
+                     *             },
+                     *             "responseHeaders": {
+                     *               "date": "Tue, 24 Nov 2026 23:54:47 GMT",
+                     *               "connection": "keep-alive",
+                     *               "keep-alive": "timeout=5"
+                     *             }
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdpbetx98ybvsbpesncx"
+                     *         "requestId": "req_01m87zqgytex1vktyprawypvmz"
                      *       }
                      *     }
                      */
@@ -27660,7 +27699,13 @@ export interface operations {
                             /** @description Every attempt, oldest first; of more than 51, the latest. */
                             attemptHistory: {
                                 error: string | null;
+                                requestHeaders: {
+                                    [key: string]: string;
+                                } | null;
                                 response: string | null;
+                                responseHeaders: {
+                                    [key: string]: string;
+                                } | null;
                                 responseTime: number | null;
                                 /**
                                  * Format: date-time
@@ -27770,13 +27815,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m87mtdpnebvbpnw1fjrhc6da",
+                     *         "id": "dlv_01m87zqgz2ez69ek9ha1mqd1r0",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-24T20:44:08.288Z"
+                     *         "nextAttemptAt": "2026-11-24T23:54:47.668Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87mtdptefs9a5pk967y17ta"
+                     *         "requestId": "req_01m87zqgzgef89mek5e2z7zpk5"
                      *       }
                      *     }
                      */

@@ -56,8 +56,9 @@ export function LivePage(): ReactNode {
 
 function NewStream(): ReactNode {
   const [reconnectWindow, setReconnectWindow] = useState(defaultWindowSeconds);
+  const [dvrWindow, setDvrWindow] = useState(0);
   const create = useChange((title: string) =>
-    api.post('/v1/live-streams', { body: { title, reconnectWindow } }),
+    api.post('/v1/live-streams', { body: { title, reconnectWindow, dvrWindow } }),
   );
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -75,6 +76,14 @@ function NewStream(): ReactNode {
             allowDecimal={false}
             value={reconnectWindow}
             onChange={setReconnectWindow}
+          />
+          <NumberField
+            label={t('Viewers can go back by (seconds)')}
+            min={0}
+            max={43_200}
+            allowDecimal={false}
+            value={dvrWindow}
+            onChange={setDvrWindow}
           />
           <Button type="submit" w="fit-content" loading={create.isPending}>
             {t('Create live stream')}

@@ -13,6 +13,7 @@ export const live = {
     'In OBS: Einstellungen, Stream, Dienst „Benutzerdefiniert“; dann Server und Schlüssel einfügen. Unter Ausgabe H.264 und AAC wählen und ein Keyframe-Intervall von 2 s.',
   'Its item': 'Sein Inhalt',
   'Live stream': 'Live-Stream',
+  'Viewers can go back by (seconds)': 'Zuschauer können zurückspringen um (Sekunden)',
   'Reconnect window (seconds)': 'Zeit zum Wiederverbinden (Sekunden)',
   'Reset key': 'Schlüssel erneuern',
   'Reset the key of this stream?': 'Den Schlüssel dieses Streams erneuern?',

@@ -15,6 +15,7 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
     'En OBS: Ajustes, Emisión, Servicio «Personalizado»; pegue el servidor y la clave. En Salida elija H.264 y AAC, y un intervalo de fotogramas clave de 2 s.',
   'Its item': 'Su contenido',
   'Live stream': 'Directo',
+  'Viewers can go back by (seconds)': 'Los espectadores pueden retroceder (segundos)',
   'Reconnect window (seconds)': 'Tiempo de reconexión (segundos)',
   'Reset key': 'Renovar la clave',
   'Reset the key of this stream?': '¿Renovar la clave de este directo?',
