@@ -168,6 +168,19 @@ export type WebhookEventData = {
     forwardingId: string;
     events: ForwardedEvent[];
   };
+  /** Only for webhooks that name `audit.recorded` or `audit.*`. */
+  'audit.recorded': {
+    auditId: string;
+    action: string;
+    actor: {
+      type: 'key' | 'person' | 'command_line' | 'service';
+      keyId: string | null;
+      personId: string | null;
+      systemUser: string | null;
+    };
+    resourceId: string | null;
+    requestId: string | null;
+  };
   'webhook.disabled': {
     webhookId: string;
     host: string;

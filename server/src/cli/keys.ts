@@ -1,6 +1,7 @@
-import { recordAudit } from '../features/audit/audit.ts';
+import { recordAudit, recordChange } from '../features/audit/audit.ts';
 import {
   allKeys,
+  auditedKey,
   createKey,
   generateKey,
   presentKey,
@@ -64,16 +65,16 @@ const actions: Record<string, (input: CommandInput, words: string[]) => Act | un
   revoke: ({ json }, [id, ...others]) => {
     if (id === undefined || others.length > 0) return;
     return async (db, organizationId) => {
-      const key = await inTransaction(db, async (tx) => {
-        const revoked = await revoke(tx, organizationId, id);
-        await recordAudit(tx, {
-          organizationId,
-          actor: { type: 'command_line' },
-          action: 'revokeKey',
-          resourceId: revoked.id,
-        });
-        return revoked;
-      });
+      const actor = { type: 'command_line' } as const;
+      const entry = { organizationId, actor, action: 'revokeKey', resourceId: id };
+      const key = await inTransaction(db, (tx) =>
+        recordChange(
+          tx,
+          entry,
+          () => auditedKey(tx, organizationId, id),
+          () => revoke(tx, organizationId, id),
+        ),
+      );
       print(json, key, [`${key.id} is revoked. Running processes refuse it within five seconds.`]);
     };
   },

@@ -1,3 +1,4 @@
+import { recordAudit } from '../features/audit/audit.ts';
 import {
   createOrganization,
   listOrganizations,
@@ -16,7 +17,17 @@ export const organizationsCommand: Command = async ({ env, positionals, json }) 
   const name = words.join(' ').trim();
   if (action === 'create' && name !== '' && [...name].length <= longestName) {
     await withDatabase(readPlatformConfig(env), async (db) => {
-      const created = await inTransaction(db, (tx) => createOrganization(tx, name));
+      const created = await inTransaction(db, async (tx) => {
+        const made = await createOrganization(tx, name);
+        await recordAudit(tx, {
+          organizationId: made.organizationId,
+          actor: { type: 'command_line' },
+          action: 'createOrganization',
+          resourceId: made.organizationId,
+          changes: { name },
+        });
+        return made;
+      });
       print(json, created, [
         `Organization     ${created.organizationId}`,
         `Secret key       ${created.secretKey}`,

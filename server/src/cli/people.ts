@@ -1,8 +1,9 @@
 /** `reelfeed people`: for the operator, when nobody can do it in the console. */
 import { readConfig } from '../app/config.ts';
-import { recordAudit } from '../features/audit/audit.ts';
+import { recordAudit, recordChange } from '../features/audit/audit.ts';
 import {
   auditEverywhere,
+  auditedMember,
   createResetLink,
   findAccount,
   invite,
@@ -58,8 +59,13 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
         const organizationId = await chooseOrganization(db, org);
         const { personId } = await requireAccount(db, address);
         await inTransaction(db, async (tx) => {
-          await removeMember(tx, organizationId, personId, 'owner');
-          await audit(tx, organizationId, 'removePerson', personId);
+          const actor = { type: 'command_line' } as const;
+          await recordChange(
+            tx,
+            { organizationId, actor, action: 'removePerson', resourceId: personId },
+            () => auditedMember(tx, organizationId, personId),
+            () => removeMember(tx, organizationId, personId, 'owner'),
+          );
         });
         return print(json, { id: personId, removed: true }, [`${address} is removed.`]);
       }

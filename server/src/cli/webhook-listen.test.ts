@@ -101,6 +101,23 @@ test('the service may restart: it says so once, and what happened meanwhile foll
   cut();
 });
 
+test('the audit log is shown where --events names it', async () => {
+  const usual = await startListening([]);
+  const asked = await startListening(['--events', 'audit.*']);
+  const body = { name: 'Renamed' };
+  assert.equal((await service.call('PATCH', '/v1/organization', { body })).status, 200);
+  await service.cause('after the change');
+  await eventually('both', async () =>
+    printed(usual).length > 0 && printed(asked).length > 0 ? true : null,
+  );
+  assert.deepEqual(
+    [usual, asked].map((one) => printed(one).map(({ event }) => event)),
+    [['content.ready'], ['audit.recorded']],
+  );
+  await stop(usual);
+  await stop(asked);
+});
+
 test('--events filters, and names what there is', async () => {
   const listening = await startListening(['--events', 'live_stream.*,export.ready']);
   for (const event of ['content.ready', 'live_stream.active', 'export.ready']) {
@@ -114,7 +131,7 @@ test('--events filters, and names what there is', async () => {
   const args = ['webhooks', 'listen', '--events', 'content.gone'];
   const unknown = await runCommand(args, { env });
   assert.equal(unknown.code, 2);
-  assert.match(unknown.stderr, /no "content\.gone"\. The kinds are content\.ready, /);
+  assert.match(unknown.stderr, /no "content\.gone"\. The kinds are .*\bcontent\.ready\b/);
   const away = await runCommand(['webhooks', 'listen'], {
     env: { ...env, REELFEED_PUBLIC_URL: 'http://127.0.0.1:9' },
   });

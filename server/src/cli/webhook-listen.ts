@@ -35,8 +35,8 @@ type Listener = {
   readonly usage: string;
   readonly webhookId: string;
   readonly secret: string;
-  /** Kinds and patterns such as `content.*`; null for all. */
-  readonly events: readonly string[] | null;
+  /** Kinds and patterns such as `content.*`. */
+  readonly events: readonly string[];
   readonly ending: AbortSignal;
 };
 
@@ -92,8 +92,8 @@ async function follow(listener: Listener, startedAt: number): Promise<void> {
 }
 
 /** @throws UsageError where the service has no such kind */
-async function readFilter(input: CommandInput, usage: string): Promise<string[] | null> {
-  if (input.events === undefined) return null;
+async function readFilter(input: CommandInput, usage: string): Promise<string[]> {
+  if (input.events === undefined) return ['*'];
   const events = input.events.split(',').map((event) => event.trim());
   const { data } = (await askService(input, {
     method: 'GET',
@@ -128,7 +128,7 @@ async function handle(
   { id, event, data, timestamp, test }: HappenedEvent,
   { input, webhookId, secret, events, ending }: Listener,
 ): Promise<void> {
-  if (events !== null && !isSubscribed(events, event)) return;
+  if (!isSubscribed(events, event)) return;
   const body = JSON.stringify({ event, data, timestamp, webhookId, test });
   const headers = signWebhook({ webhookId, deliveryId: `dlv_${id}`, timestamp, body }, secret);
   const verified = verifyWebhook(body, headers, secret);

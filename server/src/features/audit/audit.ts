@@ -4,7 +4,8 @@
  * Requests need no call of their own: whatever runs through `mutations.mutate` on a route for secret
  * keys and people is recorded in the transaction of its effect. Changes that no request makes (by the command
  * line, or by the service itself) call `recordAudit`. Resources that features contribute to
- * `auditedResources` are read before and after a request, and the entry has what differs.
+ * `auditedResources` are read before and after a request, and the entry has what differs. Webhooks are
+ * told of each entry by `audit.recorded`, in the same transaction.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Tx } from '../../platform/database/database.ts';
@@ -19,14 +20,13 @@ import {
 import type { Principal } from '../../platform/http/principal.ts';
 import { withoutSecrets } from '../../platform/http/secret-fields.ts';
 import type { Answer, RecordMutation } from '../../platform/idempotency/idempotency.ts';
+import { prepareEvent } from '../webhooks/webhooks.ts';
 import { toChanges } from './changes.ts';
 import { differencesOf, type Differences } from './differences.ts';
 import { insertEntry, lockResource } from './queries.ts';
 import { systemUser } from './system-user.ts';
 
 export { pruneAudit } from './maintenance.ts';
-
-export const actors = ['key', 'person', 'command_line', 'service'] as const;
 
 export type AuditActor =
   | { type: 'key'; keyId: ApiKeyId; requestId: string }
@@ -46,25 +46,64 @@ export type AuditEntry = {
   differences?: Differences | null;
 };
 
-/**
- * Records a change in its transaction without a separate round trip: the entry is sent with the
- * next statement or with the commit.
- */
-export function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
-  const { actor } = entry;
-  return insertEntry(tx, {
-    organizationId: entry.organizationId,
-    auditId: newTypeId('aud'),
-    action: entry.action,
-    actor: actor.type,
+/** Records a change and its webhook event in the transaction of the change. */
+export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
+  const recordEvent = await prepareAuditEvent(tx, entry.organizationId);
+  await recordBoth(tx, entry, recordEvent);
+}
+
+const prepareAuditEvent = (tx: Tx, organizationId: OrganizationId) =>
+  prepareEvent(tx, organizationId, 'audit.recorded');
+
+/** Both are sent with the next statement or with the commit. */
+async function recordBoth(
+  tx: Tx,
+  entry: AuditEntry,
+  recordEvent: Awaited<ReturnType<typeof prepareAuditEvent>>,
+): Promise<void> {
+  const { organizationId, actor, action, resourceId, differences } = entry;
+  const auditId = newTypeId('aud');
+  const requestId = 'requestId' in actor ? actor.requestId : null;
+  const caller = {
     keyId: actor.type === 'key' ? actor.keyId : null,
     personId: actor.type === 'person' ? actor.personId : null,
     systemUser: actor.type === 'command_line' ? systemUser() : null,
-    resourceId: entry.resourceId,
+  };
+  await insertEntry(tx, {
+    organizationId,
+    auditId,
+    action,
+    actor: actor.type,
+    ...caller,
+    resourceId,
     changes: toChanges(entry.changes),
-    differences: entry.differences ? JSON.stringify(entry.differences) : null,
-    requestId: 'requestId' in actor ? actor.requestId : null,
+    differences: differences ? JSON.stringify(differences) : null,
+    requestId,
   });
+  await recordEvent({
+    auditId,
+    action,
+    actor: { type: actor.type, ...caller },
+    resourceId,
+    requestId,
+  });
+}
+
+/**
+ * Records a change that no request makes, with what differs before and after it.
+ *
+ * @param read the state of the resource, as `AuditedResource` reads it
+ */
+export async function recordChange<T>(
+  tx: Tx,
+  entry: AuditEntry,
+  read: () => Promise<object | null>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const before = await read();
+  const result = await work();
+  await recordAudit(tx, { ...entry, differences: differencesOf(before, await read()) });
+  return result;
 }
 
 /** Records what requests with a secret key or of a person have changed; others are not recorded. */
@@ -77,15 +116,17 @@ export function createAuditor(extensionsOf: ExtensionsOf): RecordMutation {
     const { organizationId } = principal;
     const resource = resources.find(({ path }) => url === path || url.startsWith(`${path}/`));
     const compared = resource && (await readBefore(tx, organizationId, resource, request));
+    const recordEvent = await prepareAuditEvent(tx, organizationId);
     const answer = await work(tx);
-    await recordAudit(tx, {
+    const entry = {
       organizationId,
       actor: actorOf(principal, request.id),
       action: schema?.operationId ?? `${request.method} ${url}`,
       resourceId: resourceOf(request, answer),
       changes: bodyWithoutSecrets(request),
       differences: compared ? await compared() : null,
-    });
+    };
+    await recordBoth(tx, entry, recordEvent);
     return answer;
   };
 }

@@ -40,6 +40,23 @@ test('the organization, the ranking, settings, flags, keys and roles show what w
     one('recencyHalfLifeHours', ranking.recencyHalfLifeHours, 6),
   );
 
+  const rule = { type: 'boost', match: { tags: ['news'] }, factor: 2 };
+  const { body: made } = await service.call('POST', '/v1/ranking/rules', { body: rule });
+  const rulePath = `/v1/ranking/rules/${made.data.id}`;
+  assert.deepEqual(
+    await differencesAfter('PATCH', rulePath, { factor: 3 }),
+    one('factor', rule.factor, 3),
+  );
+  const gone = await differencesAfter('DELETE', rulePath);
+  assert.deepEqual(
+    gone.fields.find(({ field }: { field: string }) => field === 'factor'),
+    { field: 'factor', before: 3, after: null },
+  );
+  const holdout = '/v1/experiments/holdout';
+  const share = { traffic: 0.1 };
+  assert.deepEqual(await differencesAfter('PUT', holdout, share), one('traffic', 0, 0.1));
+  assert.equal(await differencesAfter('PUT', holdout, share), null);
+
   const setting = '/v1/settings/player.speed';
   assert.deepEqual(await differencesAfter('PUT', setting, { value: 1 }), one('value', null, 1));
   assert.deepEqual(await differencesAfter('PUT', setting, { value: 2 }), one('value', 1, 2));

@@ -1,12 +1,15 @@
 import { duration } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import { setting } from '../../platform/settings.ts';
 import { hourMs } from '../../platform/time.ts';
-import { pruneAudit } from './audit.ts';
+import { portalAuditors, webhookEvents } from '../webhooks/webhooks.ts';
+import { pruneAudit, recordAudit } from './audit.ts';
 import { forgetViewerInAudit } from './forget-viewer.ts';
 import { addAuditRoutes } from './routes.ts';
+import { auditEvents } from './webhook-events.ts';
 
 type Parts = { db: Db; cursors: ListCursors };
 
@@ -25,6 +28,12 @@ export const audit = defineFeature({
     }),
   },
   tables: ['audit_entry'],
+  extensions: [
+    extend(webhookEvents, auditEvents),
+    extend(portalAuditors, (tx, { customer, ...entry }) =>
+      recordAudit(tx, { ...entry, actor: { type: 'service' }, changes: { customer } }),
+    ),
+  ],
   build({ db, cursors }: Parts, { auditRetentionMs }) {
     return {
       routes: (app) => addAuditRoutes(app, { db, cursors }),

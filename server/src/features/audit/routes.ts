@@ -14,7 +14,7 @@ import {
   Timestamp,
 } from '../../platform/http/schemas.ts';
 import { formatTimestamp } from '../../platform/time.ts';
-import { actors } from './audit.ts';
+import { actors } from './actors.ts';
 import { maxCharacters, maxFields } from './differences.ts';
 import { fileFor, linesOf } from './export.ts';
 import { countEntries, listEntries, type EntryRow } from './queries.ts';
@@ -64,7 +64,7 @@ const AuditEntry = Type.Object(
         {
           description:
             'The fields that differ before and after the change: of the organization, the ranking ' +
-            'configuration, settings, flags, keys, webhooks, experiments, and roles of people. Secrets ' +
+            'configuration and rules, settings, flags, keys, webhooks, experiments, the holdout, and roles of people. Secrets ' +
             `are hidden, texts end after ${maxCharacters} characters, and there are at most ${maxFields} fields. ` +
             'Null where nothing was compared or nothing differs.',
         },

@@ -1,7 +1,8 @@
-/** What the audit log compares of an experiment. */
+/** What the audit log compares of an experiment, and of the holdout. */
 import type { AuditedResource } from '../../platform/http/audited-resource.ts';
 import { parseTypeId } from '../../platform/ids.ts';
 import { formatTimestamp } from '../../platform/time.ts';
+import { readHoldout } from './holdout.ts';
 import { findExperiment } from './queries.ts';
 
 export const auditedExperiment: AuditedResource = {
@@ -28,4 +29,9 @@ export const auditedExperiment: AuditedResource = {
       targeting: row.targeting,
     };
   },
+};
+
+export const auditedHoldout: AuditedResource = {
+  path: '/v1/experiments/holdout',
+  read: async (tx, organizationId) => ({ traffic: await readHoldout(tx, organizationId) }),
 };

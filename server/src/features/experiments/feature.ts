@@ -15,7 +15,7 @@ import type { SignatureReader } from '../keys/keys.ts';
 import { metricUses } from '../metrics/metrics.ts';
 import { configurationChanged, lockConfiguration } from '../settings/settings.ts';
 import { webhookDeliveries, webhookEvents } from '../webhooks/webhooks.ts';
-import { auditedExperiment } from './audited-experiment.ts';
+import { auditedExperiment, auditedHoldout } from './audited-experiment.ts';
 import { completeDue, countQuietExposures, settle, takeDueLooks } from './catch-up.ts';
 import { addConfigRoute } from './config-route.ts';
 import { experimentErrors } from './errors.ts';
@@ -91,6 +91,7 @@ export const experiments = defineFeature({
   extensions: [
     extend(webhookEvents, experimentEvents),
     extend(auditedResources, auditedExperiment),
+    extend(auditedResources, auditedHoldout),
     extend(engagementFollowers, experimentUnits),
     extend(experimentVariants, variantsOfViewers),
     extend(metricUses, async (tx, organizationId, metric) => {

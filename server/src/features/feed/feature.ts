@@ -19,7 +19,7 @@ import { feedItems, forgetItemsOfDays } from './credibility/item-projection.ts';
 import { FeedIndex } from './items/feed-index.ts';
 import { openFeed } from './open-feed.ts';
 import { addFeedRoutes } from './routes.ts';
-import { auditedRankingConfig } from './settings/audited-config.ts';
+import { auditedRankingConfig, auditedRankingRule } from './settings/audited-config.ts';
 import { forgetItemsInRules } from './settings/forget-items.ts';
 import { trainDueModels } from './learned/trainer.ts';
 import { fitDueTastes } from './taste/fit.ts';
@@ -95,7 +95,10 @@ export const feed = defineFeature({
     'watch_model',
   ],
   projections: () => [feedViewers, feedItems],
-  extensions: [extend(auditedResources, auditedRankingConfig)],
+  extensions: [
+    extend(auditedResources, auditedRankingConfig),
+    extend(auditedResources, auditedRankingRule),
+  ],
   build(parts: Parts, { feedRanking, feedRankingBudgetMs, tasteIntervalMs, learningIntervalMs }) {
     const { db, log, metrics, signer, hints, mediaAccess, eventLog, onEventsStored } = parts;
     const { assignments, liveStreams } = parts;

@@ -7,7 +7,7 @@ import type { Hints } from '../../platform/hints.ts';
 import { auditedResources } from '../../platform/http/audited-resource.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { parseTypeId, type OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
 import { setting } from '../../platform/settings.ts';
 import { hourMs } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
@@ -20,8 +20,9 @@ import { peopleErrors } from './errors.ts';
 import { deleteOldInvitations } from './invitation-queries.ts';
 import { addInvitationRoutes } from './invitation-routes.ts';
 import { mailHandlers } from './mail-jobs.ts';
+import { auditedMember } from './members.ts';
 import { addPeopleRoutes } from './people-routes.ts';
-import { findMember, hasOwner } from './queries.ts';
+import { hasOwner } from './queries.ts';
 import { lowestRole } from './roles.ts';
 import { addSessionRoutes } from './session-routes.ts';
 import { createPersonSessions } from './sessions.ts';
@@ -88,17 +89,7 @@ export const people = defineFeature({
     'password_reset',
     'attempt',
   ],
-  extensions: [
-    extend(auditedResources, {
-      path: '/v1/people/:id',
-      // No address and no name: the audit log does not keep them once somebody has left.
-      async read(tx, organizationId, id) {
-        const personId = parseTypeId('per', id);
-        const row = personId && (await findMember(tx, organizationId, personId));
-        return row && { role: row.role };
-      },
-    }),
-  ],
+  extensions: [extend(auditedResources, { path: '/v1/people/:id', read: auditedMember })],
   build(parts: Parts, settings) {
     const { sessionIdleMs, sessionMaxMs, keySignIn, ...oidc } = settings;
     const { db, vault, publicUrl, sendMail: mail } = parts;

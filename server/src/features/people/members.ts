@@ -22,6 +22,17 @@ export function presentMember(row: MemberRow) {
   };
 }
 
+/** What the audit log compares: no address and no name, which it does not keep once somebody has left. */
+export async function auditedMember(
+  tx: Tx,
+  organizationId: OrganizationId,
+  id: string,
+): Promise<object | null> {
+  const personId = parseTypeId('per', id);
+  const row = personId && (await findMember(tx, organizationId, personId));
+  return row && { role: row.role };
+}
+
 /** A secret key without scopes stands for an owner, one with scopes for an admin. */
 export function roleOf({ person, scopes }: Principal): Role {
   return person?.role ?? (scopes === null ? 'owner' : 'admin');

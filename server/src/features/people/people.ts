@@ -7,6 +7,6 @@ export { lowestRole, lowestRoles } from './roles.ts';
 export type { PersonSessions } from './sessions.ts';
 export { invite, normalEmail } from './invitations.ts';
 export { auditEverywhere, createResetLink } from './resets.ts';
-export { presentMember, removeMember } from './members.ts';
+export { auditedMember, presentMember, removeMember } from './members.ts';
 export { removeTotp } from './second-factor.ts';
 export { findAccount, listMembers } from './queries.ts';

@@ -43,6 +43,7 @@ import { deliveriesElsewhere, webhookDeliveries } from './outbox/outbox.ts';
 import { openMail } from './notices/mail.ts';
 import { noticeFailing } from './notices/notices.ts';
 import { noticeHandler } from './notices/notice-job.ts';
+import { toPortalRecorder } from './portal/portal-audit.ts';
 import { addPortalRoutes } from './portal/portal-routes.ts';
 import { endpointEvents } from './webhook-events.ts';
 import { webhookEvents } from './outbox/event-declarations.ts';
@@ -176,7 +177,9 @@ export const webhooks = defineFeature({
         addWebhookRoutes(app, routeParts);
         addDeliveryRoutes(app, { ...routeParts, totalTimeoutMs }, opened);
         const frameOrigins = settings.portalFrameOrigins;
-        addPortalRoutes(app, { ...routeParts, publicUrl: parts.publicUrl, frameOrigins });
+        const { publicUrl } = parts;
+        const recordChange = toPortalRecorder(parts.extensionsOf);
+        addPortalRoutes(app, { ...routeParts, publicUrl, frameOrigins, recordChange });
       },
       outgoing: describeWebhooks(catalogue),
       services: [

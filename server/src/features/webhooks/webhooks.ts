@@ -9,9 +9,10 @@ export {
   webhookEvents,
   type EventsOf,
 } from './outbox/event-declarations.ts';
-export { recordDelivery, recordEvent, webhookDeliveries } from './outbox/outbox.ts';
+export { prepareEvent, recordDelivery, recordEvent, webhookDeliveries } from './outbox/outbox.ts';
 export { selectPending } from './outbox/outbox-queries.ts';
 export { findWebhook } from './endpoints/endpoint-queries.ts';
+export { portalAuditors } from './portal/portal-audit.ts';
 export { isSubscribed } from './outbox/event-kinds.ts';
 export { listDeliveriesForExport } from './deliveries/export-queries.ts';
 export type { SendMail } from './notices/mail.ts';

@@ -10,7 +10,7 @@ import { webhookEvents, type DeclaredEvent } from './event-declarations.ts';
 /** The kinds of events that the features declare. */
 export type EventCatalogue = {
   readonly kinds: readonly EventKind[];
-  /** What a webhook can subscribe to: a kind, the kinds of a subject, or everything. */
+  /** What a webhook can subscribe to: a kind, the kinds of a subject, or everything but `audit.*`. */
   readonly subscriptions: readonly string[];
   /** Made-up data. */
   readonly exampleOf: <Kind extends EventKind>(kind: Kind) => EventData[Kind];
@@ -35,9 +35,16 @@ function subjectOf(kind: string): string {
   return `${kind.slice(0, kind.indexOf('.'))}.*`;
 }
 
+/**
+ * Subjects that `*` does not include. Every change makes an audit entry, so whoever takes everything
+ * would get an event twice, and another one for each change of a webhook itself.
+ */
+const subjectsByNameOnly: readonly string[] = ['audit.*'];
+
 /** The subscriptions that a kind falls under. */
 export function subscriptionsTo(kind: string): string[] {
-  return [kind, subjectOf(kind), '*'];
+  const subject = subjectOf(kind);
+  return subjectsByNameOnly.includes(subject) ? [kind, subject] : [kind, subject, '*'];
 }
 
 export function isSubscribed(events: readonly string[], kind: string): boolean {

@@ -1,8 +1,11 @@
 /** The SQL that records events with their deliveries. */
-import { sql } from 'kysely';
+import { sql, type CompiledQuery } from 'kysely';
 import { subscriptionsTo } from './event-kinds.ts';
 import type { WebhookOptions } from '../endpoints/options.ts';
-import type { Db, Tx } from '../../../platform/database/database.ts';
+import { awaitedLater } from '../../../platform/awaited-later.ts';
+import { sendAhead, type Db, type Tx } from '../../../platform/database/database.ts';
+
+export type Recipients = { readonly now: Date; readonly subscribers: readonly Subscriber[] };
 
 export type Subscriber = { webhookId: string; options: WebhookOptions };
 
@@ -14,14 +17,43 @@ export async function selectSubscribers(
   tx: Tx,
   organizationId: string,
   kind: string,
-): Promise<{ now: Date; subscribers: Subscriber[] }> {
-  const { rows } = await sql<{ now: Date; subscribers: Subscriber[] }>`
+): Promise<Recipients> {
+  return firstRow(await tx.executeQuery(compileSubscribers(tx, organizationId, kind)));
+}
+
+/**
+ * Like `selectSubscribers`, but without a round trip of its own: see `sendAhead`.
+ *
+ * @returns a function that waits for them; it sends a statement only if nothing else was sent
+ */
+export async function selectSubscribersAhead(
+  tx: Tx,
+  organizationId: string,
+  kind: string,
+): Promise<() => Promise<Recipients>> {
+  const { result } = await sendAhead(tx, compileSubscribers(tx, organizationId, kind));
+  let hasSettled = false;
+  const settled = awaitedLater(result.finally(() => (hasSettled = true)));
+  return async () => {
+    if (!hasSettled) await sql`select`.execute(tx);
+    return firstRow(await settled);
+  };
+}
+
+function compileSubscribers(
+  tx: Tx,
+  organizationId: string,
+  kind: string,
+): CompiledQuery<Recipients> {
+  return sql<Recipients>`
     select clock_timestamp() as now, coalesce(jsonb_agg(jsonb_build_object(
       'webhookId', webhook_id, 'options', options)), '[]') as subscribers
     from webhook
     where organization_id = ${organizationId} and status = 'active' and events && ${subscriptionsTo(kind)}::text[]
-  `.execute(tx);
-  const [row] = rows;
+  `.compile(tx);
+}
+
+function firstRow({ rows: [row] }: { readonly rows: readonly Recipients[] }): Recipients {
   if (row === undefined) throw new Error('an aggregate gave no row');
   return row;
 }
@@ -96,8 +128,17 @@ export type NewDelivery = {
 
 /** The event and its deliveries, due at once, or held where they have an order. */
 export async function insertEvent(tx: Tx, event: NewEvent): Promise<void> {
+  await tx.executeQuery(compileEvent(tx, event));
+}
+
+/** Like `insertEvent`, but without a round trip of its own: see `sendAhead`. */
+export async function insertEventAhead(tx: Tx, event: NewEvent): Promise<void> {
+  await sendAhead(tx, compileEvent(tx, event));
+}
+
+function compileEvent(tx: Tx, event: NewEvent): CompiledQuery {
   const { organizationId, eventId, kind, dataJson, occurredAt, isTest, deliveries } = event;
-  await sql`
+  return sql`
     with event as (
       insert into webhook_event (organization_id, event_id, kind, data, occurred_at, is_test)
       values (${organizationId}, ${eventId}, ${kind}, ${dataJson}, ${occurredAt}, ${isTest})
@@ -119,7 +160,7 @@ export async function insertEvent(tx: Tx, event: NewEvent): Promise<void> {
       ${deliveries.map(({ orderKey }) => orderKey)}::text[]
     ) as delivery (webhook_id, delivery_id, body, order_key),
       (select ${occurredAt}::timestamptz) as occurred (moment)
-  `.execute(tx);
+  `.compile(tx);
 }
 
 export type StoredEvent = {

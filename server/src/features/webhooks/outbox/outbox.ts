@@ -10,8 +10,12 @@ import { newTypeIdAt } from '../../../platform/ids.ts';
 import {
   insertDelivery,
   insertEvent,
+  insertEventAhead,
   selectReceiver,
   selectSubscribers,
+  selectSubscribersAhead,
+  type NewEvent,
+  type Recipients,
 } from './outbox-queries.ts';
 import { deliveryBody, isWanted, orderKeyOf } from './event-kinds.ts';
 import type { EventData, EventKind } from '../webhooks.ts';
@@ -33,6 +37,24 @@ export async function recordEvent<Kind extends EventKind>(
   data: EventData[Kind],
 ): Promise<void> {
   await record(tx, organizationId, { kind, data, isTest: false, wants: () => true });
+}
+
+/**
+ * Like `recordEvent`, but without round trips of its own. Call it before the change: the webhooks are
+ * read with its first statement.
+ *
+ * @returns records the event, which is sent with the next statement or with the commit
+ */
+export async function prepareEvent<Kind extends EventKind>(
+  tx: Tx,
+  organizationId: string,
+  kind: Kind,
+): Promise<(data: EventData[Kind]) => Promise<void>> {
+  const recipients = await selectSubscribersAhead(tx, organizationId, kind);
+  return async (data) => {
+    const recorded = { kind, data, isTest: false, wants: () => true };
+    await insertEventAhead(tx, toNewEvent(await recipients(), organizationId, recorded));
+  };
 }
 
 /**
@@ -85,12 +107,18 @@ type Recorded = {
   wants: (webhookId: string) => boolean;
 };
 
-async function record(
-  tx: Tx,
+async function record(tx: Tx, organizationId: string, recorded: Recorded): Promise<number> {
+  const recipients = await selectSubscribers(tx, organizationId, recorded.kind);
+  const event = toNewEvent(recipients, organizationId, recorded);
+  await insertEvent(tx, event);
+  return event.deliveries.length;
+}
+
+function toNewEvent(
+  { now: occurredAt, subscribers }: Recipients,
   organizationId: string,
   { kind, data, isTest, wants }: Recorded,
-): Promise<number> {
-  const { now: occurredAt, subscribers } = await selectSubscribers(tx, organizationId, kind);
+): NewEvent {
   const eventId = randomUUID();
   const event = { eventId, kind, dataJson: JSON.stringify(data), occurredAt, isTest };
   const deliveries = subscribers
@@ -101,6 +129,5 @@ async function record(
       body: deliveryBody(event, webhookId, options.payloadVersion),
       orderKey: orderKeyOf(options, data),
     }));
-  await insertEvent(tx, { organizationId, ...event, deliveries });
-  return deliveries.length;
+  return { organizationId, ...event, deliveries };
 }

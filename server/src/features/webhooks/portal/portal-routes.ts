@@ -12,7 +12,6 @@ import { Closed, IdParams, OneOf, pageQuery } from '../../../platform/http/schem
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
 import type { WebhookId } from '../../../platform/ids.ts';
 import type { Vault } from '../../../platform/vault.ts';
-import { recordAudit } from '../../audit/audit.ts';
 import {
   countListed,
   getDelivery,
@@ -34,6 +33,7 @@ import {
   rotateSecret,
 } from '../endpoints/endpoints.ts';
 import { requireMoment } from '../moment.ts';
+import type { RecordPortalChange } from './portal-audit.ts';
 import { addPortalPage } from './portal-page.ts';
 import { addLinkRoutes } from './link-routes.ts';
 import { findVisitor, type PortalVisit, type PortalVisitor } from './portal-links.ts';
@@ -47,6 +47,7 @@ export type PortalParts = {
   publicUrl: string;
   /** Origins whose pages may show the portal in a frame. */
   frameOrigins: readonly string[];
+  recordChange: RecordPortalChange;
   onDue: () => void;
 };
 
@@ -152,16 +153,14 @@ function present(row: WebhookRow) {
 
 /** Runs a change and records who has asked for it. */
 function change<T>(
-  { db }: PortalParts,
+  { db, recordChange }: PortalParts,
   { organizationId, webhookId, customer }: PortalVisitor & { webhookId: WebhookId },
   action: string,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   return inTransaction(db, async (tx) => {
     const result = await work(tx);
-    const changes = { customer };
-    const actor = { type: 'service' } as const;
-    await recordAudit(tx, { organizationId, actor, action, resourceId: webhookId, changes });
+    await recordChange(tx, { organizationId, customer, action, resourceId: webhookId });
     return result;
   });
 }

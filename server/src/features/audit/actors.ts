@@ -1,0 +1,1 @@
+export const actors = ['key', 'person', 'command_line', 'service'] as const;
