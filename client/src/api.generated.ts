@@ -2992,6 +2992,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "audit.recorded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The audit log has a new entry. Only webhooks that name `audit.recorded` or `audit.*` get it. */
+        post: operations["receive_audit_recorded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "bulk_job.complete": {
         parameters: {
             query?: never;
@@ -3605,7 +3622,7 @@ export interface components {
              */
             createdAt: string;
             /** @enum {string} */
-            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
+            event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
@@ -4862,7 +4879,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkqgea985m33bzffvjqe",
+                     *         "requestId": "req_01m88017rceyttewd9pf67awkm",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5011,7 +5028,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m87zqkqvekgby1zqacnwzarp",
+                     *         "id": "alr_01m88017rxed5s1254hw3mzeve",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5035,10 +5052,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-24T23:54:50.491Z"
+                     *         "createdAt": "2026-11-25T00:00:05.917Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkqjec6rz5s90kc2agfk"
+                     *         "requestId": "req_01m88017rke5nr9h377h27d9c9"
                      *       }
                      *     }
                      */
@@ -5104,7 +5121,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m87zqkr0e2wsk75y01bx3hmj",
+                     *         "id": "alr_01m88017s2e0v9m5xdmm30en71",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5128,10 +5145,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-24T23:54:50.496Z"
+                     *         "createdAt": "2026-11-25T00:00:05.922Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkr2ekv9197d37jjp4qf"
+                     *         "requestId": "req_01m88017s4er4bdw0bfhdvevr2"
                      *       }
                      *     }
                      */
@@ -5196,11 +5213,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m87zqksneeavvqmdzknekrrb",
+                     *         "id": "alr_01m88017tqenras3wxyj10nfkx",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqksxeshvmmtr0hh2xkh3"
+                     *         "requestId": "req_01m88017txeyyb7y9sy1dyec94"
                      *       }
                      *     }
                      */
@@ -5340,7 +5357,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m87zqkr7eyc9n4f00zkw77j6",
+                     *         "id": "alr_01m88017s8emmbm7dxqffre4w0",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5364,10 +5381,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-24T23:54:50.503Z"
+                     *         "createdAt": "2026-11-25T00:00:05.931Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkr9ecyba5xwwczs7gre"
+                     *         "requestId": "req_01m88017sdejhs74715ty790fh"
                      *       }
                      *     }
                      */
@@ -5440,7 +5457,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqktzevp8rsmtj5vcvq4k",
+                     *         "requestId": "req_01m88017wve7b9sxa0hezcbz1t",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5597,7 +5614,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkt1exdvdhpenh722mzx"
+                     *         "requestId": "req_01m88017v1eqrt5f25z82pv3hz"
                      *       }
                      *     }
                      */
@@ -5716,8 +5733,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkfgej2vcsj1yfzb5ke4",
-                     *         "asOf": "2026-11-24T23:54:50.227Z"
+                     *         "requestId": "req_01m88017g6ebv81v3ktxsa7cwf",
+                     *         "asOf": "2026-11-25T00:00:05.646Z"
                      *       }
                      *     }
                      */
@@ -5919,8 +5936,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm46e1h9b00qp9vwaddz",
-                     *         "asOf": "2026-11-24T23:54:50.902Z"
+                     *         "requestId": "req_01m8801854etyv6d2spw0gb6rx",
+                     *         "asOf": "2026-11-25T00:00:06.318Z"
                      *       }
                      *     }
                      */
@@ -6073,7 +6090,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20ffb-c725-730f-8c00-6e830aa1e75e",
+                     *           "contentId": "01a21000-971d-73ef-8cbe-c76778d92de8",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6124,10 +6141,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkfted0t86s8dwxakwbq",
+                     *         "requestId": "req_01m88017h4e308m627561rfzz5",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-24T23:54:50.238Z"
+                     *         "asOf": "2026-11-25T00:00:05.678Z"
                      *       }
                      *     }
                      */
@@ -6394,7 +6411,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20ffb-ce32-7208-89fb-27663314f03c",
+                     *         "contentId": "01a21000-9e48-7128-8b45-886f8cc856c8",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6483,8 +6500,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkhsedea88ewv8nx40ky",
-                     *         "asOf": "2026-11-24T23:54:50.299Z"
+                     *         "requestId": "req_01m88017jje4nbj4crm3ns1s0g",
+                     *         "asOf": "2026-11-25T00:00:05.716Z"
                      *       }
                      *     }
                      */
@@ -6752,7 +6769,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a20ffb-ceac-73fe-a0bd-ab6cc7a25dd5",
+                     *         "contentId": "01a21000-9ecc-77db-8129-c58f073ad549",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6792,8 +6809,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqknfemmaz7frmcynd1g7",
-                     *         "asOf": "2026-11-24T23:54:50.416Z"
+                     *         "requestId": "req_01m88017pge4zazptq1xn70km0",
+                     *         "asOf": "2026-11-25T00:00:05.841Z"
                      *       }
                      *     }
                      */
@@ -7004,14 +7021,14 @@ export interface operations {
                      *         },
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-26",
+                     *             "date": "2026-10-27",
                      *             "count": 0,
                      *             "viewers": 0,
                      *             "sum": null,
                      *             "average": null
                      *           },
                      *           {
-                     *             "date": "2026-10-27",
+                     *             "date": "2026-10-28",
                      *             "count": 0,
                      *             "viewers": 0,
                      *             "sum": null,
@@ -7020,8 +7037,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm4ze14a0ty794xenhvt",
-                     *         "asOf": "2026-11-24T23:54:50.936Z"
+                     *         "requestId": "req_01m880187behxvxa6838gpbksg",
+                     *         "asOf": "2026-11-25T00:00:06.415Z"
                      *       }
                      *     }
                      */
@@ -7191,14 +7208,14 @@ export interface operations {
                      *         "segments": [],
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-26",
+                     *             "date": "2026-10-27",
                      *             "sessions": 0,
                      *             "averageSessionLength": null,
                      *             "averageVideosPerSession": null,
                      *             "averageWatchTimePerSession": null
                      *           },
                      *           {
-                     *             "date": "2026-10-27",
+                     *             "date": "2026-10-28",
                      *             "sessions": 0,
                      *             "averageSessionLength": null,
                      *             "averageVideosPerSession": null,
@@ -7207,8 +7224,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkj4ean95a0bgfca6bh8",
-                     *         "asOf": "2026-11-24T23:54:50.311Z"
+                     *         "requestId": "req_01m88017jyewbsmbtjn6sy2q64",
+                     *         "asOf": "2026-11-25T00:00:05.730Z"
                      *       }
                      *     }
                      */
@@ -7532,8 +7549,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm24e61swzz5p29tksa3",
-                     *         "asOf": "2026-11-24T23:54:50.827Z"
+                     *         "requestId": "req_01m880184aev6spxfvy0aw8gaw",
+                     *         "asOf": "2026-11-25T00:00:06.289Z"
                      *       }
                      *     }
                      */
@@ -7668,7 +7685,7 @@ export interface operations {
                      *         {
                      *           "weekday": 1,
                      *           "hour": 0,
-                     *           "days": 5,
+                     *           "days": 4,
                      *           "impressions": 0,
                      *           "plays": 0,
                      *           "views": 0,
@@ -7679,7 +7696,7 @@ export interface operations {
                      *         {
                      *           "weekday": 1,
                      *           "hour": 1,
-                     *           "days": 5,
+                     *           "days": 4,
                      *           "impressions": 0,
                      *           "plays": 0,
                      *           "views": 0,
@@ -7689,8 +7706,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkn1e6cb1d5w044kmp07",
-                     *         "asOf": "2026-11-24T23:54:50.401Z"
+                     *         "requestId": "req_01m88017n9evjabsnknvan9djx",
+                     *         "asOf": "2026-11-25T00:00:05.802Z"
                      *       }
                      *     }
                      */
@@ -7813,8 +7830,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkkaes3rdkva6bddp2fn",
-                     *         "asOf": "2026-11-24T23:54:50.349Z"
+                     *         "requestId": "req_01m88017mke1gtvz8w7qqsbf62",
+                     *         "asOf": "2026-11-25T00:00:05.782Z"
                      *       }
                      *     }
                      */
@@ -7955,7 +7972,7 @@ export interface operations {
                      *         },
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-26T00:00:00.000Z",
+                     *             "date": "2026-10-27T00:00:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -7979,7 +7996,7 @@ export interface operations {
                      *             "sessions": 0
                      *           },
                      *           {
-                     *             "date": "2026-10-26T01:00:00.000Z",
+                     *             "date": "2026-10-27T01:00:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -8091,8 +8108,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkene25stzewg1d823kf",
-                     *         "asOf": "2026-11-24T23:54:50.200Z"
+                     *         "requestId": "req_01m88017ete8vts7wh83pbp3kr",
+                     *         "asOf": "2026-11-25T00:00:05.603Z"
                      *       }
                      *     }
                      */
@@ -8532,8 +8549,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm39e8pby9q4qkqzs61m",
-                     *         "asOf": "2026-11-24T23:54:50.873Z"
+                     *         "requestId": "req_01m880184qe0za9rbbnpdvtcgg",
+                     *         "asOf": "2026-11-25T00:00:06.302Z"
                      *       }
                      *     }
                      */
@@ -8730,7 +8747,7 @@ export interface operations {
                      *         "errors": [],
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-26",
+                     *             "date": "2026-10-27",
                      *             "startupTime": {
                      *               "average": null,
                      *               "p50": null,
@@ -8745,7 +8762,7 @@ export interface operations {
                      *             "exitsBeforeStart": null
                      *           },
                      *           {
-                     *             "date": "2026-10-27",
+                     *             "date": "2026-10-28",
                      *             "startupTime": {
                      *               "average": null,
                      *               "p50": null,
@@ -8762,8 +8779,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkjgec3ta7hnns761ypj",
-                     *         "asOf": "2026-11-24T23:54:50.321Z"
+                     *         "requestId": "req_01m88017kyebd8af4yqwtk09ks",
+                     *         "asOf": "2026-11-25T00:00:05.758Z"
                      *       }
                      *     }
                      */
@@ -8960,7 +8977,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-24T23:54:50.473Z",
+                     *         "now": "2026-11-25T00:00:05.896Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
@@ -8975,7 +8992,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-24T22:55:00.000Z",
+                     *             "minute": "2026-11-24T23:01:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -8987,7 +9004,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-24T22:56:00.000Z",
+                     *             "minute": "2026-11-24T23:02:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9003,8 +9020,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkq6etprr9p7m3jmng4f",
-                     *         "asOf": "2026-11-24T23:54:50.471Z"
+                     *         "requestId": "req_01m88017r2e5qv5rrn3cytfff6",
+                     *         "asOf": "2026-11-25T00:00:05.891Z"
                      *       }
                      *     }
                      */
@@ -9128,7 +9145,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkv8eenszmkmzc85drvm",
+                     *         "requestId": "req_01m88017x1emjrzjnn49n1v1vw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9343,7 +9360,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m87zqkw7e14abn3vd5w7cs76",
+                     *         "id": "rpt_01m88017yjey7tqk9v0qgpvjzy",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9362,10 +9379,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-24T23:54:50.631Z"
+                     *         "createdAt": "2026-11-25T00:00:06.099Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkvaebga5memf789ga96"
+                     *         "requestId": "req_01m88017x8etarkc0xh0ets1bx"
                      *       }
                      *     }
                      */
@@ -9431,7 +9448,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m87zqkwmeh5b8ntbb1fdj1vt",
+                     *         "id": "rpt_01m88017yrefs99cmr4jskfdy8",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9450,10 +9467,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-24T23:54:50.644Z"
+                     *         "createdAt": "2026-11-25T00:00:06.104Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkwnez3vm266safrh3ps"
+                     *         "requestId": "req_01m88017ywekyswwdkfqe8h1hg"
                      *       }
                      *     }
                      */
@@ -9518,11 +9535,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m87zqkxjen7r79fyymjyq225",
+                     *         "id": "rpt_01m8801808ecy8142xv62st1d1",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkxmec5b2kaajptga5ys"
+                     *         "requestId": "req_01m8801809ezpas60vzmpbgvqq"
                      *       }
                      *     }
                      */
@@ -9725,7 +9742,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m87zqkwse9aanv2n42wk3ss2",
+                     *         "id": "rpt_01m88017yzeyza1v7xb0sp62aa",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9744,10 +9761,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-24T23:54:50.650Z"
+                     *         "createdAt": "2026-11-25T00:00:06.112Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkwveepv6zzh72pabxdm"
+                     *         "requestId": "req_01m88017z1edasvge3bmx6s3wn"
                      *       }
                      *     }
                      */
@@ -9815,7 +9832,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkzcemebw71wyqce3ht7",
+                     *         "requestId": "req_01m8801820en396k577tj8nc00",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9897,13 +9914,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m87zqkzwernaje259dk2y2gf",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m87zqkzwernaje259dk2y2gf/1h8cK98iIfzYY1cC5vVRSGd8ijtbqWgS",
-                     *         "createdAt": "2026-11-24T23:54:50.748Z",
-                     *         "expiresAt": "2026-12-01T23:54:50.748Z"
+                     *         "id": "rln_01m880182cev0vpe86p3eqwc65",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m880182cev0vpe86p3eqwc65/bGS3w91mu2Y4vvfUtH_z5GBUO0B_fbYI",
+                     *         "createdAt": "2026-11-25T00:00:06.220Z",
+                     *         "expiresAt": "2026-12-02T00:00:06.220Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkzne0eanzh5zgk53k8a"
+                     *         "requestId": "req_01m880182aed9swy2pzn1p0hrh"
                      *       }
                      *     }
                      */
@@ -9974,11 +9991,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m87zqm05ezfambks02fw9vrw",
+                     *         "id": "rln_01m8801831e24tfv6p222nsa47",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm07e7bby9g2yf2vqpj0"
+                     *         "requestId": "req_01m8801833eh49dc8n5qg64tv9"
                      *       }
                      *     }
                      */
@@ -10050,7 +10067,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqky6ezj9j512sc9wfhbf",
+                     *         "requestId": "req_01m880180xe9dav0bz6es76jp1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10120,7 +10137,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m87zqkxyejx9gwbyeyd943ay",
+                     *         "id": "rrn_01m880180jet6tchnffzgja1rn",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10129,10 +10146,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-24T23:54:50.687Z"
+                     *         "createdAt": "2026-11-25T00:00:06.162Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkxxed39r3kmt3t9cdh6"
+                     *         "requestId": "req_01m880180ge0xb3aksjdg6ggk2"
                      *       }
                      *     }
                      */
@@ -10195,7 +10212,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m87zqkykejnb67pa5dagjts7",
+                     *         "id": "rrn_01m880181ce2sbqva6nyda8jh1",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10204,11 +10221,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-24T23:54:50.707Z",
+                     *         "createdAt": "2026-11-25T00:00:06.189Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkytedxvkskd4bhckhzw"
+                     *         "requestId": "req_01m880181he95821h0yws7ma08"
                      *       }
                      *     }
                      */
@@ -10323,8 +10340,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkk1e7ft8wypmvsnfe1w",
-                     *         "asOf": "2026-11-24T23:54:50.337Z"
+                     *         "requestId": "req_01m88017mfemdszyskdak2mk3s",
+                     *         "asOf": "2026-11-25T00:00:05.775Z"
                      *       }
                      *     }
                      */
@@ -10451,8 +10468,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkkneqpbqqtaajb76xe2",
-                     *         "asOf": "2026-11-24T23:54:50.364Z"
+                     *         "requestId": "req_01m88017mvermb65enr0b1hf8f",
+                     *         "asOf": "2026-11-25T00:00:05.790Z"
                      *       }
                      *     }
                      */
@@ -10653,8 +10670,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkm5esv8vn1fb7d279bq",
-                     *         "asOf": "2026-11-24T23:54:50.373Z"
+                     *         "requestId": "req_01m88017n5eaz891s22j8ttn7w",
+                     *         "asOf": "2026-11-25T00:00:05.797Z"
                      *       }
                      *     }
                      */
@@ -10758,48 +10775,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m87zq9eceazs9qvywyby987f",
-                     *           "recordedAt": "2026-11-24T23:54:39.948Z",
+                     *           "id": "aud_01m8800wjqe8r9cpbevdmhdeex",
+                     *           "recordedAt": "2026-11-24T23:59:54.455Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
+                     *             "keyId": "key_01m8800v76ee3ss1erb5771rww",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m87zq9ebe0gr5hbsvha8g4mv",
+                     *           "resourceId": "key_01m8800wjpe72akwvzj6vab4t0",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m87zq9e9e6wtqqny5z3r5czx"
+                     *           "requestId": "req_01m8800wjme36rzne4snvj6fz7"
                      *         },
                      *         {
-                     *           "id": "aud_01m87zq9drek7r6f1ekch2t4b7",
-                     *           "recordedAt": "2026-11-24T23:54:39.928Z",
+                     *           "id": "aud_01m8800wj5egnvs19raxnss2t5",
+                     *           "recordedAt": "2026-11-24T23:59:54.438Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
+                     *             "keyId": "key_01m8800v76ee3ss1erb5771rww",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m87zq9dqeq2r78qt0mda4tf2",
+                     *           "resourceId": "key_01m8800wj4eahbvb5t5k0x184h",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m87zq9dped3bcpp3htp3f0z0"
+                     *           "requestId": "req_01m8800wj2epqsfw04qnngwvzy"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9fxe8881n4wmrqktqwm",
+                     *         "requestId": "req_01m8800wmketqvbmt0wz2cd7qw",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10895,7 +10912,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj84e4sabk3z6tfwrgfp",
+                     *         "requestId": "req_01m88016aeejsv5736sgvsd797",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11004,7 +11021,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20ffb-a605-7642-a2a2-083525d6956c",
+                     *           "id": "01a21000-729f-75c2-8f1e-6e1b2318df1e",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11043,13 +11060,13 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T23:54:40.006Z",
-                     *           "updatedAt": "2026-11-24T23:54:40.034Z"
+                     *           "createdAt": "2026-11-24T23:59:54.528Z",
+                     *           "updatedAt": "2026-11-24T23:59:54.547Z"
                      *         },
                      *         {
-                     *           "id": "01a20ffb-a349-77b4-b3c2-d7670957462d",
+                     *           "id": "01a21000-706a-701d-b0e1-f616d937b574",
                      *           "contentType": "video",
-                     *           "title": "Item 1",
+                     *           "title": "Item 2",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -11086,12 +11103,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T23:54:39.311Z",
-                     *           "updatedAt": "2026-11-24T23:54:39.475Z"
+                     *           "createdAt": "2026-11-24T23:59:53.971Z",
+                     *           "updatedAt": "2026-11-24T23:59:54.082Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9jeedptbx8c97pxewr9",
+                     *         "requestId": "req_01m8800wpven6bxkdp2xgng5ty",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11191,7 +11208,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-a668-74b5-bff6-963e0aba0c30",
+                     *         "id": "01a21000-72eb-758d-9b0f-fc3954e9419b",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11230,11 +11247,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T23:54:40.105Z",
-                     *         "updatedAt": "2026-11-24T23:54:40.105Z"
+                     *         "createdAt": "2026-11-24T23:59:54.604Z",
+                     *         "updatedAt": "2026-11-24T23:59:54.604Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9jte9rtbxn83r1ncbhx"
+                     *         "requestId": "req_01m8800wq3e2mr9zn8eh1qd4fv"
                      *       }
                      *     }
                      */
@@ -11306,7 +11323,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-a67f-7047-b3da-0253ba746d8a",
+                     *         "id": "01a21000-72f2-7128-8655-ce31df310686",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11356,11 +11373,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:54:40.126Z",
-                     *         "updatedAt": "2026-11-24T23:54:40.126Z"
+                     *         "createdAt": "2026-11-24T23:59:54.610Z",
+                     *         "updatedAt": "2026-11-24T23:59:54.610Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9m7e8dbgpepk85ms0k4"
+                     *         "requestId": "req_01m8800wqqef6bhpa8z7q0c0sp"
                      *       }
                      *     }
                      */
@@ -11435,11 +11452,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-a6b1-7039-adff-c2f54f80f964",
+                     *         "id": "01a21000-731e-7033-b145-ac94988db7bb",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9nre629y7cqv8z4d82m"
+                     *         "requestId": "req_01m8800ws3etz9h2zrvmp4qckg"
                      *       }
                      *     }
                      */
@@ -11570,7 +11587,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-a68e-750a-b93f-8561356c14f8",
+                     *         "id": "01a21000-7300-7607-b8bc-4389031f536d",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11620,11 +11637,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:54:40.143Z",
-                     *         "updatedAt": "2026-11-24T23:54:40.169Z"
+                     *         "createdAt": "2026-11-24T23:59:54.624Z",
+                     *         "updatedAt": "2026-11-24T23:59:54.647Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9mteqkt0zdynqr2pvwd"
+                     *         "requestId": "req_01m8800wr5e4mtmddpfk96ygm7"
                      *       }
                      *     }
                      */
@@ -11692,7 +11709,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqdfbe5ya9tm3pe4kgk4e"
+                     *         "requestId": "req_01m88010e2eqevmtg1ca6gnqtg"
                      *       }
                      *     }
                      */
@@ -11771,17 +11788,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-b5d9-7718-9265-b5057a9d6274",
+                     *         "id": "01a21000-817a-74e6-885c-eb7b72f7bf0b",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/xEWbJgiBIda42Hmm2z9iRA/a-01a20ffb-b5d9-7718-9265-b5057a9d6274/captions.vtt",
-                     *         "trackId": "01a20ffb-b5d9-7718-9265-b5057a9d6274",
+                     *         "url": "https://feed.example.org/media/kAOhOwpfrwWuTwh-ZRU-8Q/a-01a21000-817a-74e6-885c-eb7b72f7bf0b/captions.vtt",
+                     *         "trackId": "01a21000-817a-74e6-885c-eb7b72f7bf0b",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-24T23:54:44.066Z"
+                     *         "createdAt": "2026-11-24T23:59:58.382Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqdemecx8r621zp6zec50"
+                     *         "requestId": "req_01m88010bjej49738e4w0a8zev"
                      *       }
                      *     }
                      */
@@ -11852,11 +11869,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-b5f4-7549-90a6-9862c026f215",
+                     *         "id": "01a21000-81e4-73ef-bb16-90449e1e47bb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqdg6efts8smq550ga6kw"
+                     *         "requestId": "req_01m88010k7es1rc5kjze5d00q5"
                      *       }
                      *     }
                      */
@@ -11935,7 +11952,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-b612-7370-82c4-a41d0d0637e0",
+                     *         "id": "01a21000-8274-7082-80bd-5bdca2240a65",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -11950,18 +11967,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/2E3TVxrgVvzTliVVcds39A/a-01a21000-844f-71cb-af15-85f682599578/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/2E3TVxrgVvzTliVVcds39A/a-01a21000-844f-71cb-af15-85f682599578/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/2E3TVxrgVvzTliVVcds39A/a-01a21000-844f-71cb-af15-85f682599578/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -11987,11 +12004,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T23:54:44.115Z",
-                     *         "updatedAt": "2026-11-24T23:54:44.714Z"
+                     *         "createdAt": "2026-11-24T23:59:58.580Z",
+                     *         "updatedAt": "2026-11-24T23:59:59.153Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqdhcewvb119ypn4d80p9"
+                     *         "requestId": "req_01m88010mse0tvnt9gng7tgp76"
                      *       }
                      *     }
                      */
@@ -12061,7 +12078,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-b873-713b-9795-a164f17f59b8",
+                     *         "id": "01a21000-84bc-74c7-90d2-5e679f37241d",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12100,11 +12117,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T23:54:44.724Z",
-                     *         "updatedAt": "2026-11-24T23:54:44.766Z"
+                     *         "createdAt": "2026-11-24T23:59:59.164Z",
+                     *         "updatedAt": "2026-11-24T23:59:59.199Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqe4we6rrgvza0vqw35jj"
+                     *         "requestId": "req_01m880116xesyakztj07q79qmz"
                      *       }
                      *     }
                      */
@@ -12180,14 +12197,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-abcf-7130-a037-9e7250148b18",
-                     *         "imageUrl": "https://feed.example.org/media/0mEhuqAlFttofCa4wnsZow/a-01a20ffb-abcf-7130-a037-9e7250148b18/large.jpg",
+                     *         "id": "01a21000-77ac-7303-80db-e5d283abc826",
+                     *         "imageUrl": "https://feed.example.org/media/Qe-LNWMUccqo9yZFS_xCeQ/a-01a21000-77ac-7303-80db-e5d283abc826/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-24T23:54:41.580Z"
+                     *         "createdAt": "2026-11-24T23:59:55.880Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqafpedas9vc8aw3kjaz8"
+                     *         "requestId": "req_01m8800x9mek2b66f6px8h67sk"
                      *       }
                      *     }
                      */
@@ -12258,11 +12275,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-b352-75f7-b4ae-01117dae674d",
+                     *         "id": "01a21000-7f4f-7114-bf35-7db048675bb3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqde6ek1bz7hg3xezhr7n"
+                     *         "requestId": "req_01m88010aceg0bmwmhkw3m3gxw"
                      *       }
                      *     }
                      */
@@ -12304,8 +12321,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a20ffb-b159-77b3-92e2-ee2e6ea1a507",
-                 *         "01a20ffb-ae4a-71e6-a62b-8cb7a0c64076"
+                 *         "01a21000-7cb4-77c6-9048-35f3378538cb",
+                 *         "01a21000-79db-7379-83a6-63cab3317c79"
                  *       ]
                  *     }
                  */
@@ -12347,22 +12364,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20ffb-b159-77b3-92e2-ee2e6ea1a507",
-                     *           "imageUrl": "https://feed.example.org/media/Q_B7oiJXSLEjfvJBoWnm8w/a-01a20ffb-b159-77b3-92e2-ee2e6ea1a507/large.jpg",
+                     *           "id": "01a21000-7cb4-77c6-9048-35f3378538cb",
+                     *           "imageUrl": "https://feed.example.org/media/MZC4Nql6Ke1WVdNy3s2vRQ/a-01a21000-7cb4-77c6-9048-35f3378538cb/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-24T23:54:42.987Z"
+                     *           "createdAt": "2026-11-24T23:59:57.121Z"
                      *         },
                      *         {
-                     *           "id": "01a20ffb-ae4a-71e6-a62b-8cb7a0c64076",
-                     *           "imageUrl": "https://feed.example.org/media/Q_B7oiJXSLEjfvJBoWnm8w/a-01a20ffb-ae4a-71e6-a62b-8cb7a0c64076/large.jpg",
+                     *           "id": "01a21000-79db-7379-83a6-63cab3317c79",
+                     *           "imageUrl": "https://feed.example.org/media/MZC4Nql6Ke1WVdNy3s2vRQ/a-01a21000-79db-7379-83a6-63cab3317c79/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-24T23:54:42.140Z"
+                     *           "createdAt": "2026-11-24T23:59:56.429Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqcdhecztkyfdvgwr75db"
+                     *         "requestId": "req_01m8800z67e1bbw4gypst9jq8q"
                      *       }
                      *     }
                      */
@@ -12432,7 +12449,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIRRT1Igbfr9hG5ftmB9wsP7IoBog/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIRSgnX5uWfJlYrbmJi8EOogdruFA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12440,11 +12457,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-25T05:54:40.072Z",
+                     *         "expiresAt": "2026-11-25T05:59:54.583Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9j7e2b9qzx4m2y5kfez"
+                     *         "requestId": "req_01m8800wphe2ssktm40tc0pw83"
                      *       }
                      *     }
                      */
@@ -12533,7 +12550,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-a6c3-708f-8d18-e3bcdd2c3c83",
+                     *         "id": "01a21000-7329-7036-b42d-38ccee46ea2e",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12572,11 +12589,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:54:40.196Z",
-                     *         "updatedAt": "2026-11-24T23:54:40.205Z"
+                     *         "createdAt": "2026-11-24T23:59:54.666Z",
+                     *         "updatedAt": "2026-11-24T23:59:54.676Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9pde8ja8sdbkbxntb4k"
+                     *         "requestId": "req_01m8800wskehx9zadxsfxx48ph"
                      *       }
                      *     }
                      */
@@ -12641,7 +12658,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-a71b-77a5-b67c-7103cc20e91a",
+                     *         "id": "01a21000-7372-752d-a2a0-c5f4a96be3fb",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12680,11 +12697,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:54:40.283Z",
-                     *         "updatedAt": "2026-11-24T23:54:40.366Z"
+                     *         "createdAt": "2026-11-24T23:59:54.738Z",
+                     *         "updatedAt": "2026-11-24T23:59:54.789Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9vced5b0g34wt7s0qad"
+                     *         "requestId": "req_01m8800wx0eqja8cyb7k8c9anq"
                      *       }
                      *     }
                      */
@@ -12751,7 +12768,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqng1ea8v05fk7hq267pa"
+                     *         "requestId": "req_01m880196aebr81twbkjrfxsgy"
                      *       }
                      *     }
                      */
@@ -12814,18 +12831,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20ffb-a977-71f8-b591-a9ec86019e31",
-                     *           "contentId": "01a20ffb-a929-72c3-b9ff-95d8ff99cf02",
+                     *           "id": "01a21000-74dd-7750-b338-ff1df76ee276",
+                     *           "contentId": "01a21000-74b6-7662-ad6b-a09ed7653570",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20ffb-a977-71f8-b591-affc9a6d859d",
-                     *           "contentId": "01a20ffb-a928-7674-baaa-2cd74a951e50",
+                     *           "id": "01a21000-74dd-7750-b339-020d22c27f1a",
+                     *           "contentId": "01a21000-74b7-70ff-8c03-b302e733e9db",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqabxezbr0awc55p1a109"
+                     *         "requestId": "req_01m8800x76ewqb8v5f6pbw9n54"
                      *       }
                      *     }
                      */
@@ -12869,8 +12886,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a20ffb-a9a7-719d-b6ca-7086087df5e9",
-                 *         "01a20ffb-a9a8-72e6-b665-c3cb2de177af"
+                 *         "01a21000-74f5-75cd-bfee-fcf0f732f5a1",
+                 *         "01a21000-74f5-75cd-bfef-060ea723b628"
                  *       ]
                  *     }
                  */
@@ -12916,18 +12933,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20ffb-a9d9-7295-8a71-fa5458ced778",
-                     *           "contentId": "01a20ffb-a9a7-719d-b6ca-7086087df5e9",
+                     *           "id": "01a21000-751b-70ee-b859-c41c6befb935",
+                     *           "contentId": "01a21000-74f5-75cd-bfee-fcf0f732f5a1",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20ffb-a9d9-7295-8a71-feb0e436887c",
-                     *           "contentId": "01a20ffb-a9a8-72e6-b665-c3cb2de177af",
+                     *           "id": "01a21000-751b-70ee-b859-ca0d334559db",
+                     *           "contentId": "01a21000-74f5-75cd-bfef-060ea723b628",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqaene6e9g8djnh1xexrj"
+                     *         "requestId": "req_01m8800x8qezvrb7s51yezzv15"
                      *       }
                      *     }
                      */
@@ -13004,11 +13021,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-a8ef-74e8-a814-54ef6a7cf8bf",
+                     *         "id": "01a21000-749b-7472-b53b-dc78d35fdeda",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqa7vefatjhgb7eewhzer"
+                     *         "requestId": "req_01m8800x54e7tsp828sbwtp77b"
                      *       }
                      *     }
                      */
@@ -13050,8 +13067,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a20ffb-a84c-75cc-9f7a-5e5c257dc3c1",
-                 *         "01a20ffb-a84c-75cc-9f7a-5867af4c5981"
+                 *         "01a21000-7430-76cf-9589-dda5788c4bac",
+                 *         "01a21000-7430-76cf-9589-d96ee8042153"
                  *       ]
                  *     }
                  */
@@ -13093,18 +13110,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20ffb-a84c-75cc-9f7a-5e5c257dc3c1",
-                     *           "contentId": "01a20ffb-a7fc-75f8-80c3-80d5db847d90",
+                     *           "id": "01a21000-7430-76cf-9589-dda5788c4bac",
+                     *           "contentId": "01a21000-73e5-722e-8194-98d6a4948313",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a20ffb-a84c-75cc-9f7a-5867af4c5981",
-                     *           "contentId": "01a20ffb-a7f1-76f8-a77b-0778ecb9ecf9",
+                     *           "id": "01a21000-7430-76cf-9589-d96ee8042153",
+                     *           "contentId": "01a21000-73e2-7091-9f9e-e9db8840cff7",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqa3derba1b5ra9jbmct5"
+                     *         "requestId": "req_01m8800x1xej8v97mrsy3ksgt4"
                      *       }
                      *     }
                      */
@@ -13151,8 +13168,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20ffb-b8cf-7558-952a-cf4d74197336",
-                 *         "01a20ffb-b8ce-726c-be3b-3129c1369ae2"
+                 *         "01a21000-856c-77a9-9d19-243ecb1a5cce",
+                 *         "01a21000-8566-710d-b957-32671b0b7598"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13201,11 +13218,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20ffb-b8cf-7558-952a-cf4d74197336",
+                     *             "id": "01a21000-856c-77a9-9d19-243ecb1a5cce",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a20ffb-b8ce-726c-be3b-3129c1369ae2",
+                     *             "id": "01a21000-8566-710d-b957-32671b0b7598",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13223,7 +13240,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqe6ve4eb2gf5gxnbeg37"
+                     *         "requestId": "req_01m88011bqehbt7zecxckykrfk"
                      *       }
                      *     }
                      */
@@ -13312,13 +13329,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m87zqe9yeez9dv3jwg9qh360",
+                     *           "jobId": "job_01m88011f3exwsa43e0bfwr3z3",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-24T23:54:44.925Z",
+                     *           "createdAt": "2026-11-24T23:59:59.456Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13329,7 +13346,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqea3ewa9n8vz9j0jct0j",
+                     *         "requestId": "req_01m88011fke8286nxhrp9zf86x",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13517,14 +13534,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m87zqe9yeez9dv3jwg9qh360",
+                     *         "jobId": "job_01m88011f3exwsa43e0bfwr3z3",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-24T23:54:44.925Z"
+                     *         "createdAt": "2026-11-24T23:59:59.456Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqe9ce3b8sxkrqfc68dje"
+                     *         "requestId": "req_01m88011ece65rg0t9ffjk8996"
                      *       }
                      *     }
                      */
@@ -13602,17 +13619,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m87zqgnnemdak5qmz85de5z9",
+                     *         "jobId": "job_01m88014a4ezrahc7bdrzaz2zf",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-24T23:54:47.348Z",
-                     *         "completedAt": "2026-11-24T23:54:47.368Z"
+                     *         "createdAt": "2026-11-25T00:00:02.371Z",
+                     *         "completedAt": "2026-11-25T00:00:02.402Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgpdevr8r2vktdw2eyn2"
+                     *         "requestId": "req_01m88014b8ev5bw6t78ztj45yq"
                      *       }
                      *     }
                      */
@@ -13677,17 +13694,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m87zqgkdergswsgzxrvzbm9k",
+                     *         "jobId": "job_01m880147nemvr05vg6zyv6cz9",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-24T23:54:47.277Z",
-                     *         "completedAt": "2026-11-24T23:54:47.323Z"
+                     *         "createdAt": "2026-11-25T00:00:02.292Z",
+                     *         "completedAt": "2026-11-25T00:00:02.349Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgmserrrrd2ztn4yyw9b"
+                     *         "requestId": "req_01m8801498eydtaxk6fytejevn"
                      *       }
                      *     }
                      */
@@ -13755,7 +13772,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgpye5fr8gayr81nqa3n",
+                     *         "requestId": "req_01m88014c2e34vejmw1r18fz6f",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13803,8 +13820,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20ffb-b8e5-766f-9209-582bc67fa9c5",
-                 *         "01a20ffb-b8e6-7636-b054-09af6f4e0a96"
+                 *         "01a21000-858e-70f5-a6fa-933ac39383a8",
+                 *         "01a21000-8594-76fa-957a-4c423aa52114"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13857,13 +13874,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20ffb-b8e5-766f-9209-582bc67fa9c5",
+                     *             "id": "01a21000-858e-70f5-a6fa-933ac39383a8",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a20ffb-b8e6-7636-b054-09af6f4e0a96",
+                     *             "id": "01a21000-8594-76fa-957a-4c423aa52114",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13883,7 +13900,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqe7ce2nr45azp6bxq0dt"
+                     *         "requestId": "req_01m88011cwek9twqcb1cbcxtnw"
                      *       }
                      *     }
                      */
@@ -13941,11 +13958,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a20ffb-b8a1-729b-adc4-bae204795b13",
+                 *           "id": "01a21000-84e5-7564-b9af-5cfc5fa78e12",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a20ffb-b8a8-7162-b6fd-87745d53ead6",
+                 *           "id": "01a21000-84e4-7026-9a09-7f9ac284c3dc",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14015,11 +14032,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20ffb-b8a1-729b-adc4-bae204795b13",
+                     *             "id": "01a21000-84e5-7564-b9af-5cfc5fa78e12",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a20ffb-b8a8-7162-b6fd-87745d53ead6",
+                     *             "id": "01a21000-84e4-7026-9a09-7f9ac284c3dc",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14037,7 +14054,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqe5heqv83n1ew3g363gy"
+                     *         "requestId": "req_01m880117cebf8kpp5zggx03dj"
                      *       }
                      *     }
                      */
@@ -14095,8 +14112,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a20ffb-b8f6-74ef-b5ae-e4b5d70fc5ac",
-                 *         "01a20ffb-b8f5-7115-8083-9def568a3923"
+                 *         "01a21000-85b5-7236-b02a-d6c295fe5963",
+                 *         "01a21000-85b5-7236-b02a-ccac96b15e5e"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14142,11 +14159,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a20ffb-b8f6-74ef-b5ae-e4b5d70fc5ac",
+                     *             "id": "01a21000-85b5-7236-b02a-d6c295fe5963",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a20ffb-b8f5-7115-8083-9def568a3923",
+                     *             "id": "01a21000-85b5-7236-b02a-ccac96b15e5e",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14164,7 +14181,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqe7ves493x3w1sx16r00"
+                     *         "requestId": "req_01m88011e2ewassnfwwxdw8r11"
                      *       }
                      *     }
                      */
@@ -14319,7 +14336,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9vvepjb38a5w1jaejbd"
+                     *         "requestId": "req_01m8800wxee48bznk9zzb3r2q3"
                      *       }
                      *     }
                      */
@@ -14465,7 +14482,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-a6d9-7318-8b37-7f0e35a9a663",
+                     *         "id": "01a21000-7337-70cf-83c4-55bf32f6888e",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14504,14 +14521,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:54:40.218Z",
-                     *         "updatedAt": "2026-11-24T23:54:40.218Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/iizxRitA7m0Y_VIQeZEI-CJwKN1VDB5j",
+                     *         "createdAt": "2026-11-24T23:59:54.680Z",
+                     *         "updatedAt": "2026-11-24T23:59:54.680Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/EtadDCg6zMRtJa3cK9TY_7uLVssmFUo7",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-25T23:54:40.218Z"
+                     *         "uploadExpiresAt": "2026-11-25T23:59:54.680Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9pqe6x8bjrkrmyczxvj"
+                     *         "requestId": "req_01m8800wsqe37r7h2g12y83s36"
                      *       }
                      *     }
                      */
@@ -14659,30 +14676,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m87zqm0pebm8dwp8m1h9237x",
-                     *           "webhookId": "whk_01m87zqm0fe6tsmhwk4sqhetbz",
+                     *           "id": "efw_01m880183eezpv5nba5ckdd69b",
+                     *           "webhookId": "whk_01m8801838etk9k87fmj69hrnm",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-24T23:54:50.774Z"
+                     *           "createdAt": "2026-11-25T00:00:06.255Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m87zqm13ebba2afwbg4faa5q",
-                     *           "webhookId": "whk_01m87zqm0veeqth94cb7njwd7n",
+                     *           "id": "efw_01m880183qeyfs5383ncpg1qs3",
+                     *           "webhookId": "whk_01m880183kedqrwbg1wanpjb53",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-24T23:54:50.788Z"
+                     *           "createdAt": "2026-11-25T00:00:06.263Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm16evfvekagkapfp3by",
+                     *         "requestId": "req_01m880183secatgwf3kwe6g6h7",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14721,7 +14738,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m87zqm0fe6tsmhwk4sqhetbz",
+                 *       "webhookId": "whk_01m8801838etk9k87fmj69hrnm",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14773,18 +14790,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m87zqm0pebm8dwp8m1h9237x",
-                     *         "webhookId": "whk_01m87zqm0fe6tsmhwk4sqhetbz",
+                     *         "id": "efw_01m880183eezpv5nba5ckdd69b",
+                     *         "webhookId": "whk_01m8801838etk9k87fmj69hrnm",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-24T23:54:50.774Z"
+                     *         "createdAt": "2026-11-25T00:00:06.255Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm0jensa91f9q1rv7ydb"
+                     *         "requestId": "req_01m880183ae5yagx1jwzm5b48b"
                      *       }
                      *     }
                      */
@@ -14853,11 +14870,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m87zqm1qesftp0tar6d147zk",
+                     *         "id": "efw_01m8801846edxt1wwn20s5g092",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm22efkakr7nrq77s5f1"
+                     *         "requestId": "req_01m8801848ea1bgp8wzz6470jj"
                      *       }
                      *     }
                      */
@@ -14901,12 +14918,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a20ffb-c725-730f-8c00-6e830aa1e75e",
-                 *       "eventId": "01a20ffb-c730-77c2-a165-631a4d5a5cac",
+                 *       "contentId": "01a21000-971d-73ef-8cbe-c76778d92de8",
+                 *       "eventId": "01a21000-9735-73f2-9203-83a2440a0c76",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-24T23:54:48.496Z",
+                 *       "timestamp": "2026-11-25T00:00:03.893Z",
                  *       "data": {}
                  *     }
                  */
@@ -14997,10 +15014,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a20ffb-c730-77c2-a165-631a4d5a5cac"
+                     *         "eventId": "01a21000-9735-73f2-9203-83a2440a0c76"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhshe26rc0qt403d61ce"
+                     *         "requestId": "req_01m88015spe1btdn4mn40ydekn"
                      *       }
                      *     }
                      */
@@ -15059,22 +15076,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a20ffb-c779-733b-acd6-6583afd737e9",
-                 *           "eventId": "01a20ffb-c789-70da-b2f4-71fe863216f3",
+                 *           "contentId": "01a21000-974d-74fd-abba-dd13703b12fe",
+                 *           "eventId": "01a21000-9771-72a0-acd8-3f1391972b6f",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-24T23:54:48.585Z",
+                 *           "timestamp": "2026-11-25T00:00:03.953Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a20ffb-c789-70da-b2f4-7789e87d6d44",
+                 *           "eventId": "01a21000-9771-72a0-acd8-43fcd0190163",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-24T23:54:48.585Z",
+                 *           "timestamp": "2026-11-25T00:00:03.953Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15178,14 +15195,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a20ffb-c789-70da-b2f4-7789e87d6d44",
+                     *             "eventId": "01a21000-9771-72a0-acd8-43fcd0190163",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhw9e3db5x3sb3pe3x8r"
+                     *         "requestId": "req_01m88015vpex9rvc49rgp3bacv"
                      *       }
                      *     }
                      */
@@ -15337,7 +15354,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m87zqjaceyj9n69k3n1paww7",
+                     *           "id": "exp_01m88016e0ea7s90pqt2s2j832",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15369,16 +15386,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-24T23:54:49.067Z",
+                     *           "startedAt": "2026-11-25T00:00:04.570Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-24T23:54:49.003Z"
+                     *           "createdAt": "2026-11-25T00:00:04.473Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqjc7ek2rwaxrqmws7ncp",
+                     *         "requestId": "req_01m88016fmewbam1gdhqqgv25t",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15587,7 +15604,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqjd8exqsfmpxj3w8pst6",
+                     *         "id": "exp_01m88016g9ebrbwcs83xqxk2mw",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15635,12 +15652,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T23:54:49.124Z",
+                     *         "createdAt": "2026-11-25T00:00:04.614Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqjd3e4qtqk6af7kempf2"
+                     *         "requestId": "req_01m88016g5enxv51qpv6kt61dr"
                      *       }
                      *     }
                      */
@@ -15758,7 +15775,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqje0e9mrvtv35s2pbws0",
+                     *         "id": "exp_01m88016gkefc8hn9nh93131kh",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15796,12 +15813,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-24T23:54:49.173Z",
+                     *         "startedAt": "2026-11-25T00:00:04.641Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T23:54:49.142Z",
+                     *         "createdAt": "2026-11-25T00:00:04.626Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15811,7 +15828,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqjfae4n8ynf0cvman2yf"
+                     *         "requestId": "req_01m88016hjegktrgrwmj34xn2x"
                      *       }
                      *     }
                      */
@@ -15931,11 +15948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqjp4ebfar468jfghnq64",
+                     *         "id": "exp_01m88016kjeya9bmkj2t3svkdb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqjpcebt9qndarazmy872"
+                     *         "requestId": "req_01m88016kvec3bkbc1z1myx5ep"
                      *       }
                      *     }
                      */
@@ -16074,7 +16091,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqjfve4j9dzsxnb73s6sm",
+                     *         "id": "exp_01m88016hwesh8yj9wrpt43bnq",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16115,7 +16132,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T23:54:49.210Z",
+                     *         "createdAt": "2026-11-25T00:00:04.666Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16125,7 +16142,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqjg4ec5vqz289wcjcygr"
+                     *         "requestId": "req_01m88016j0e8dschj41dhd6281"
                      *       }
                      *     }
                      */
@@ -16253,7 +16270,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqk79e4rtdeb44dg5qzxp",
+                     *         "requestId": "req_01m88016z8eac8acxjydjewxn1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16348,7 +16365,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqk6aetbam5nkmv711by1",
+                     *         "id": "exp_01m88016xkec7vkedbr95gh394",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16389,7 +16406,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T23:54:49.923Z",
+                     *         "createdAt": "2026-11-25T00:00:05.026Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16399,7 +16416,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqk5xebavwdq3ypwx0j27"
+                     *         "requestId": "req_01m88016x1ex2rhqajjm0ca41h"
                      *       }
                      *     }
                      */
@@ -16524,20 +16541,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-24T23:54:49.992Z",
+                     *           "decidedAt": "2026-11-25T00:00:05.136Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
+                     *             "keyId": "key_01m8800v76ee3ss1erb5771rww",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-24T23:54:49.979Z",
+                     *           "decidedAt": "2026-11-25T00:00:05.124Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
+                     *             "keyId": "key_01m8800v76ee3ss1erb5771rww",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16545,7 +16562,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqk8bea4shjd3k9smv8k0",
+                     *         "requestId": "req_01m880170pe2dtxgdjsaxa0vdm",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16644,17 +16661,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-24T23:54:50.043Z",
+                     *         "decidedAt": "2026-11-25T00:00:05.236Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
+                     *           "keyId": "key_01m8800v76ee3ss1erb5771rww",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqk9fey7sy4c4wgsbad9r"
+                     *         "requestId": "req_01m8801739ekfrvcq37xt6dt64"
                      *       }
                      *     }
                      */
@@ -16755,7 +16772,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqk0be1qrvbhx79bzb1cx",
+                     *         "id": "exp_01m88016rkejbv12f3pg89qkb5",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16791,12 +16808,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-24T23:54:49.774Z",
+                     *         "startedAt": "2026-11-25T00:00:04.888Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-24T23:54:49.813Z",
+                     *         "pausedAt": "2026-11-25T00:00:04.898Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T23:54:49.736Z",
+                     *         "createdAt": "2026-11-25T00:00:04.881Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16806,7 +16823,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqk29ez4bpmw9arjcpdva"
+                     *         "requestId": "req_01m88016ryeg6v1zmpgaag5zns"
                      *       }
                      *     }
                      */
@@ -16932,13 +16949,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m87zqkaee2ebasbbhkz6tdna",
+                     *         "experimentId": "exp_01m880175betdahfqb4ks5m5gy",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-24T23:54:50.085Z"
+                     *           "startedAt": "2026-11-25T00:00:05.309Z"
                      *         },
-                     *         "asOf": "2026-11-24T23:54:50.101Z",
+                     *         "asOf": "2026-11-25T00:00:05.327Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17016,7 +17033,7 @@ export interface operations {
                      *           "metric": "watchTime",
                      *           "points": [
                      *             {
-                     *               "date": "2026-11-24",
+                     *               "date": "2026-11-25",
                      *               "variants": [
                      *                 {
                      *                   "id": "control",
@@ -17039,7 +17056,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkbke32v7bm4x7fdj232"
+                     *         "requestId": "req_01m8801767e9kt4t6kb6e7x4n2"
                      *       }
                      *     }
                      */
@@ -17242,7 +17259,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqk33e02rx2t5jf77dtaf",
+                     *         "id": "exp_01m88016saeqpvrn2vjkngpvmn",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17278,12 +17295,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-24T23:54:49.831Z",
+                     *         "startedAt": "2026-11-25T00:00:04.916Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T23:54:49.823Z",
+                     *         "createdAt": "2026-11-25T00:00:04.906Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17293,7 +17310,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqk3yedpryv24sc6xw6y9"
+                     *         "requestId": "req_01m88016t0escvmpzg7jzeczwv"
                      *       }
                      *     }
                      */
@@ -17428,13 +17445,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqjwkec69cpcda3j4ct69",
+                     *         "id": "exp_01m88016pzezpv5gjkbcc81462",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-24T23:54:49.707Z"
+                     *         "rolledOutAt": "2026-11-25T00:00:04.876Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqjyme40rp5ks81vyqr9z"
+                     *         "requestId": "req_01m88016r8e6htbgce22d1pqkn"
                      *       }
                      *     }
                      */
@@ -17513,14 +17530,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m87zqkd2eqes6wsfcvz9n56c",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m87zqkd2eqes6wsfcvz9n56c/Tr13bx8xQJQOYLrg6ORIKD5EGQf0msgw",
-                     *           "createdAt": "2026-11-24T23:54:50.146Z",
-                     *           "expiresAt": "2026-12-24T23:54:50.146Z"
+                     *           "id": "shr_01m88017bjea38yrr7wtgspjw0",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m88017bjea38yrr7wtgspjw0/QnmzaWRKo5XfSjnWd0LN7sXvshcqRDOy",
+                     *           "createdAt": "2026-11-25T00:00:05.491Z",
+                     *           "expiresAt": "2026-12-25T00:00:05.491Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkd9een8k6w5e6586aws",
+                     *         "requestId": "req_01m88017bwe8avpg88p2brnwnx",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17602,13 +17619,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m87zqke1e0fs4ens91db0mbv",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m87zqke1e0fs4ens91db0mbv/jULe8DeccxGF0Wem-xKo4I-wDjRDdZ2p",
-                     *         "createdAt": "2026-11-24T23:54:50.177Z",
-                     *         "expiresAt": "2026-12-01T23:54:50.177Z"
+                     *         "id": "shr_01m88017d5e6arwgj03bsd37xs",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m88017d5e6arwgj03bsd37xs/L-vZlJVXxUlrnVzLhFSMHQxc7lDw9JVT",
+                     *         "createdAt": "2026-11-25T00:00:05.541Z",
+                     *         "expiresAt": "2026-12-02T00:00:05.541Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkdyeggrtth66msg8690"
+                     *         "requestId": "req_01m88017d2efy972kk3sz96cfs"
                      *       }
                      *     }
                      */
@@ -17679,11 +17696,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m87zqkefet7vzmd7bxh1nre8",
+                     *         "id": "shr_01m88017e5epdb4s0cvjfk5xsp",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkehes0sr7bdzhcr3z1b"
+                     *         "requestId": "req_01m88017eaepvbvr3hw94x2kg3"
                      *       }
                      *     }
                      */
@@ -17754,12 +17771,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqjqde50r3y1z19p0wvby",
+                     *         "id": "exp_01m88016maeresvg98twdjfnp7",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-24T23:54:49.471Z"
+                     *         "startedAt": "2026-11-25T00:00:04.761Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqjqreqw8e5q13s27s5dr"
+                     *         "requestId": "req_01m88016mpe258ffdk3x5d964z"
                      *       }
                      *     }
                      */
@@ -17850,14 +17867,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqjs0exfbqpjwbcfpnfmt",
+                     *         "id": "exp_01m88016n4eqqvnkjgjegzxtt0",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-24T23:54:49.573Z",
+                     *         "stoppedAt": "2026-11-25T00:00:04.807Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqjtfevs9rrn4svqmmnjg"
+                     *         "requestId": "req_01m88016nremxtj537athxw6x7"
                      *       }
                      *     }
                      */
@@ -17953,7 +17970,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m87zqk4hefqayq85pqncpp69",
+                     *         "id": "exp_01m88016t9e8sbcyrxyd0nsksd",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17989,12 +18006,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-24T23:54:49.880Z",
+                     *         "startedAt": "2026-11-25T00:00:04.943Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-24T23:54:49.870Z",
+                     *         "createdAt": "2026-11-25T00:00:04.937Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18004,7 +18021,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqk53ee9vsss1mqsjnd9p"
+                     *         "requestId": "req_01m88016v0eftatm1anzv073cq"
                      *       }
                      *     }
                      */
@@ -18125,7 +18142,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqk9yeyxrfwk2vb1p5z3a"
+                     *         "requestId": "req_01m8801741ezmta4v71jnj0ddw"
                      *       }
                      *     }
                      */
@@ -18202,10 +18219,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-24T23:54:50.055Z"
+                     *         "updatedAt": "2026-11-25T00:00:05.263Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqka5eker1wxt7w9gbr6w"
+                     *         "requestId": "req_01m880174deg6sqch43mswq779"
                      *       }
                      *     }
                      */
@@ -18319,7 +18336,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqkc5e06abhtk8mhdmesk"
+                     *         "requestId": "req_01m8801770e3gt74kh85zae8k8"
                      *       }
                      *     }
                      */
@@ -18406,7 +18423,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m87zqm6bejjbbv8k30ftrjw3",
+                     *           "id": "dex_01m88018dveabs83d892r7xrbn",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18421,13 +18438,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-24T23:54:50.954Z",
+                     *           "createdAt": "2026-11-25T00:00:06.521Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm6fef2anevtfynw4c9q",
+                     *         "requestId": "req_01m88018e7etkr2z48rg1ks69e",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18555,7 +18572,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m87zqm6bejjbbv8k30ftrjw3",
+                     *         "id": "dex_01m88018dveabs83d892r7xrbn",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18570,12 +18587,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-24T23:54:50.954Z",
+                     *         "createdAt": "2026-11-25T00:00:06.521Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm66e20t3g74pnnaf3hb"
+                     *         "requestId": "req_01m88018ave3ntc09hrnt1wd9a"
                      *       }
                      *     }
                      */
@@ -18641,7 +18658,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m87zqmaaedg8tjcryhred23v",
+                     *         "id": "dex_01m88018p6edfs6mqbefm8fk96",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18656,12 +18673,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-24T23:54:51.078Z",
+                     *         "createdAt": "2026-11-25T00:00:06.851Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmafeq99xxyfkjknyr4r"
+                     *         "requestId": "req_01m88018pceztac05212v9ctgy"
                      *       }
                      *     }
                      */
@@ -18726,11 +18743,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m87zqm9wehb8kdk4cpakbrc9",
+                     *         "id": "dex_01m88018nvebd89b369r45dbtc",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqma0ewyt3nyfxf5h5xx3"
+                     *         "requestId": "req_01m88018nyee7brn8r65k4gbnn"
                      *       }
                      *     }
                      */
@@ -18798,7 +18815,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m87zqm6medjv8xw9dj0xg9ge",
+                     *         "id": "dex_01m88018ezexzrqjjam1fx8wbh",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18813,12 +18830,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-24T23:54:50.963Z",
-                     *         "completedAt": "2026-11-24T23:54:51.063Z",
+                     *         "createdAt": "2026-11-25T00:00:06.612Z",
+                     *         "completedAt": "2026-11-25T00:00:06.839Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqm9qeaq8w745wn5ajadr"
+                     *         "requestId": "req_01m88018npe9ntb1zfjy3sd3rw"
                      *       }
                      *     }
                      */
@@ -18879,12 +18896,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m87zqmjceewb0814na67kth9",
+                     *           "id": "dxd_01m88018t9e8483j6s07de0wwf",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:42047",
+                     *           "endpoint": "https://127.0.0.1:46677",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18896,17 +18913,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-24T23:54:51.320Z",
+                     *           "nextPushAt": "2026-11-25T00:00:06.983Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-24T23:54:51.320Z"
+                     *           "createdAt": "2026-11-25T00:00:06.983Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m87zqmpmevb8ap27mj12fnme",
+                     *           "id": "dxd_01m88018tjehmbe31kfbddvgb4",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:42047",
+                     *           "endpoint": "https://127.0.0.1:46677",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18918,13 +18935,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-24T23:54:51.409Z",
+                     *           "nextPushAt": "2026-11-25T00:00:06.993Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-24T23:54:51.409Z"
+                     *           "createdAt": "2026-11-25T00:00:06.993Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmqteyzbn6xmkj69psds"
+                     *         "requestId": "req_01m88018tneg09y2rd645meb62"
                      *       }
                      *     }
                      */
@@ -18960,7 +18977,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:42047",
+                 *       "endpoint": "https://127.0.0.1:46677",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19063,12 +19080,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m87zqmjceewb0814na67kth9",
+                     *         "id": "dxd_01m88018t9e8483j6s07de0wwf",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:42047",
+                     *         "endpoint": "https://127.0.0.1:46677",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19080,12 +19097,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-24T23:54:51.320Z",
+                     *         "nextPushAt": "2026-11-25T00:00:06.983Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-24T23:54:51.320Z"
+                     *         "createdAt": "2026-11-25T00:00:06.983Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmcgezatpgdmz88v31d4"
+                     *         "requestId": "req_01m88018qqe5j995rrrk87k9b6"
                      *       }
                      *     }
                      */
@@ -19154,11 +19171,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m87zqmwpergbxq5resm5t884",
+                     *         "id": "dxd_01m88018txe72897qa5avhx024",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmz0ec0secwvf157xbma"
+                     *         "requestId": "req_01m88018tzewnrvsqgstbndh9s"
                      *       }
                      *     }
                      */
@@ -19222,7 +19239,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m87zqmbme0vbqm103nfzf87n",
+                     *           "id": "dxs_01m88018pveb098v80c158596j",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19230,11 +19247,11 @@ export interface operations {
                      *             "country": "DE"
                      *           },
                      *           "delayHours": 25,
-                     *           "nextDate": "2026-11-24",
-                     *           "createdAt": "2026-11-24T23:54:51.112Z"
+                     *           "nextDate": "2026-11-25",
+                     *           "createdAt": "2026-11-25T00:00:06.872Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m87zqmc0e8p89g8mchqgvv53",
+                     *           "id": "dxs_01m88018q2e3cs5807q37hyzsq",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19242,12 +19259,12 @@ export interface operations {
                      *             "country": "DE"
                      *           },
                      *           "delayHours": 25,
-                     *           "nextDate": "2026-11-24",
-                     *           "createdAt": "2026-11-24T23:54:51.128Z"
+                     *           "nextDate": "2026-11-25",
+                     *           "createdAt": "2026-11-25T00:00:06.881Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmc5eqavwf1qjhxz4mg2"
+                     *         "requestId": "req_01m88018q6ea5bpd9q37aamawm"
                      *       }
                      *     }
                      */
@@ -19369,7 +19386,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m87zqmbme0vbqm103nfzf87n",
+                     *         "id": "dxs_01m88018pveb098v80c158596j",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19377,11 +19394,11 @@ export interface operations {
                      *           "country": "DE"
                      *         },
                      *         "delayHours": 25,
-                     *         "nextDate": "2026-11-24",
-                     *         "createdAt": "2026-11-24T23:54:51.112Z"
+                     *         "nextDate": "2026-11-25",
+                     *         "createdAt": "2026-11-25T00:00:06.872Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmasedqb8ss51zhf5gn1"
+                     *         "requestId": "req_01m88018pmekmt1g0wp3ajmvyr"
                      *       }
                      *     }
                      */
@@ -19450,11 +19467,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m87zqmcae22bpen980m9zq71",
+                     *         "id": "dxs_01m88018qae9w9a27kpdan1dqk",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmcberfvzhbkt0k110j6"
+                     *         "requestId": "req_01m88018qkej59eyks7w6kca22"
                      *       }
                      *     }
                      */
@@ -19559,7 +19576,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmageek8j8w4jds4njhz"
+                     *         "requestId": "req_01m88018pee319pqt617rmwbnv"
                      *       }
                      *     }
                      */
@@ -19642,7 +19659,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a20ffb-b873-713b-9795-a164f17f59b8",
+                     *           "id": "01a21000-84bc-74c7-90d2-5e679f37241d",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19678,8 +19695,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T23:54:44.724Z",
-                     *           "updatedAt": "2026-11-24T23:54:44.766Z",
+                     *           "createdAt": "2026-11-24T23:59:59.164Z",
+                     *           "updatedAt": "2026-11-24T23:59:59.199Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19691,9 +19708,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.624985208566087,
+                     *             "score": 0.6249838298616827,
                      *             "signals": {
-                     *               "recency": 0.9999408342643475,
+                     *               "recency": 0.9999353194467305,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19709,7 +19726,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24998520856608689,
+                     *               "recency": 0.24998382986168263,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19723,9 +19740,9 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a20ffb-b612-7370-82c4-a41d0d0637e0",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
+                     *           "id": "01a21000-7cd1-736e-b081-a6f71acdfae6",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -19738,42 +19755,37 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.jpg",
-                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
+                     *           "thumbnailUrl": "https://feed.example.org/media/triUeV5vvay0ImaacdVeqw/a-01a21000-810a-73c8-9fa0-96b0958a843e/small.jpg",
+                     *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [
-                     *             {
-                     *               "url": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.jpg",
-                     *               "type": "image/jpeg",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             },
-                     *             {
-                     *               "url": "https://feed.example.org/media/fcblGRiNWLiJtssoYs9pXw/a-01a20ffb-b83b-7643-8dcc-acdbf8a54d92/thumbnail.webp",
-                     *               "type": "image/webp",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             }
-                     *           ],
+                     *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a21000-810a-73c8-9fa0-96b0958a843e",
+                     *               "imageUrl": "https://feed.example.org/media/triUeV5vvay0ImaacdVeqw/a-01a21000-810a-73c8-9fa0-96b0958a843e/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-24T23:59:58.268Z"
+                     *             }
+                     *           ],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
                      *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
+                     *           "videoQuality": null,
                      *           "resolutionTier": null,
                      *           "autoScrollInterval": null,
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T23:54:44.115Z",
-                     *           "updatedAt": "2026-11-24T23:54:44.714Z",
+                     *           "createdAt": "2026-11-24T23:59:57.138Z",
+                     *           "updatedAt": "2026-11-24T23:59:58.302Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19785,9 +19797,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249839872101077,
+                     *             "score": 0.6249797667426317,
                      *             "signals": {
-                     *               "recency": 0.9999359488404309,
+                     *               "recency": 0.9999190669705265,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19803,7 +19815,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24998398721010773,
+                     *               "recency": 0.24997976674263162,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19818,10 +19830,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqn5weqta3qdwh96hvxyg",
-                     *         "nextCursor": "AlXMgddq04NoLVe7WGZlZF8wMW04N3pxbjV6ZXhmYjZqZTVyejNmeTdieBQFBgEBBjAACwIBAQEBAQEBAQEBAQEBAQIBBAE",
+                     *         "requestId": "req_01m88018zeehbvgejpxgbjdtfh",
+                     *         "nextCursor": "AgdyuLAxfw0Zdf9PvWZlZF8wMW04ODAxOHpqZTJkODk2MGdhdDFrcXJmaxQFBgMCKAgABAcCAQEBAQEBAQECAQECAQEBBAE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m87zqn5zexfb6je5rz3fy7bx",
+                     *         "feedId": "fed_01m88018zje2d8960gat1kqrfk",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -19897,7 +19909,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-d563-74e2-8a09-994f4f7e9917",
+                     *         "id": "01a21000-a453-7028-9882-8a2817eb988d",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -19933,8 +19945,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T23:54:52.133Z",
-                     *         "updatedAt": "2026-11-24T23:54:52.151Z",
+                     *         "createdAt": "2026-11-25T00:00:07.253Z",
+                     *         "updatedAt": "2026-11-25T00:00:07.273Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -19947,7 +19959,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqnc9ekwantvzx7vm410y"
+                     *         "requestId": "req_01m880193peqyb588qj1zcpw5d"
                      *       }
                      *     }
                      */
@@ -20018,7 +20030,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqne3egjrbhmvv743yamk"
+                     *         "requestId": "req_01m8801950eb2b6d1ykxm7fj8e"
                      *       }
                      *     }
                      */
@@ -20094,11 +20106,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-24T23:54:48.761Z"
+                     *           "updatedAt": "2026-11-25T00:00:04.233Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj27e5ktjchydkm5gwsh",
+                     *         "requestId": "req_01m880164yedtv7b9a3v8gc37c",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20177,10 +20189,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-24T23:54:48.786Z"
+                     *         "updatedAt": "2026-11-25T00:00:04.264Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj36e6wr3ra962r9jfba"
+                     *         "requestId": "req_01m880165rewdb1aghf9tjverx"
                      *       }
                      *     }
                      */
@@ -20280,10 +20292,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-24T23:54:48.813Z"
+                     *         "updatedAt": "2026-11-25T00:00:04.282Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj3deeb901gy3xfygjmt"
+                     *         "requestId": "req_01m880165tec2t15qg31pdt7tx"
                      *       }
                      *     }
                      */
@@ -20368,7 +20380,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj47e2zbrne5dn6rwkqd"
+                     *         "requestId": "req_01m880166pe4zanz0ake4mbsmr"
                      *       }
                      *     }
                      */
@@ -20438,11 +20450,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m87zq81gehjr0vnn5rx4z2a4",
+                     *           "id": "key_01m8800v79eabsybyvdwwdqc8w",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-24T23:54:38.505Z",
+                     *           "createdAt": "2026-11-24T23:59:53.054Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20450,11 +20462,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m87zq81ee2vaqkq8k1cdx328",
+                     *           "id": "key_01m8800v76ee3ss1erb5771rww",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-24T23:54:38.505Z",
+                     *           "createdAt": "2026-11-24T23:59:53.054Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20463,7 +20475,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9d7e4qbqknsj48y6v7d",
+                     *         "requestId": "req_01m8800whge8ar4tewxwd3znr1",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20547,11 +20559,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m87zq9djed1thzk3xc2gcw6a",
+                     *         "id": "key_01m8800whwe8et7pc4favaw20n",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-24T23:54:39.923Z",
+                     *         "createdAt": "2026-11-24T23:59:54.429Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20560,7 +20572,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9deek2vb394dfr15x36"
+                     *         "requestId": "req_01m8800whre0wt6qe4b7x4asse"
                      *       }
                      *     }
                      */
@@ -20629,19 +20641,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m87zq9ebe0gr5hbsvha8g4mv",
+                     *         "id": "key_01m8800wjpe72akwvzj6vab4t0",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-24T23:54:39.947Z",
+                     *         "createdAt": "2026-11-24T23:59:54.454Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-24T23:54:39.950Z",
+                     *         "revokedAt": "2026-11-24T23:59:54.459Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9edeattf5h641ftg22h"
+                     *         "requestId": "req_01m8800wjtew5vezravtyev7v9"
                      *       }
                      *     }
                      */
@@ -20711,7 +20723,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9eqee69ekbzpk6h782r",
+                     *         "requestId": "req_01m8800wk9ehk8rpre0tjt7knr",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20796,21 +20808,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m87zq9e1e5jrp2tcpb73jnxe",
+                     *         "id": "key_01m8800wjfe69ar5z788gc2w4j",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-24T23:54:39.936Z",
+                     *         "createdAt": "2026-11-24T23:59:54.445Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m87zq9dqeq2r78qt0mda4tf2"
+                     *         "replaces": "key_01m8800wj4eahbvb5t5k0x184h"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9dte97rkb4p9xsstv51"
+                     *         "requestId": "req_01m8800wj9egmrsy5rmjm27aj1"
                      *       }
                      *     }
                      */
@@ -20881,8 +20893,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m87zqmzpe3cvhe8wct8y5ksc",
-                     *           "contentId": "01a20ffb-d3f4-728b-bdca-bac03676bb5a",
+                     *           "id": "lst_01m88018vgeqdr357tzpbtb0ay",
+                     *           "contentId": "01a21000-a369-71b1-8015-fc6ff6dc02cb",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -20893,13 +20905,13 @@ export interface operations {
                      *           "recordedSeconds": 0,
                      *           "health": null,
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-24T23:54:51.764Z",
+                     *           "createdAt": "2026-11-25T00:00:07.018Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmzze3fvrv9t90tgq0tk",
+                     *         "requestId": "req_01m88018vpee28wb9vsq96eybv",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21013,8 +21025,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87zqmzpe3cvhe8wct8y5ksc",
-                     *         "contentId": "01a20ffb-d3f4-728b-bdca-bac03676bb5a",
+                     *         "id": "lst_01m88018vgeqdr357tzpbtb0ay",
+                     *         "contentId": "01a21000-a369-71b1-8015-fc6ff6dc02cb",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21025,13 +21037,13 @@ export interface operations {
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-24T23:54:51.764Z",
+                     *         "createdAt": "2026-11-25T00:00:07.018Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqmz8efy9qkrjh4cmppez"
+                     *         "requestId": "req_01m88018v2ezkbjmtgv0dagvwd"
                      *       }
                      *     }
                      */
@@ -21149,8 +21161,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87zqn0kemwsdkmtypg687y9",
-                     *         "contentId": "01a20ffb-d410-7342-ba7e-c653bc29ae59",
+                     *         "id": "lst_01m88018wqernth7d0sgz99hxt",
+                     *         "contentId": "01a21000-a391-75ee-a5ed-f33e20f5a691",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21161,12 +21173,12 @@ export interface operations {
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-24T23:54:51.793Z",
+                     *         "createdAt": "2026-11-25T00:00:07.057Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqn0rerrs7gc9htg1rt9b"
+                     *         "requestId": "req_01m88018wveq7a3jwndk4rz8mr"
                      *       }
                      *     }
                      */
@@ -21231,11 +21243,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87zqn17ejbrmfergs9afwdz",
+                     *         "id": "lst_01m88018x0e5cv8nex35rjwxfk",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqn1gemebmn2az54a21kn"
+                     *         "requestId": "req_01m88018x2e9fr8ffj3n7pznaq"
                      *       }
                      *     }
                      */
@@ -21367,7 +21379,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqn53egvaz6sxbjctrcnx"
+                     *         "requestId": "req_01m88018ywe1j9925ce1j7fn9n"
                      *       }
                      *     }
                      */
@@ -21451,8 +21463,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87zqn3be588vcagphkbtn1d",
-                     *         "contentId": "01a20ffb-d46a-76c0-9ad3-04456b814ef1",
+                     *         "id": "lst_01m88018xneh5r3md06jtcp9ng",
+                     *         "contentId": "01a21000-a3b4-7381-b473-b468c06cd627",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -21463,12 +21475,12 @@ export interface operations {
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-24T23:54:51.882Z",
+                     *         "createdAt": "2026-11-25T00:00:07.092Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-24T23:54:51.904Z"
+                     *         "endedAt": "2026-11-25T00:00:07.100Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqn3ge5ts8qhrmcq6fa2q"
+                     *         "requestId": "req_01m88018xqeqyb8c590w8c7wtr"
                      *       }
                      *     }
                      */
@@ -21533,8 +21545,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87zqn4bey2bvj7v5hs796tq",
-                     *         "contentId": "01a20ffb-d48a-7065-9522-53d2ccd48889",
+                     *         "id": "lst_01m88018y5epx9fp68tjd8as8c",
+                     *         "contentId": "01a21000-a3c4-75a2-92c2-9f8ed9dbe361",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21545,13 +21557,13 @@ export interface operations {
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-24T23:54:51.914Z",
+                     *         "createdAt": "2026-11-25T00:00:07.109Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqn4he3xrdamrpr0xnmhh"
+                     *         "requestId": "req_01m88018y8ebvrs4ehjwch4vhc"
                      *       }
                      *     }
                      */
@@ -21665,8 +21677,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m87zqn2hegz84zpa87hj6mfk",
-                     *         "contentId": "01a20ffb-d44f-7105-91d8-b6b0579c8801",
+                     *         "id": "lst_01m88018xeepjs89cze3qg5rxq",
+                     *         "contentId": "01a21000-a3ad-7311-beb4-e74dfc21f49a",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -21674,7 +21686,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqn33eepag5b62fq089d9"
+                     *         "requestId": "req_01m88018xhe8er9rcac6pf1c8m"
                      *       }
                      *     }
                      */
@@ -21754,8 +21766,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m87zqn08e6gat99ympfkhwtp",
-                     *           "contentId": "01a20ffb-d406-75c3-ac95-310eebfd8ce7",
+                     *           "id": "lst_01m88018w8e1rr5p334djrfajj",
+                     *           "contentId": "01a21000-a37c-74c0-a328-e07c8e43d29e",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -21764,7 +21776,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqn0bey0sgnm03mr2np71"
+                     *         "requestId": "req_01m88018wbetmsypn8xzcyq09c"
                      *       }
                      *     }
                      */
@@ -21840,7 +21852,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m87zqj5gebxvkk2j8tv15q7g",
+                     *           "id": "met_01m880168kevkty82wxsyzrr86",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -21851,12 +21863,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-24T23:54:48.881Z",
+                     *           "createdAt": "2026-11-25T00:00:04.372Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj67ehyae334tjqep3ax",
+                     *         "requestId": "req_01m880168teny8eqyd92wr0jef",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21991,7 +22003,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m87zqj6vezr9f4vhcns2g0x7",
+                     *         "id": "met_01m8801698e2nbsz4vctefgkm1",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22008,11 +22020,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-24T23:54:48.927Z",
+                     *         "createdAt": "2026-11-25T00:00:04.392Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj6pe27as46s78nycwke"
+                     *         "requestId": "req_01m8801691erd8ts9qhfat3s6t"
                      *       }
                      *     }
                      */
@@ -22081,11 +22093,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m87zqj7fejysqjgnajnn6z92",
+                     *         "id": "met_01m880169qexstje6d5t6hnp13",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj7venm8dqz0404kmqnh"
+                     *         "requestId": "req_01m88016a1e2jaqh4g35tfbzk2"
                      *       }
                      *     }
                      */
@@ -22149,7 +22161,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m87zq81beqaath164rfzmd8t",
+                     *         "id": "org_01m8800v74ef790tvs3527ejcz",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22159,7 +22171,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9cke5qbg513x8a9atav"
+                     *         "requestId": "req_01m8800wh0egm9t1deejk9p24n"
                      *       }
                      *     }
                      */
@@ -22238,7 +22250,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m87zq81beqaath164rfzmd8t",
+                     *         "id": "org_01m8800v74ef790tvs3527ejcz",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22248,7 +22260,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9cwea3aty81y7pb1fpr"
+                     *         "requestId": "req_01m8800wh4egxscp5gtcfhhq2v"
                      *       }
                      *     }
                      */
@@ -22318,18 +22330,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m87zqh5ke72a6gj1yct81naq",
+                     *           "id": "per_01m880154hetctpz91axar1y69",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-24T23:54:47.860Z",
-                     *           "signedInAt": "2026-11-24T23:54:47.862Z"
+                     *           "joinedAt": "2026-11-25T00:00:03.225Z",
+                     *           "signedInAt": "2026-11-25T00:00:03.233Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqh68eserg41n4p33bvma",
+                     *         "requestId": "req_01m880155nenqaw8kwzp80e2n2",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22398,11 +22410,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m87zqhe6ezm9tq0a42rt23b8",
+                     *         "id": "per_01m88015cwes5vyz2nrh1ymnwn",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhefenxbxd343key0a1p"
+                     *         "requestId": "req_01m88015ddefvvt53hh9tyyqjn"
                      *       }
                      *     }
                      */
@@ -22487,17 +22499,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m87zqha2eyfb6sk6zp161d1x",
+                     *         "id": "per_01m8801595ehjrqzapcnbe5w7m",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-24T23:54:48.004Z",
-                     *         "signedInAt": "2026-11-24T23:54:48.005Z"
+                     *         "joinedAt": "2026-11-25T00:00:03.369Z",
+                     *         "signedInAt": "2026-11-25T00:00:03.375Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqha9e52sqw80dpv220db"
+                     *         "requestId": "req_01m88015adejntsva18z225ryq"
                      *       }
                      *     }
                      */
@@ -22568,22 +22580,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m87zqheseqn95y6k6y5cwxnn",
+                     *           "id": "inv_01m88015ecenpvrygtv8bv309p",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-24T23:54:48.154Z",
-                     *           "expiresAt": "2026-12-01T23:54:48.153Z"
+                     *           "createdAt": "2026-11-25T00:00:03.534Z",
+                     *           "expiresAt": "2026-12-02T00:00:03.534Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m87zqhepehxrxa1jq3e3mq1x",
+                     *           "id": "inv_01m88015dzexkads8he8zymdsq",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-24T23:54:48.150Z",
-                     *           "expiresAt": "2026-12-01T23:54:48.150Z"
+                     *           "createdAt": "2026-11-25T00:00:03.520Z",
+                     *           "expiresAt": "2026-12-02T00:00:03.520Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhexec4s3sbp4bx4scex",
+                     *         "requestId": "req_01m88015epek09efdzc1yndz84",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -22668,15 +22680,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m87zqhepehxrxa1jq3e3mq1x",
+                     *         "id": "inv_01m88015dzexkads8he8zymdsq",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-24T23:54:48.150Z",
-                     *         "expiresAt": "2026-12-01T23:54:48.150Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/TwlFIWZJGlVqPIEzAhGDLKPM3O0qkGITfCEnZDrMcjE"
+                     *         "createdAt": "2026-11-25T00:00:03.520Z",
+                     *         "expiresAt": "2026-12-02T00:00:03.520Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/lRf2IRNsqSDIegG1aG9cBd96_A27UIfPtlbBbeFgm-k"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhene6msz8yb59qrhhtk"
+                     *         "requestId": "req_01m88015dzexkads8c15t2894x"
                      *       }
                      *     }
                      */
@@ -22745,11 +22757,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m87zqhfde0faasjaytd9syxa",
+                     *         "id": "inv_01m88015ewe6wt8hf7khefhhe5",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhg0ez3bzek5w6hnnm3q"
+                     *         "requestId": "req_01m88015f6e48a5hhc3r5fxe0y"
                      *       }
                      *     }
                      */
@@ -22821,20 +22833,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a20ffb-b8cf-7558-952a-cf4d74197336",
+                     *           "contentId": "01a21000-856c-77a9-9d19-243ecb1a5cce",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-24T23:54:44.829Z",
+                     *           "deletedAt": "2026-11-24T23:59:59.356Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a20ffb-b8ce-726c-be3b-3129c1369ae2",
+                     *           "contentId": "01a21000-8566-710d-b957-32671b0b7598",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-24T23:54:44.829Z",
+                     *           "deletedAt": "2026-11-24T23:59:59.356Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhyhecqa2x244evx3ekv",
+                     *         "requestId": "req_01m880160des58r750dm6dss3t",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -22920,7 +22932,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqngaea2twqzbdyv7hbw7"
+                     *         "requestId": "req_01m880196hedv94p1fdc39309e"
                      *       }
                      *     }
                      */
@@ -23092,7 +23104,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqngheq1vf8g8w0ht660r"
+                     *         "requestId": "req_01m880196jeatb84np87ea9np5"
                      *       }
                      *     }
                      */
@@ -23223,12 +23235,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m87zq81ee2vaqkq8k1cdx328",
-                     *           "createdAt": "2026-11-24T23:54:52.311Z"
+                     *           "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *           "createdAt": "2026-11-25T00:00:07.383Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqngxeb7sy0pqr083136p",
+                     *         "requestId": "req_01m880196te8ssg4hxrjnwn17d",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23357,7 +23369,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqnhaeadv1wfhaxkkyvy9"
+                     *         "requestId": "req_01m8801974e5xv2xt5hfxf1dre"
                      *       }
                      *     }
                      */
@@ -23536,23 +23548,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20ffb-d5d0-74d0-a1b4-b14db8124d0a",
-                     *                 "score": 0.6999994865603241,
+                     *                 "contentId": "01a21000-a47b-77e4-9cd1-a0c83d8addd4",
+                     *                 "score": 0.6999995232508494,
                      *                 "signals": {
-                     *                   "recency": 0.9999987164008097,
+                     *                   "recency": 0.9999988081271229,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 2"
+                     *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a20ffb-d59d-70fb-8e37-bfbcfc133876",
-                     *                 "score": 0.6999993261098258,
+                     *                 "contentId": "01a21000-a453-7028-9882-8a2817eb988d",
+                     *                 "score": 0.6999993820543946,
                      *                 "signals": {
-                     *                   "recency": 0.9999983152745645,
+                     *                   "recency": 0.9999984551359863,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23580,23 +23592,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a20ffb-d5d0-74d0-a1b4-b14db8124d0a",
-                     *                 "score": 0.6999994865603241,
+                     *                 "contentId": "01a21000-a47b-77e4-9cd1-a0c83d8addd4",
+                     *                 "score": 0.6999995232508494,
                      *                 "signals": {
-                     *                   "recency": 0.9999987164008097,
+                     *                   "recency": 0.9999988081271229,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 2"
+                     *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a20ffb-d59d-70fb-8e37-bfbcfc133876",
-                     *                 "score": 0.6999993261098258,
+                     *                 "contentId": "01a21000-a453-7028-9882-8a2817eb988d",
+                     *                 "score": 0.6999993820543946,
                      *                 "signals": {
-                     *                   "recency": 0.9999983152745645,
+                     *                   "recency": 0.9999984551359863,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23610,7 +23622,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqnk8ebbr8egkpn09ewwt"
+                     *         "requestId": "req_01m880198ge0qtds15w8ey35f9"
                      *       }
                      *     }
                      */
@@ -23724,7 +23736,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqnhmee8rdcz9qp268zvy",
+                     *         "requestId": "req_01m880197heftbw4egs0dtxedt",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -23850,7 +23862,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m87zqnhzehqt094e746h607b",
+                     *         "id": "rul_01m880197qe3s9jk355nwa22xk",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -23861,11 +23873,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-24T23:54:52.353Z",
-                     *         "updatedAt": "2026-11-24T23:54:52.353Z"
+                     *         "createdAt": "2026-11-25T00:00:07.417Z",
+                     *         "updatedAt": "2026-11-25T00:00:07.417Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqnhveep8nfewza3y6ekv"
+                     *         "requestId": "req_01m880197me37a15jypxjccrbj"
                      *       }
                      *     }
                      */
@@ -23961,11 +23973,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m87zqnjrec4tcm4x5dm9fktw",
+                     *         "id": "rul_01m8801989eabar15jjen77d8c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqnk1ek8vn3mwnxxv9w48"
+                     *         "requestId": "req_01m880198cevprrt9h1gjnrwwc"
                      *       }
                      *     }
                      */
@@ -24058,7 +24070,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m87zqnj4esyam3vpg8b6qa4a",
+                     *         "id": "rul_01m880197wezabavvxzwz3ysmv",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24069,11 +24081,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-24T23:54:52.357Z",
-                     *         "updatedAt": "2026-11-24T23:54:52.371Z"
+                     *         "createdAt": "2026-11-25T00:00:07.421Z",
+                     *         "updatedAt": "2026-11-25T00:00:07.428Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqnj7ejzsy6zr37df4fc6"
+                     *         "requestId": "req_01m880197ye588jfp675xhfs0q"
                      *       }
                      *     }
                      */
@@ -24181,7 +24193,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqng7ey8ansv04f64tjdc"
+                     *         "requestId": "req_01m880196fekm9sxt7hapjnarr"
                      *       }
                      *     }
                      */
@@ -24255,36 +24267,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m87zqhkeevr8q09mng294zcb",
+                     *           "id": "ses_01m88015jbe4xra41nbcb1wq96",
                      *           "person": {
-                     *             "id": "per_01m87zqhkbe7z8wx4792eknwp1",
+                     *             "id": "per_01m88015hzevg8py3mdz93z2fx",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-24T23:54:48.302Z",
-                     *           "lastUsedAt": "2026-11-24T23:54:48.302Z",
-                     *           "expiresAt": "2026-11-25T11:54:48.302Z",
+                     *           "createdAt": "2026-11-25T00:00:03.660Z",
+                     *           "lastUsedAt": "2026-11-25T00:00:03.660Z",
+                     *           "expiresAt": "2026-11-25T12:00:03.660Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m87zqha4e4s9xvq66cs1scd2",
+                     *           "id": "ses_01m880159eekeby59cpejy7qd8",
                      *           "person": {
-                     *             "id": "per_01m87zqha2eyfb6sk6zp161d1x",
+                     *             "id": "per_01m8801595ehjrqzapcnbe5w7m",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-24T23:54:48.005Z",
-                     *           "lastUsedAt": "2026-11-24T23:54:48.005Z",
-                     *           "expiresAt": "2026-11-25T11:54:48.005Z",
+                     *           "createdAt": "2026-11-25T00:00:03.375Z",
+                     *           "lastUsedAt": "2026-11-25T00:00:03.375Z",
+                     *           "expiresAt": "2026-11-25T12:00:03.375Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhkqerd9dvs7ed1bcqj7",
+                     *         "requestId": "req_01m88015jsexnaqxvnrjbj0he5",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24354,11 +24366,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m87zqhpde2tappe4m0q0qjjh"
+                     *           "ses_01m88015nte87va725cbbde3c9"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhptey3bx1wbk1qfq9mn"
+                     *         "requestId": "req_01m88015p7e748sdserd2w1q9j"
                      *       }
                      *     }
                      */
@@ -24425,11 +24437,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m87zqhrkeea96c1qpyds0kdm"
+                     *           "ses_01m88015qyen1vhq49djw8nj0r"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhs1eft8yap7myry79hv"
+                     *         "requestId": "req_01m88015rsejxr0cg0h9ndaxfz"
                      *       }
                      *     }
                      */
@@ -24499,11 +24511,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-24T23:54:48.672Z"
+                     *           "updatedAt": "2026-11-25T00:00:04.118Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhzqe30bfpa714vkdszr",
+                     *         "requestId": "req_01m8801610epstb8gs6ep04pn5",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24582,10 +24594,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-24T23:54:48.709Z"
+                     *         "updatedAt": "2026-11-25T00:00:04.133Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj0pe9hbcs6zwtcptdjd"
+                     *         "requestId": "req_01m880162ae76t1fvg3s969sg5"
                      *       }
                      *     }
                      */
@@ -24675,10 +24687,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-24T23:54:48.731Z"
+                     *         "updatedAt": "2026-11-25T00:00:04.178Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj0veqwv0f6s57sxnceg"
+                     *         "requestId": "req_01m880162hesw8ce8r927ks54c"
                      *       }
                      *     }
                      */
@@ -24763,7 +24775,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqj1feezshc9dt0av16d1"
+                     *         "requestId": "req_01m880163xedfvw7ff3fv837tc"
                      *       }
                      *     }
                      */
@@ -24833,7 +24845,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a20ffb-a6e2-7496-9660-71097c667d85",
+                     *         "id": "01a21000-733d-71f8-a4d2-89deca6dadac",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -24872,11 +24884,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:54:40.229Z",
-                     *         "updatedAt": "2026-11-24T23:54:40.270Z"
+                     *         "createdAt": "2026-11-24T23:59:54.685Z",
+                     *         "updatedAt": "2026-11-24T23:59:54.728Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9qgezx92t2x7tm9n0x3"
+                     *         "requestId": "req_01m8800wt4efhtmpgafedgzmjq"
                      *       }
                      *     }
                      */
@@ -24942,13 +24954,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-24T23:54:48.613Z",
+                     *         "requestedAt": "2026-11-25T00:00:04.018Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhxfenebvjr6cxwqq97k"
+                     *         "requestId": "req_01m88015yhedc8zts5733cg88j"
                      *       }
                      *     }
                      */
@@ -25029,13 +25041,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-24T23:54:48.607Z",
+                     *         "requestedAt": "2026-11-25T00:00:04.000Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhwqew5ac334wghmwa2y"
+                     *         "requestId": "req_01m88015wjek2v22g20tktd7gj"
                      *       }
                      *     }
                      */
@@ -25113,13 +25125,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-24T23:54:48.644Z",
+                     *         "requestedAt": "2026-11-25T00:00:04.090Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhy9e1982gcrm1rkwbd6"
+                     *         "requestId": "req_01m8801603enx8k3dw52ah1m79"
                      *       }
                      *     }
                      */
@@ -25199,13 +25211,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-24T23:54:48.639Z",
+                     *         "requestedAt": "2026-11-25T00:00:04.064Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqhxxe7392v20rn9tvf0s"
+                     *         "requestId": "req_01m88015yyefrt4bmy9eepsdyz"
                      *       }
                      *     }
                      */
@@ -25279,7 +25291,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9ewe1etwgd7s9zysz44",
+                     *         "requestId": "req_01m8800wkjehcbfyp1xmfya4cy",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25357,14 +25369,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m87zq9f9eqk9h5j6efxya96m",
+                     *         "id": "vky_01m8800wkvee3959acedm6etg5",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-24T23:54:39.978Z",
+                     *         "createdAt": "2026-11-24T23:59:54.492Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_KiKxtAF3HKwhyyOBYA3FQW43qHEWPdAohd0qsSoGQBQ"
+                     *         "key": "rf_vk_pW3F7c-QwmXNsiRJ7DnRV-oWSUTWQy5SsGKMjxfcjmo"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9f1e15t3kpbf15bkp57"
+                     *         "requestId": "req_01m8800wkqemrvv50bjshkmx0r"
                      *       }
                      *     }
                      */
@@ -25433,13 +25445,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m87zq9fneksvyc6crwampfwv",
+                     *         "id": "vky_01m8800wmde0ya7xxnchmks8j2",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-24T23:54:39.989Z",
+                     *         "createdAt": "2026-11-24T23:59:54.510Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9fqen7am7zyg4efsep0"
+                     *         "requestId": "req_01m8800wmge5jv3pkrvt9x1mrr"
                      *       }
                      *     }
                      */
@@ -25519,15 +25531,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m87zq9fje4xb3gcs40yrgv4m",
+                     *         "id": "vky_01m8800wmaeya8dvmh8yd7yry8",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-24T23:54:39.986Z",
+                     *         "createdAt": "2026-11-24T23:59:54.506Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_yiwG9274hKheqiW1873U2C6nF3qXpoBF08rb-A7iiNQ",
-                     *         "replaces": "vky_01m87zq9fee869vvfs1qvyszqq"
+                     *         "key": "rf_vk_sE2ZpkDmgMJ_QH8sKWf5MwKFTU9oaknSF1FbauslS3Q",
+                     *         "replaces": "vky_01m8800wm4engtycw748r98qa3"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zq9fge9stex17xyxy7k2n"
+                     *         "requestId": "req_01m8800wm6ecw8krkgrbv0cv9n"
                      *       }
                      *     }
                      */
@@ -25592,6 +25604,148 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": [
+                     *         {
+                     *           "event": "audit.recorded",
+                     *           "description": "The audit log has a new entry. Only webhooks that name `audit.recorded` or `audit.*` get it.",
+                     *           "schema": {
+                     *             "type": "object",
+                     *             "required": [
+                     *               "event",
+                     *               "data"
+                     *             ],
+                     *             "properties": {
+                     *               "event": {
+                     *                 "type": "string",
+                     *                 "const": "audit.recorded"
+                     *               },
+                     *               "data": {
+                     *                 "type": "object",
+                     *                 "required": [
+                     *                   "auditId",
+                     *                   "action"
+                     *                 ],
+                     *                 "properties": {
+                     *                   "auditId": {
+                     *                     "type": "string"
+                     *                   },
+                     *                   "action": {
+                     *                     "type": "string",
+                     *                     "description": "The `operationId` of the request, or a similar name."
+                     *                   },
+                     *                   "actor": {
+                     *                     "type": "object",
+                     *                     "required": [
+                     *                       "type",
+                     *                       "keyId"
+                     *                     ],
+                     *                     "properties": {
+                     *                       "type": {
+                     *                         "type": "string",
+                     *                         "enum": [
+                     *                           "key",
+                     *                           "person"
+                     *                         ]
+                     *                       },
+                     *                       "keyId": {
+                     *                         "anyOf": [
+                     *                           {
+                     *                             "type": "string"
+                     *                           },
+                     *                           {
+                     *                             "type": "null"
+                     *                           }
+                     *                         ]
+                     *                       },
+                     *                       "personId": {
+                     *                         "anyOf": [
+                     *                           {
+                     *                             "type": "string"
+                     *                           },
+                     *                           {
+                     *                             "type": "null"
+                     *                           }
+                     *                         ]
+                     *                       },
+                     *                       "systemUser": {
+                     *                         "anyOf": [
+                     *                           {
+                     *                             "type": "string"
+                     *                           },
+                     *                           {
+                     *                             "type": "null"
+                     *                           }
+                     *                         ]
+                     *                       }
+                     *                     }
+                     *                   },
+                     *                   "resourceId": {
+                     *                     "anyOf": [
+                     *                       {
+                     *                         "type": "string"
+                     *                       },
+                     *                       {
+                     *                         "type": "null"
+                     *                       }
+                     *                     ]
+                     *                   },
+                     *                   "requestId": {
+                     *                     "anyOf": [
+                     *                       {
+                     *                         "type": "string"
+                     *                       },
+                     *                       {
+                     *                         "type": "null"
+                     *                       }
+                     *                     ]
+                     *                   }
+                     *                 }
+                     *               },
+                     *               "timestamp": {
+                     *                 "type": "string",
+                     *                 "format": "date-time",
+                     *                 "maxLength": 40,
+                     *                 "description": "RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.",
+                     *                 "examples": [
+                     *                   "2026-01-31T12:00:00.000Z"
+                     *                 ]
+                     *               },
+                     *               "webhookId": {
+                     *                 "type": "string"
+                     *               },
+                     *               "version": {
+                     *                 "type": "number",
+                     *                 "const": 2,
+                     *                 "description": "From payload version 2 on."
+                     *               },
+                     *               "id": {
+                     *                 "type": "string",
+                     *                 "description": "Of the event; from payload version 2 on."
+                     *               },
+                     *               "test": {
+                     *                 "type": "boolean",
+                     *                 "const": true,
+                     *                 "description": "Made up: a test send, or an event that was triggered."
+                     *               }
+                     *             }
+                     *           },
+                     *           "example": {
+                     *             "event": "audit.recorded",
+                     *             "data": {
+                     *               "auditId": "aud_00000000000000000000000000",
+                     *               "action": "testEvent",
+                     *               "actor": {
+                     *                 "type": "key",
+                     *                 "keyId": "key_00000000000000000000000000",
+                     *                 "personId": null,
+                     *                 "systemUser": null
+                     *               },
+                     *               "resourceId": null,
+                     *               "requestId": null
+                     *             },
+                     *             "timestamp": "2026-01-31T12:00:00.000Z",
+                     *             "webhookId": "whk_00000000000000000000000000"
+                     *           }
+                     *         },
                      *         {
                      *           "event": "content.ready",
                      *           "description": "An item has been processed and can be played.",
@@ -25675,102 +25829,10 @@ export interface operations {
                      *             "timestamp": "2026-01-31T12:00:00.000Z",
                      *             "webhookId": "whk_00000000000000000000000000"
                      *           }
-                     *         },
-                     *         {
-                     *           "event": "content.errored",
-                     *           "description": "Processing failed, or an upload was never completed.",
-                     *           "schema": {
-                     *             "type": "object",
-                     *             "required": [
-                     *               "event",
-                     *               "data"
-                     *             ],
-                     *             "properties": {
-                     *               "event": {
-                     *                 "type": "string",
-                     *                 "const": "content.errored"
-                     *               },
-                     *               "data": {
-                     *                 "type": "object",
-                     *                 "required": [
-                     *                   "contentId",
-                     *                   "title"
-                     *                 ],
-                     *                 "properties": {
-                     *                   "contentId": {
-                     *                     "type": "string"
-                     *                   },
-                     *                   "title": {
-                     *                     "type": "string"
-                     *                   },
-                     *                   "status": {
-                     *                     "type": "string",
-                     *                     "const": "error"
-                     *                   },
-                     *                   "error": {
-                     *                     "type": "object",
-                     *                     "required": [
-                     *                       "code",
-                     *                       "message"
-                     *                     ],
-                     *                     "properties": {
-                     *                       "code": {
-                     *                         "type": "string",
-                     *                         "description": "As in the `errorReason` of the item."
-                     *                       },
-                     *                       "message": {
-                     *                         "type": "string"
-                     *                       }
-                     *                     }
-                     *                   }
-                     *                 }
-                     *               },
-                     *               "timestamp": {
-                     *                 "type": "string",
-                     *                 "format": "date-time",
-                     *                 "maxLength": 40,
-                     *                 "description": "RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.",
-                     *                 "examples": [
-                     *                   "2026-01-31T12:00:00.000Z"
-                     *                 ]
-                     *               },
-                     *               "webhookId": {
-                     *                 "type": "string"
-                     *               },
-                     *               "version": {
-                     *                 "type": "number",
-                     *                 "const": 2,
-                     *                 "description": "From payload version 2 on."
-                     *               },
-                     *               "id": {
-                     *                 "type": "string",
-                     *                 "description": "Of the event; from payload version 2 on."
-                     *               },
-                     *               "test": {
-                     *                 "type": "boolean",
-                     *                 "const": true,
-                     *                 "description": "Made up: a test send, or an event that was triggered."
-                     *               }
-                     *             }
-                     *           },
-                     *           "example": {
-                     *             "event": "content.errored",
-                     *             "data": {
-                     *               "contentId": "00000000-0000-7000-8000-000000000000",
-                     *               "title": "Test event",
-                     *               "status": "error",
-                     *               "error": {
-                     *                 "code": "UNSUPPORTED_MEDIA",
-                     *                 "message": "This is a test."
-                     *               }
-                     *             },
-                     *             "timestamp": "2026-01-31T12:00:00.000Z",
-                     *             "webhookId": "whk_00000000000000000000000000"
-                     *           }
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgq8e6b8aq7wqkc0r3hs"
+                     *         "requestId": "req_01m88014ceeygveasjkhdcgb35"
                      *       }
                      *     }
                      */
@@ -25778,7 +25840,7 @@ export interface operations {
                         data: {
                             description: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
+                            event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                             /** @description A body. */
                             example: {
                                 [key: string]: unknown;
@@ -25849,33 +25911,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "0cf62ec0-5343-498c-ad00-ca704b63db66",
-                     *           "event": "content.ready",
+                     *           "id": "52e60bd4-3e56-46f1-9aca-0e53c288371a",
+                     *           "event": "audit.recorded",
                      *           "data": {
-                     *             "contentId": "01a20ffb-a6e2-7496-9660-71097c667d85",
-                     *             "title": "An item",
-                     *             "duration": 2,
-                     *             "status": "ready"
+                     *             "auditId": "aud_01m8800w4kej8srg9dr3b3hrgj",
+                     *             "action": "uploadContent",
+                     *             "actor": {
+                     *               "type": "key",
+                     *               "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *               "personId": null,
+                     *               "systemUser": null
+                     *             },
+                     *             "resourceId": "01a21000-7066-7369-9d8d-66449c46ade7",
+                     *             "requestId": "req_01m8800vyjer2944zc7gneqd0n"
                      *           },
-                     *           "timestamp": "2026-11-24T23:54:41.959Z"
+                     *           "timestamp": "2026-11-24T23:59:53.963Z"
                      *         },
                      *         {
-                     *           "id": "976a4cda-67b8-4855-8236-c1dc978a303a",
-                     *           "event": "content.errored",
+                     *           "id": "b5eddb00-d0cf-414a-9413-d2df42cbf5d3",
+                     *           "event": "audit.recorded",
                      *           "data": {
-                     *             "contentId": "01a20ffb-a71b-77a5-b67c-7103cc20e91a",
-                     *             "title": "An item",
-                     *             "status": "error",
-                     *             "error": {
-                     *               "code": "PROCESSING_FAILED",
-                     *               "message": "The original bytes are gone from the storage. Upload the file again."
-                     *             }
+                     *             "auditId": "aud_01m8800w4xefx9yn5xaavk81b4",
+                     *             "action": "uploadContent",
+                     *             "actor": {
+                     *               "type": "key",
+                     *               "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *               "personId": null,
+                     *               "systemUser": null
+                     *             },
+                     *             "resourceId": "01a21000-706a-701d-b0e1-f3702afc8d82",
+                     *             "requestId": "req_01m8800vynecfbprywfavpd2w5"
                      *           },
-                     *           "timestamp": "2026-11-24T23:54:41.989Z"
+                     *           "timestamp": "2026-11-24T23:59:53.963Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgqaefq8zgynwhcp98db"
+                     *         "requestId": "req_01m88014cmehdanafepy5je28e"
                      *       }
                      *     }
                      */
@@ -25885,7 +25956,7 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
+                            event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                             id: string;
                             /**
                              * @description Made up by a trigger.
@@ -25935,7 +26006,7 @@ export interface operations {
                      * @description The kind to make up an event of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
+                    event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                     /** @description Who receives it. Left out: no webhook. */
                     webhookIds?: string[];
                 };
@@ -25976,7 +26047,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgqgesdrsfbvcqfp2cpm"
+                     *         "requestId": "req_01m88014ctem3b8ap4j23131sh"
                      *       }
                      *     }
                      */
@@ -25985,7 +26056,7 @@ export interface operations {
                             /** @description How many webhooks receive it. */
                             deliveries: number;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
+                            event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                         };
                         meta?: {
                             requestId: string;
@@ -26052,7 +26123,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqh2ae4arqgpc5mtephwt",
+                     *         "requestId": "req_01m8801502ea8bzt2tra7sbsqw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26135,14 +26206,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m87zqh2ge2887f9x8d5g2m7g",
+                     *         "id": "whl_01m880150fe8dbtrpeefa394af",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-24T23:54:47.761Z",
-                     *         "expiresAt": "2026-11-25T00:54:47.761Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_AZaDbJoNMX0dsCRIQk7QLXvuITK--aZh6glD9qMPW20"
+                     *         "createdAt": "2026-11-25T00:00:03.088Z",
+                     *         "expiresAt": "2026-11-25T01:00:03.088Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_PCAF6GuadFqE6P63E-qoMLkgulLIAISjtM9heLPGE9k"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqh2ee8c8j7tmaeqtev0y"
+                     *         "requestId": "req_01m8801507e94a37qrc90gge2r"
                      *       }
                      *     }
                      */
@@ -26229,11 +26300,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m87zqh2rew48v2sssz7907zn",
+                     *         "id": "whl_01m880150se13ttctsgp5hgc3k",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqh2te749frc7c57a3tcg"
+                     *         "requestId": "req_01m880150xefhrq6bkx69smm7b"
                      *       }
                      *     }
                      */
@@ -26303,7 +26374,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgqmewcs20vvge5vtkd1",
+                     *         "requestId": "req_01m88014d0e3t9mewv8rjnbx87",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26389,7 +26460,7 @@ export interface operations {
                         type: "s3";
                     }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "analytics.*" | "events.*" | "export.*" | "live_stream.*" | "*")[];
+                    events: ("audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended" | "audit.*" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "analytics.*" | "events.*" | "export.*" | "live_stream.*" | "*")[];
                     filter?: {
                         [key: string]: {
                             equals?: string | number | boolean | null;
@@ -26459,7 +26530,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87zqgryevxtffmp4ksxzcfv",
+                     *         "id": "whk_01m88014g5egertrtrfy40apsj",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26487,12 +26558,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-24T23:54:47.446Z",
-                     *         "webhookId": "whk_01m87zqgryevxtffmp4ksxzcfv",
+                     *         "createdAt": "2026-11-25T00:00:02.560Z",
+                     *         "webhookId": "whk_01m88014g5egertrtrfy40apsj",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgqvexwv94mt37w5q73h"
+                     *         "requestId": "req_01m88014d9ef3rcb60h0w1se42"
                      *       }
                      *     }
                      */
@@ -26657,7 +26728,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87zqgsaekst3z5wv978m0em",
+                     *         "id": "whk_01m88014gge53ahrde2hkqmb4x",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26685,7 +26756,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-24T23:54:47.466Z",
+                     *         "createdAt": "2026-11-25T00:00:02.575Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -26694,7 +26765,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgtteh19ntt03gsjxqsp"
+                     *         "requestId": "req_01m88014hved4b4y47wzzygc8t"
                      *       }
                      *     }
                      */
@@ -26862,11 +26933,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87zqgwke2w8kr9srttnyc9h",
+                     *         "id": "whk_01m88014keet4bq64ma5m8v3ae",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgwpe04sjy9atzp0y7d7"
+                     *         "requestId": "req_01m88014kregn9csb4t0nypbzm"
                      *       }
                      *     }
                      */
@@ -26950,7 +27021,7 @@ export interface operations {
                         type: "s3";
                     }) | null;
                     /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
-                    events?: ("content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "analytics.*" | "events.*" | "export.*" | "live_stream.*" | "*")[];
+                    events?: ("audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended" | "audit.*" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "analytics.*" | "events.*" | "export.*" | "live_stream.*" | "*")[];
                     filter?: {
                         [key: string]: {
                             equals?: string | number | boolean | null;
@@ -27025,7 +27096,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87zqgv1efwa7swbs6as1zh6",
+                     *         "id": "whk_01m88014j0eecty33c7r810q6e",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27053,10 +27124,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-24T23:54:47.521Z"
+                     *         "createdAt": "2026-11-25T00:00:02.623Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgv4eeav642s2m6nbff6"
+                     *         "requestId": "req_01m88014j5e4avk47ddwtcy8n5"
                      *       }
                      *     }
                      */
@@ -27087,7 +27158,7 @@ export interface operations {
             query?: {
                 /** @description `meta.nextCursor` of the page before. */
                 cursor?: string;
-                event?: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
+                event?: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                 /** @description Items on a page. */
                 limit?: number;
                 /**
@@ -27143,7 +27214,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m87zqgxheer8hdwsq5ffxxk5",
+                     *           "id": "dlv_01m88014nhet7szpsxmsn9kndv",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27155,19 +27226,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-24T23:54:47.601Z",
-                     *             "webhookId": "whk_01m87zqgxeemn85vvb0jbkpbve",
+                     *             "timestamp": "2026-11-25T00:00:02.737Z",
+                     *             "webhookId": "whk_01m88014n9e4nvbv4xveh22zyb",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-24T23:54:47.601Z",
+                     *           "createdAt": "2026-11-25T00:00:02.737Z",
                      *           "statusCode": 204,
                      *           "responseTime": 2,
-                     *           "lastAttemptAt": "2026-11-24T23:54:47.601Z",
+                     *           "lastAttemptAt": "2026-11-25T00:00:02.737Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgxseyjvh7bnwch97mya",
+                     *         "requestId": "req_01m88014nvebqa7dy1h7wxa8qm",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27209,7 +27280,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-24T23:53:47.684Z"
+                 *       "since": "2026-11-24T23:59:02.837Z"
                  *     }
                  */
                 "application/json": {
@@ -27259,14 +27330,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87zqgzxekmttsjrtch87gkf",
-                     *         "since": "2026-11-24T23:53:47.684Z",
-                     *         "until": "2026-11-24T23:54:47.700Z",
+                     *         "id": "whk_01m88014qwesw9gtatx29rrt83",
+                     *         "since": "2026-11-24T23:59:02.837Z",
+                     *         "until": "2026-11-25T00:00:02.894Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqh07ebpbabz3hdt65w02"
+                     *         "requestId": "req_01m88014rpe7tb9q4f6jcyrb1m"
                      *       }
                      *     }
                      */
@@ -27326,7 +27397,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-24T23:53:47.719Z"
+                 *       "since": "2026-11-24T23:59:02.997Z"
                  *     }
                  */
                 "application/json": {
@@ -27370,13 +27441,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87zqh15edhbbf8vdchpgz4k",
-                     *         "since": "2026-11-24T23:53:47.719Z",
+                     *         "id": "whk_01m88014xfeg39fpbgnn5psgkx",
+                     *         "since": "2026-11-24T23:59:02.997Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqh18e41aceqs56de0fqe"
+                     *         "requestId": "req_01m88014xsehnv6vtckqh65eya"
                      *       }
                      *     }
                      */
@@ -27458,13 +27529,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m87zqgx0e9j9ys0h4h2g2hpp",
+                     *         "id": "whk_01m88014mgenatazv7btx64w2h",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-25T00:54:47.588Z"
+                     *         "previousSecretExpiresAt": "2026-11-25T01:00:02.720Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgx1e62vy21har5qm0bp"
+                     *         "requestId": "req_01m88014mne1pvc7wt9v5wrdsj"
                      *       }
                      *     }
                      */
@@ -27520,7 +27591,7 @@ export interface operations {
                      * @description The kind to send made-up data of.
                      * @enum {string}
                      */
-                    event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
+                    event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                 };
             };
         };
@@ -27555,14 +27626,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m87zqh22e6xrdbrrgnajnky4",
+                     *         "deliveryId": "dlv_01m88014zkea1a8zg25kp34v97",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
+                     *         "responseTime": 2,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqh1xenqskcvbzsb2m7vn"
+                     *         "requestId": "req_01m88014zhevbbq9y4m26ahtqn"
                      *       }
                      *     }
                      */
@@ -27640,7 +27711,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m87zqgyfecabe8hd35wvcwyt",
+                     *         "id": "dlv_01m88014peeabb55av2kx2zdap",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -27652,18 +27723,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-24T23:54:47.631Z",
-                     *           "webhookId": "whk_01m87zqgyceamaj90mp8mtxyyb",
+                     *           "timestamp": "2026-11-25T00:00:02.766Z",
+                     *           "webhookId": "whk_01m88014p9e75tsqa542em7npx",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-24T23:54:47.631Z",
+                     *         "createdAt": "2026-11-25T00:00:02.766Z",
                      *         "statusCode": 204,
                      *         "responseTime": 2,
-                     *         "lastAttemptAt": "2026-11-24T23:54:47.631Z",
+                     *         "lastAttemptAt": "2026-11-25T00:00:02.766Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-24T23:54:47.631Z",
+                     *             "startedAt": "2026-11-25T00:00:02.766Z",
                      *             "responseTime": 2,
                      *             "statusCode": 204,
                      *             "error": null,
@@ -27671,18 +27742,18 @@ export interface operations {
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=2988ca0a3227e17d2b18764537de7548a670d24178ce67b31518fff44188699c",
-                     *               "x-service-timestamp": "2026-11-24T23:54:47.631Z",
-                     *               "x-service-webhook-id": "whk_01m87zqgyceamaj90mp8mtxyyb",
-                     *               "x-service-delivery-id": "dlv_01m87zqgyfecabe8hd35wvcwyt",
+                     *               "x-service-signature": "sha256=fa161474f9f541f4bda88f329400427a3abac2bb9835b18aee9622e9bc22c380",
+                     *               "x-service-timestamp": "2026-11-25T00:00:02.766Z",
+                     *               "x-service-webhook-id": "whk_01m88014p9e75tsqa542em7npx",
+                     *               "x-service-delivery-id": "dlv_01m88014peeabb55av2kx2zdap",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m87zqgyfecabe8hd35wvcwyt",
-                     *               "webhook-timestamp": "1795564487",
-                     *               "webhook-signature": "v1,A0pI39PNPmnAQDsZdEr5TPoMXIQ9jPfii+VwtkgvXLE=",
+                     *               "webhook-id": "dlv_01m88014peeabb55av2kx2zdap",
+                     *               "webhook-timestamp": "1795564802",
+                     *               "webhook-signature": "v1,gNHkBTXM1g98rtWMxIN4fLWpL0jnbXkchnQGnVO5HVU=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Tue, 24 Nov 2026 23:54:47 GMT",
+                     *               "date": "Wed, 25 Nov 2026 00:00:02 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -27690,7 +27761,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgytex1vktyprawypvmz"
+                     *         "requestId": "req_01m88014pneshsxsbmpj9xnw8k"
                      *       }
                      *     }
                      */
@@ -27723,7 +27794,7 @@ export interface operations {
                              */
                             createdAt: string;
                             /** @enum {string} */
-                            event: "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
+                            event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                             /** @example dlv_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
                             /**
@@ -27815,13 +27886,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m87zqgz2ez69ek9ha1mqd1r0",
+                     *         "id": "dlv_01m88014q3eq5bfn742tmn3h5n",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-24T23:54:47.668Z"
+                     *         "nextAttemptAt": "2026-11-25T00:00:02.796Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m87zqgzgef89mek5e2z7zpk5"
+                     *         "requestId": "req_01m88014qae8p8h8en7psg6pxj"
                      *       }
                      *     }
                      */
@@ -28032,6 +28103,107 @@ export interface operations {
                     };
                     /** @constant */
                     event: "analytics.report";
+                    /** @description Of the event; from payload version 2 on. */
+                    id?: string;
+                    /**
+                     * @description Made up: a test send, or an event that was triggered.
+                     * @constant
+                     */
+                    test?: true;
+                    /**
+                     * Format: date-time
+                     * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
+                     * @example 2026-01-31T12:00:00.000Z
+                     */
+                    timestamp: string;
+                    /**
+                     * @description From payload version 2 on.
+                     * @constant
+                     */
+                    version?: 2;
+                    webhookId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Received. Anything else is a failed attempt. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Ends the delivery: no further attempt is made. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    receive_audit_recorded: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the delivery, by Standard Webhooks */
+                "webhook-id": string;
+                /** @description the signatures of Standard Webhooks */
+                "webhook-signature": string;
+                /** @description when the request was sent, in seconds since 1970 */
+                "webhook-timestamp": string;
+                /** @description the number of the attempt */
+                "X-Service-Attempt": string;
+                /** @description the delivery, the same on every attempt */
+                "X-Service-Delivery-ID": string;
+                /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
+                "X-Service-Signature": string;
+                /** @description when the event happened */
+                "X-Service-Timestamp": string;
+                /** @description the webhook */
+                "X-Service-Webhook-ID": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "audit.recorded",
+                 *       "data": {
+                 *         "auditId": "aud_00000000000000000000000000",
+                 *         "action": "testEvent",
+                 *         "actor": {
+                 *           "type": "key",
+                 *           "keyId": "key_00000000000000000000000000",
+                 *           "personId": null,
+                 *           "systemUser": null
+                 *         },
+                 *         "resourceId": null,
+                 *         "requestId": null
+                 *       },
+                 *       "timestamp": "2026-01-31T12:00:00.000Z",
+                 *       "webhookId": "whk_00000000000000000000000000"
+                 *     }
+                 */
+                "application/json": {
+                    data: {
+                        /** @description The `operationId` of the request, or a similar name. */
+                        action: string;
+                        actor: {
+                            keyId: string | null;
+                            personId: string | null;
+                            systemUser: string | null;
+                            /** @enum {string} */
+                            type: "key" | "person" | "command_line" | "service";
+                        };
+                        auditId: string;
+                        requestId: string | null;
+                        resourceId: string | null;
+                    };
+                    /** @constant */
+                    event: "audit.recorded";
                     /** @description Of the event; from payload version 2 on. */
                     id?: string;
                     /**
