@@ -336,12 +336,19 @@ const reports = {
 } as const satisfies Record<string, (part: Part, hasVisits: boolean) => unknown>;
 export type ReportName = keyof typeof reports;
 
-export const dimensions = [
+const dimensions = [
   ...['device', 'country', 'entryPoint', 'position', 'appVersion', 'feedId', 'sharePlatform'],
   ...['rendition', 'codec', 'errorCode', 'author', 'section', 'contentType', 'language', 'tag'],
   'experimentVariant',
 ];
 const ofEveryVisit = ['device', 'country', 'entryPoint', 'appVersion', 'experimentVariant'];
+
+/** One and two dimensions at once. */
+export function splits(withVariants: boolean): string[][] {
+  const names = dimensions.filter((name) => withVariants || name !== 'experimentVariant');
+  const pairs = names.flatMap((one, index) => names.slice(index + 1).map((other) => [one, other]));
+  return [...names.map((name) => [name]), ...pairs];
+}
 
 type Group = { names: string[]; views: View[]; visits: Visit[] };
 export type Broken = {
