@@ -144,7 +144,15 @@ async function linkPackages(folder: string): Promise<void> {
 const unitKeys: Readonly<Record<string, readonly string[]>> = {
   Unit: ['Description', 'After', 'Wants', 'StartLimitIntervalSec'],
   Service: [
-    ...['User', 'WorkingDirectory', 'Environment', 'EnvironmentFile', 'ExecStart', 'Restart'],
+    ...[
+      'User',
+      'WorkingDirectory',
+      'Environment',
+      'EnvironmentFile',
+      'ExecStart',
+      'ExecReload',
+      'Restart',
+    ],
     ...[
       'RestartSec',
       'KillMode',

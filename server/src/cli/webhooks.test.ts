@@ -82,7 +82,7 @@ test('recover sends again what has failed', async () => {
 test('what is wrong is said', async () => {
   const unknown = await runCommand(['webhooks', 'trigger', 'content.gone'], { env });
   assert.equal(unknown.code, 2);
-  assert.match(unknown.stderr, /400: event: must be one of "content\.ready", /);
+  assert.match(unknown.stderr, /400: event: must be one of .*"content\.ready", /);
   const usage = await runCommand(['webhooks'], { env });
   assert.match(usage.stderr, /Usage:/);
   const noKey = await runCommand(['webhooks', 'trigger', 'content.ready'], {

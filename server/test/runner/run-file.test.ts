@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { eventually } from '../waiting.ts';
 import { runFile, type Outcome } from './run-file.ts';
 
 const root = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-test-'));
@@ -79,7 +80,10 @@ test(
     const message = outcome.failures[0]?.message ?? '';
     assert.match(message, /left processes behind: \d+ sleep 600/);
     const pid = Number(/(\d+) sleep/.exec(message)?.[1]);
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    assert.equal(command, '', 'it has ended');
+    // The signal was sent, but the process may need a moment to end.
+    await eventually('its end', async () => {
+      const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      return command === '' ? true : null;
+    });
   },
 );

@@ -70,7 +70,7 @@ test(
     await signIn(page, service.secretKey);
     await dialog(page).waitFor({ state: 'detached' });
     assert.equal(await title.inputValue(), 'Typed before the end');
-    await alert('Your last action was not carried out').waitFor();
+    await alert('Your last action was not carried out').first().waitFor();
     await takePictures(page, 'signed-in-again');
     await button('Save').click();
     await page.getByText('Saved.').waitFor();
