@@ -28,7 +28,7 @@ export class Conditions {
     this.#measuredBps = bps;
   }
 
-  /** What is known of the line without a clip; null for nothing. */
+  /** Bits per second of the line, estimated before any clip has loaded; null if nothing is known. */
   guessLine(): number | null {
     const downloads = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
     return lineBps(navigator, downloads, this.#device, Date.now());

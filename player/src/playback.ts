@@ -321,7 +321,8 @@ export class Playback {
       if (!isMediaError) this.#noteTrouble(data);
       return;
     }
-    if (isMediaError && this.#repairs < mediaRepairs) {
+    // A playlist of codecs that the browser lacks is no damage: there is nothing to repair.
+    if (isMediaError && this.#isParsed && this.#repairs < mediaRepairs) {
       this.#repairs += 1;
       hls.recoverMediaError();
       return;

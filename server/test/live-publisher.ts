@@ -76,10 +76,18 @@ export type Publishing = AsyncDisposable & {
 };
 
 /** Publishes at a pace: 4 is four times as fast as an encoder. It goes on until it is stopped. */
-export async function publish(port: number, key: string, pace = 4): Promise<Publishing> {
+export async function publish(
+  port: number,
+  key: string,
+  pace = 4,
+  codec: Codec = 'h264',
+): Promise<Publishing> {
   const publisher = await RtmpPublisher.open(`rtmp://127.0.0.1:${port}/live`, key);
   const stopping = new AbortController();
-  const sending = new ClipLoop(await liveClip(), pace).send(publisher, stopping.signal);
+  const sending = new ClipLoop(await liveClip(portrait, codec), pace).send(
+    publisher,
+    stopping.signal,
+  );
   const publishing = {
     publisher,
     cut: () => {

@@ -9,6 +9,7 @@ import { openDatabase } from '../src/platform/database/database.ts';
 import { atEnd, silentLog } from './database.ts';
 import { runCommand } from './processes.ts';
 import { compareAnswers, Tally } from './reports/comparison.ts';
+import { makeItems } from './reports/items.ts';
 import {
   breakDown,
   counts,
@@ -70,49 +71,13 @@ type Tenant = Keys & {
   experiment: string;
 };
 
-async function makeItems({ secretKey }: Keys, count: number): Promise<Map<string, TrafficItem>> {
-  const types = ['video', 'video', 'carousel', 'video', 'video_carousel'] as const;
-  const items = new Map<string, TrafficItem>();
-  for (let index = 0; index < count; index += 1) {
-    const item = {
-      contentType: types[index % types.length] ?? 'video',
-      tags: index % 6 === 5 ? [] : ['all', `group-${index % 3}`],
-      ...(index % 4 > 0 && { author: `author-${index % 7}` }),
-      ...(index % 5 > 0 && { section: `section-${index % 3}` }),
-    };
-    const { contentType, ...fields } = item;
-    const isVideo = contentType === 'video';
-    const { body, text } = await service.call(
-      'POST',
-      isVideo ? '/v1/content/upload' : '/v1/content',
-      {
-        key: secretKey,
-        body: { title: `Item ${index}`, ...fields, ...(!isVideo && { contentType }) },
-      },
-    );
-    const id = String(body.data?.id ?? assert.fail(text));
-    const language = index % 3 === 0 ? undefined : ['en', 'de'][index % 2];
-    if (language !== undefined) {
-      // The service finds it out while it processes media, which these items do not have.
-      await query(
-        service,
-        `update content set custom_metadata = jsonb_build_object('language', $2::text)
-         where content_id = $1`,
-        [id, language],
-      );
-    }
-    items.set(id, { id, ...item, ...(language !== undefined && { language }) });
-  }
-  return items;
-}
-
 async function makeTenant(keys: Keys, name: string, seed: number, events: number): Promise<Tenant> {
   const [row] = await query(
     service,
     'select organization_id from organization where ($1 = $2) or name = $1',
     [name, 'first'],
   );
-  const items = await makeItems(keys, 20);
+  const items = await makeItems(service, keys.secretKey, 20);
   const people = makePeople(scaled(300, 1_500));
   return {
     ...keys,

@@ -30,3 +30,22 @@ test('a live stream plays at its latest moment until it ends', options, async (c
   await slide.getByText('The broadcast has ended').waitFor();
   assert.deepEqual(errors, []);
 });
+
+test('a broadcast that the browser cannot play stops no feed', options, async (context) => {
+  const { service } = pages;
+  const clip = await pages.upload('portrait.mp4', 'A clip');
+  await pages.ready(clip);
+  const stream = await createStream(service, { title: 'In HEVC', reconnectWindow: 60 });
+  await using _ = await publish(port, stream.streamKey, 1, 'hevc');
+  await eventually('the stream at the head of the feed', async () => {
+    const { body } = await service.call('GET', '/v1/feed');
+    return body.data[0]?.id === stream.contentId ? true : null;
+  });
+  const { page } = await pages.visit(context);
+  const canPlay = await page.evaluate(() =>
+    MediaSource.isTypeSupported('video/mp4; codecs="hvc1.1.6.L60.90"'),
+  );
+  if (canPlay) return context.skip('this browser plays HEVC');
+  await page.locator('.slide:not([inert])').getByText('This video can’t be played.').waitFor();
+  assert.notEqual(await playing(page), `slide-${stream.contentId}`);
+});
