@@ -157,10 +157,12 @@ async function deliver(tenant: Tenant): Promise<void> {
         timestamp: new Date(moment).toISOString(),
       })),
     };
-    const reply = await service.call('POST', '/v1/events/batch', {
-      key: tenant.publishableKey,
-      body,
-    });
+    const reply = await until(
+      'the service to take the events',
+      () => service.call('POST', '/v1/events/batch', { key: tenant.publishableKey, body }),
+      // It asks senders to wait while counting is behind.
+      ({ status }) => status !== 503,
+    );
     assert.deepEqual([reply.status, reply.body.data?.failed], [200, 0], reply.text);
   }
 }
