@@ -1,10 +1,12 @@
-/** Proves that profiles of many viewers at once stay within what the guide says of their memory. */
+/** Proves what profiles take of memory, and that none is kept that a login has overtaken. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { sql } from 'kysely';
 import { openTestDatabase } from '../../../../test/database.ts';
+import { eventually } from '../../../../test/waiting.ts';
+import { inTransaction } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { viewerKeyOf } from '../../analytics/analytics.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
@@ -90,4 +92,28 @@ test('1,000 viewers in memory take no more memory each than the guide says, and 
   const few = new ViewerProfiles(db, { profiles: 150, encounters: 10_000 });
   await loadAll(few, 200);
   assert.deepEqual(few.sizes, { profiles: 100, encounters: 10_000, fresh: 0 });
+});
+
+test('a login that is heard while a profile is read is not lost', async () => {
+  const { db } = await openTestDatabase();
+  await sql`insert into organization (organization_id, name, viewer_secret)
+    values (${organizationId}, 'Test', ${Buffer.alloc(32, 7)}) on conflict do nothing`.execute(db);
+  const profiles = new ViewerProfiles(db);
+  const index = new OrganizationIndex([]);
+  const user = { userId: 'ada' };
+  let loading: Promise<unknown> = Promise.resolve();
+  await inTransaction(db, async (tx) => {
+    await sql`lock table feed_viewer`.execute(tx);
+    loading = profiles.load(organizationId, user, index);
+    await eventually('the read to wait for the lock', async () => {
+      const { rows } = await sql`
+        select from pg_locks where not granted and relation = 'feed_viewer'::regclass`.execute(tx);
+      return rows.length === 1 ? true : null;
+    });
+    profiles.link(organizationId, { ...user, deviceId: 'phone' }, Date.now());
+  });
+  await loading;
+  assert.equal(profiles.find(organizationId, user), null);
+  await profiles.load(organizationId, user, index);
+  assert.notEqual(profiles.find(organizationId, user), null);
 });

@@ -145,6 +145,7 @@ export class ViewerProfiles {
     ids: ViewerIds,
     index: OrganizationIndex,
   ): Promise<ViewerProfile> {
+    const linksBefore = this.#linksOf(names);
     const { keys, devices } = await this.#findKeys(names, organizationId, ids);
     const nowMs = Date.now();
     const own = [names.name, ...devices];
@@ -158,8 +159,15 @@ export class ViewerProfiles {
     const isIdentified = ids.userId !== undefined;
     const profile = new ViewerProfile(encounters, about, { nowMs, isIdentified });
     addFresh(profile, [...before, ...own.flatMap((name) => this.#fresh.of(name))], index);
-    this.#keep(names, profile, { nowMs, devices });
+    // A link that was heard during the read found no profile to remove, and may be missing in this one.
+    if (this.#linksOf(names) === linksBefore) this.#keep(names, profile, { nowMs, devices });
     return profile;
+  }
+
+  /** Whose devices are whose, as far as a profile depends on it. */
+  #linksOf({ name, device }: Names): string {
+    const owner = device === null ? null : this.#freshLinks.ownerOf(device);
+    return JSON.stringify([this.#freshLinks.devicesOf(name), owner]);
   }
 
   /**
