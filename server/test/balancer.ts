@@ -28,7 +28,9 @@ export async function startBalancer(probeIntervalMs: number): Promise<Balancer> 
   const timer = setInterval(() => backends.forEach((one) => void probe(one)), probeIntervalMs);
   const server = createServer((incoming, outgoing) => {
     const healthy = [...backends].filter(({ isHealthy }) => isHealthy);
-    const backend = healthy[(turn += 1) % healthy.length];
+    // Where none is healthy, all get requests: such balancers fail open.
+    const open = healthy.length > 0 ? healthy : [...backends];
+    const backend = open[(turn += 1) % open.length];
     if (backend === undefined) {
       outgoing.writeHead(502).end('no backend');
       return;

@@ -1,5 +1,6 @@
 /** Whether everything that was acknowledged is there, once all faults are over. */
 import type { DatabaseConnection } from '../../src/platform/database/database.ts';
+import type { BlockStream } from '../../src/platform/event-log/block-stream.ts';
 import type { Stream } from '../live-publisher.ts';
 import type { Receiver } from '../receiver.ts';
 import { eventually } from '../service.ts';
@@ -9,7 +10,13 @@ import type { Journal } from './clients.ts';
 
 const settleMs = 300_000;
 
-type Kit = { receiver: Receiver; direct: DatabaseConnection; stream: Stream };
+type Kit = {
+  receiver: Receiver;
+  direct: DatabaseConnection;
+  stream: Stream;
+  /** What holds the bytes of events, if not the database. */
+  bytes?: BlockStream;
+};
 
 export type Kept = { what: string; promised: number; kept: number };
 
@@ -17,7 +24,7 @@ export type Kept = { what: string; promised: number; kept: number };
 export async function countKept(
   ask: Ask,
   journal: Journal,
-  { receiver, direct, stream }: Kit,
+  { receiver, direct, stream, bytes }: Kit,
 ): Promise<Kept[]> {
   const recording = countRecording(ask, stream);
   const items = await settle('items', journal.items, async (id) => {
@@ -54,7 +61,7 @@ export async function countKept(
     })),
     { what: 'the last setting', promised: 1, kept: isKept ? 1 : 0 },
     await recording,
-    ...(await countEvents(ask, journal, direct)),
+    ...(await countEvents(ask, journal, { connection: direct, bytes })),
   ];
 }
 
@@ -101,9 +108,9 @@ async function settle(
 async function countEvents(
   ask: Ask,
   journal: Journal,
-  direct: DatabaseConnection,
+  { connection, bytes }: { connection: DatabaseConnection; bytes: BlockStream | undefined },
 ): Promise<Kept[]> {
-  const stored = await (await openStoredEvents({ connection: direct })).all();
+  const stored = await (await openStoredEvents({ connection }, bytes ?? null)).all();
   const ids = stored.map(({ eventId }) => eventId);
   const once = new Set(ids);
   const acknowledged = [...journal.events].filter((id) => once.has(id)).length;
