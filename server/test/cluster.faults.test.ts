@@ -99,9 +99,8 @@ test('everything at once on many processes and replicated engines', options, asy
     postgres.kill(0);
     await pause(1_000, 'whoever watches the databases decides that the primary is gone');
     await postgres.promote();
-    found['acknowledged after the promotion after ms'] = await untilAcknowledged(
-      'after the promotion',
-    );
+    found['acknowledged after the promotion after ms'] =
+      await untilAcknowledged('after the promotion');
     await pause(calmMs, 'everything works for a while');
   } finally {
     requests.during = 'calm at the end';

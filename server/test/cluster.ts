@@ -103,7 +103,11 @@ export async function startCluster(roles: readonly string[]): Promise<Cluster> {
     async restart(member) {
       member.running.child.kill('SIGTERM');
       const { code, stderr } = await member.running.ended;
-      assert.deepEqual([code, stderr], [0, ''], `the end of a process with the role ${member.roles}`);
+      assert.deepEqual(
+        [code, stderr],
+        [0, ''],
+        `the end of a process with the role ${member.roles}`,
+      );
       await start(member);
     },
     async kill({ running }) {

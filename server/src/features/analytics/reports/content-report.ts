@@ -2,22 +2,12 @@
 import type { Db } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import { parseContentId, type OrganizationId } from '../../../platform/ids.ts';
-import {
-  addDetail,
-  addSteps,
-  emptyDetail,
-  stepLength,
-  type Breakdown,
-  type ContentDetail,
-} from '../projections/engagement/content-detail.ts';
-import { FactSums } from '../facts/sums.ts';
-import { readItemCounters, type Segment } from './counter-queries.ts';
-import { findTitle, readDetails, readFeedback } from './detail-queries.ts';
+import { addSteps, stepLength, type Breakdown } from '../projections/engagement/content-detail.ts';
+import type { ItemCounts } from './count-source.ts';
+import { countsOf } from './counts.ts';
+import { findTitle, readFeedback } from './detail-queries.ts';
 import type { ReportFilter } from './filter.ts';
-import { groupsOf } from './filtered-segments.ts';
-import { addFiltered, FilteredSeries } from './filtered-series.ts';
 import {
-  nobody,
   percentWatched,
   presentCounted,
   seconds,
@@ -25,9 +15,8 @@ import {
   type Counters,
   type PeopleOf,
 } from './metrics.ts';
-import { bucketsOf, type Period } from './period.ts';
+import type { Period } from './period.ts';
 import { sumByBucket } from './series.ts';
-import { countItemPeople, daysOf } from './unique-viewers.ts';
 
 /** @throws ApiError NOT_FOUND */
 export async function reportItem(
@@ -38,23 +27,14 @@ export async function reportItem(
 ) {
   const contentId = parseContentId(rawId);
   if (contentId === null) throw new ApiError('NOT_FOUND');
-  if (filter !== null) return reportItemFor(db, organizationId, contentId, { period, filter });
-  const days = daysOf(period);
-  const isByHour = period.granularity === 'hour';
-  const [title, series, people, details, feedback] = await Promise.all([
+  const [title, counts, feedback] = await Promise.all([
     findTitle(db, organizationId, contentId),
-    readItemCounters(db, organizationId, contentId, {
-      grain: isByHour ? 'hour' : 'day',
-      periods: isByHour ? bucketsOf(period).map(({ startMs }) => new Date(startMs)) : days,
-    }),
-    countItemPeople(db, organizationId, contentId, period),
-    readDetails(db, organizationId, contentId, days),
+    countsOf(db, organizationId, filter).ofItem(period, contentId),
     readFeedback(db, organizationId, contentId),
   ]);
   if (title === null) throw new ApiError('NOT_FOUND');
+  const { series, people, positions, reruns } = counts;
   const counters = sumCounters(series);
-  const detail = emptyDetail();
-  for (const one of details) addDetail(detail, one);
   return {
     contentId,
     title,
@@ -63,83 +43,21 @@ export async function reportItem(
       date: part.bucket.date,
       ...presentItemMetrics(part.counters, people.byBucket[index] ?? unknownPeople),
     })),
-    devices: presentBreakdown(detail.devices).map(({ label, ...part }) => ({
+    devices: presentBreakdown(counts.devices).map(({ label, ...part }) => ({
       device: label,
       ...part,
     })),
-    countries: presentBreakdown(detail.countries).map(({ label, ...part }) => ({
-      country: label,
-      ...part,
-    })),
-    engagement: {
-      averagePercentWatched: percentWatched(counters),
-      dropoffPoints: dropoffPoints(detail.positions),
-      watchedPoints: watchedPoints(detail),
-    },
-    feedback,
-  };
-}
-
-/** The same for what a filter asks for. */
-async function reportItemFor(
-  db: Db,
-  organizationId: OrganizationId,
-  contentId: string,
-  { period, filter: asked }: { period: Period; filter: ReportFilter },
-) {
-  const filter = { ...asked, contentId };
-  const title = await findTitle(db, organizationId, contentId);
-  if (title === null) throw new ApiError('NOT_FOUND');
-  const feedback = await readFeedback(db, organizationId, contentId);
-  const found = new FilteredSeries(period, { viewers: 'watching', reactors: true, reached: true });
-  const [devices, countries] = [breakdownSums('device'), breakdownSums('country')];
-  const sums = [...found.parts, devices, countries];
-  await addFiltered(db, organizationId, { within: period, filter }, sums);
-  const series = found.series(period);
-  const people = found.people(period);
-  const counters = sumCounters(series);
-  const positions = new Map<number, number>();
-  for (const steps of found.sums.reached.values()) {
-    for (const [step, views] of steps) positions.set(step, (positions.get(step) ?? 0) + views);
-  }
-  return {
-    contentId,
-    title,
-    summary: presentItemMetrics(counters, people.total),
-    timeseries: sumByBucket(period, series).map((part, index) => ({
-      date: part.bucket.date,
-      ...presentItemMetrics(part.counters, people.byBucket[index] ?? nobody),
-    })),
-    devices: presentSegments(groupsOf(devices)).map(({ label, ...part }) => ({
-      device: label,
-      ...part,
-    })),
-    countries: presentSegments(groupsOf(countries)).map(({ label, ...part }) => ({
+    countries: presentBreakdown(counts.countries).map(({ label, ...part }) => ({
       country: label,
       ...part,
     })),
     engagement: {
       averagePercentWatched: percentWatched(counters),
       dropoffPoints: dropoffPoints(positions),
-      watchedPoints: null,
+      watchedPoints: reruns === null ? null : watchedPoints({ positions, reruns }),
     },
     feedback,
   };
-}
-
-function breakdownSums(groupBy: 'device' | 'country'): FactSums {
-  return new FactSums({ groupBy, counts: ['plays', 'watch_ms'] });
-}
-
-function presentSegments(segments: readonly Segment<Counters>[]) {
-  return presentBreakdown(
-    new Map(
-      segments.map(({ segment, counters: { plays, watch_ms: watchMs } }) => [
-        segment,
-        { plays, watchMs },
-      ]),
-    ),
-  );
 }
 
 const unknownPeople = { uniqueViewers: null, reactingViewers: null };
@@ -167,7 +85,10 @@ function presentBreakdown(breakdown: Breakdown) {
 export function watchedPoints({
   positions,
   reruns,
-}: Pick<ContentDetail, 'positions' | 'reruns'>): { second: number; watched: number }[] {
+}: Pick<ItemCounts, 'positions'> & { reruns: ReadonlyMap<number, number> }): {
+  second: number;
+  watched: number;
+}[] {
   const runs = new Map(positions);
   addSteps(runs, reruns);
   const views = [...positions.values()].reduce((sum, count) => sum + count, 0);

@@ -4,6 +4,8 @@ import type { OrganizationId } from '../../../platform/ids.ts';
 import { audienceColumns, contentColumns } from '../projections/engagement/contribution.ts';
 import { contentItems } from '../../content/content.ts';
 import type { AudienceCounters, Counters } from './metrics.ts';
+import { movedColumns, type MovedItem, type MoversQuery } from './movers-query.ts';
+import type { Period } from './period.ts';
 
 /** Of which rows a report is made: those of one grain from a moment until before another. */
 export type Span = { grain: 'hour' | 'day'; startMs: number; endMs: number };
@@ -97,4 +99,38 @@ export async function readTagSegments(
     limit ${limit}
   `.execute(db);
   return rows.map(({ segment, ...counters }) => ({ segment, counters }));
+}
+
+/** The items that moved most, the greatest difference first. */
+export async function readMovedItems(
+  db: Db,
+  organizationId: OrganizationId,
+  { periods, metric, direction, limit }: MoversQuery,
+): Promise<MovedItem[]> {
+  const column = sql.ref(movedColumns[metric]);
+  const sumsOf = ({ startMs, endMs }: Period) => sql`
+    select content_id, sum(${column})::bigint as value from content_counter
+    where organization_id = ${organizationId} and ${inSpan({ grain: 'day', startMs, endMs })}
+    group by content_id`;
+  const wanted = {
+    up: sql`difference > 0`,
+    down: sql`difference < 0`,
+    both: sql`difference <> 0`,
+  }[direction];
+  const { rows } = await sql<MovedItem>`
+    with now as materialized (${sumsOf(periods.now)}), before as materialized (${sumsOf(periods.before)}),
+    moved as (
+      select content_id, coalesce(now.value, 0) as current, coalesce(before.value, 0) as previous,
+        coalesce(now.value, 0) - coalesce(before.value, 0) as difference
+      from now full join before using (content_id)
+    )
+    select moved.content_id as "contentId", item.title, moved.current, moved.previous
+    from moved
+    join ${contentItems} item on item.organization_id = ${organizationId}
+      and item.content_id = moved.content_id
+    where ${wanted}
+    order by abs(difference) desc, moved.content_id
+    limit ${limit}
+  `.execute(db);
+  return rows;
 }

@@ -11,6 +11,9 @@ import { GroupedPeople } from './grouped-people.ts';
 import { nobody, sumCounters, type AudienceCounters, type People } from './metrics.ts';
 import type { SegmentKind } from './query-schemas.ts';
 
+/** There are fewer devices and countries; of the tags, these are the most played ones. */
+export const maxTags = 100;
+
 type Wanted = { readonly within: Within; readonly filter: ReportFilter };
 
 /** What segments are made from. */
@@ -50,7 +53,7 @@ export async function segmentsOf(
   return kind === 'tag' ? tagsOf(db, organizationId, sums) : groupsOf(sums);
 }
 
-export function groupsOf(sums: FactSums): Segment<AudienceCounters>[] {
+function groupsOf(sums: FactSums): Segment<AudienceCounters>[] {
   return inOrder([...sums.groups.keys()].map((key) => [String(key), sums.countsOf(key)]));
 }
 

@@ -1,28 +1,21 @@
 /** When viewers watch: the hours of the week, by the organization's clock. */
 import { dayMs, hourMs } from '../../../platform/time.ts';
-import type { Db } from '../../../platform/database/database.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
-import { readSeries, type Series } from './counter-queries.ts';
-import { isAboutItems, type ReportFilter } from './filter.ts';
-import { readFilteredSeries } from './filtered-series.ts';
-import { seconds, sumCounters, type AudienceCounters } from './metrics.ts';
+import type { CountSource } from './count-source.ts';
+import { seconds, sumCounters } from './metrics.ts';
 import { bucketStart, type Period } from './period.ts';
-
-const counts = ['impressions', 'plays', 'views', 'watch_ms', 'likes', 'sessions'] as const;
 
 /** Each hour of each weekday, Monday (1) first, with what happened in it on all days of the range. */
 export async function reportHours(
-  db: Db,
-  organizationId: OrganizationId,
-  { period, filter, nowMs }: { period: Period; filter: ReportFilter | null; nowMs: number },
+  counts: CountSource,
+  { period, nowMs }: { period: Period; nowMs: number },
 ) {
   // Older hours are going, and zeros in their place would be a lie.
   if (period.startMs <= bucketStart(nowMs, 'day') - hoursKeptDays * dayMs) {
     throw fieldError('query.startDate', `hours are kept for ${hoursKeptDays} days`);
   }
-  const series = await readHours(db, organizationId, period, filter);
+  const series = await counts.byHour(period);
   const cells = Map.groupBy(series, ({ startMs }) => hourOfWeek(startMs));
   const days = countWeekdays(period, nowMs);
   return Array.from({ length: 7 * 24 }, (_, cell) => {
@@ -37,21 +30,9 @@ export async function reportHours(
       views: counters.views,
       totalWatchTime: seconds(counters.watch_ms),
       likes: counters.likes,
-      sessions: filter !== null && isAboutItems(filter) ? null : counters.sessions,
+      sessions: counts.hasSessions ? counters.sessions : null,
     };
   });
-}
-
-async function readHours(
-  db: Db,
-  organizationId: OrganizationId,
-  { startMs, endMs }: Period,
-  filter: ReportFilter | null,
-): Promise<Series<AudienceCounters>> {
-  if (filter === null) return readSeries(db, organizationId, { grain: 'hour', startMs, endMs });
-  const period: Period = { startMs, endMs, granularity: 'hour' };
-  const found = await readFilteredSeries(db, organizationId, period, { filter, parts: { counts } });
-  return found.series(period);
 }
 
 /** From 0 for the first hour of Monday. 1 January 1970 was a Thursday. */

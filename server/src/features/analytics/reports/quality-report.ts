@@ -1,14 +1,13 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { startupPercentile } from '../statistics/startup-histogram.ts';
-import { readSeries } from './counter-queries.ts';
+import { countsOf } from './counts.ts';
 import type { ReportFilter } from './filter.ts';
-import { readFilteredSeries } from './filtered-series.ts';
 import { presentPlayback, ratio, seconds, sumCounters } from './metrics.ts';
 import { bucketIndex, comparablePeriods, type Period } from './period.ts';
 import { presentErrors, presentViewLists, readViewLists, type ViewLists } from './quality-lists.ts';
-import { readLabelSeries, readQuality, type QualityCount } from './quality-queries.ts';
-import { daySpanOf, spanOf, sumByBucket } from './series.ts';
+import { readQuality, type QualityCount } from './quality-queries.ts';
+import { daySpanOf, sumByBucket } from './series.ts';
 
 /** Maximum number of entries in each list; those with the highest counts are kept. */
 const maxLabels = 100;
@@ -22,10 +21,8 @@ export async function reportQuality(
   organizationId: OrganizationId,
   { period, filter, nowMs }: { period: Period; filter: ReportFilter | null; nowMs: number },
 ) {
-  const { audience, counts, startups } =
-    filter === null
-      ? await readAll(db, organizationId, period)
-      : await readFiltered(db, organizationId, period, filter);
+  const source = countsOf(db, organizationId, filter);
+  const { series, lists: counts, startups } = await source.playback(period);
   const { before } = comparablePeriods(period, nowMs);
   const views = await readViewLists(db, organizationId, { period, before, filter });
   const lists =
@@ -36,51 +33,15 @@ export async function reportQuality(
   return {
     summary: {
       startupTime: presentStartup(startups),
-      ...presentPlayback(sumCounters(audience)),
+      ...presentPlayback(sumCounters(series)),
     },
     ...lists,
-    timeseries: sumByBucket(period, audience).map(({ bucket, counters }, index) => ({
+    timeseries: sumByBucket(period, series).map(({ bucket, counters }, index) => ({
       date: bucket.date,
       startupTime: presentStartup(startupsByBucket.get(index) ?? []),
       ...presentPlayback(counters),
     })),
   };
-}
-
-async function readAll(db: Db, organizationId: OrganizationId, period: Period) {
-  const [audience, counts, startups] = await Promise.all([
-    readSeries(db, organizationId, spanOf(period)),
-    readQuality(db, organizationId, daySpanOf(period)),
-    readLabelSeries(db, organizationId, 'startup', spanOf(period)),
-  ]);
-  const dated = startups.map(({ period: moment, label, count, total }) => ({
-    startMs: moment.getTime(),
-    bucket: Number(label),
-    count,
-    total,
-  }));
-  return { audience, counts, startups: dated };
-}
-
-/** The first start of each view, where the other counts every start. */
-async function readFiltered(
-  db: Db,
-  organizationId: OrganizationId,
-  period: Period,
-  filter: ReportFilter,
-) {
-  const found = await readFilteredSeries(db, organizationId, period, {
-    filter,
-    parts: { startups: true },
-  });
-  const startups = [...found.sums.groups].flatMap(([moment, group]) =>
-    [...(found.sums.startups.get(group) ?? [])].map(([bucket, tally]) => ({
-      startMs: Number(moment),
-      bucket,
-      ...tally,
-    })),
-  );
-  return { audience: found.series(period), counts: null, startups };
 }
 
 type Startup = { bucket: number; count: number; total: number };

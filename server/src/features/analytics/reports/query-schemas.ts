@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { Closed, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
 import { dimensions } from './dimensions.ts';
-import { directions, moverMetrics } from './movers-report.ts';
+import { directions, moverMetrics } from './movers-query.ts';
 import { granularities, maxDaysOfHours } from './period.ts';
 
 /** Read by `readPeriod`. */

@@ -10,6 +10,7 @@ import {
   sourcesBreakdown,
 } from './breakdown-kinds.ts';
 import { refuseBreakdown } from './breakdown.ts';
+import { countsOf } from './counts.ts';
 import { reportEngagement } from './engagement-report.ts';
 import { readFilter } from './filter.ts';
 import { reportHours } from './hours-report.ts';
@@ -44,14 +45,16 @@ export type ReadReport<Query, Answer> = (
 type Days = Static<typeof DaysQuery>;
 type Filtered = Static<typeof FilteredQuery>;
 
-/** The moment, the period and the filter that nearly every report begins with. */
+/** The moment, the period, the filter and the counts that nearly every report begins with. */
 async function readAsked(
   { db }: ReportParts,
   organizationId: OrganizationId,
   query: Filtered | Days,
 ) {
   const now = await readLocalNow(db, organizationId);
-  return { now, period: readPeriod(query, now), filter: readFilter(query), nowMs: now.nowMs };
+  const filter = readFilter(query);
+  const counts = countsOf(db, organizationId, filter);
+  return { now, period: readPeriod(query, now), filter, counts, nowMs: now.nowMs };
 }
 
 /** An answer whose CSV holds these rows. */
@@ -68,8 +71,8 @@ export const readOverview = async (
   organizationId: OrganizationId,
   query: Filtered,
 ) => {
-  const { period, filter, nowMs } = await readAsked(parts, organizationId, query);
-  const data = await reportOverview(parts.db, organizationId, { period, filter, nowMs });
+  const { period, filter, counts, nowMs } = await readAsked(parts, organizationId, query);
+  const data = await reportOverview(counts, { period, nowMs });
   const asked = { within: period, filter, ...overviewBreakdown };
   return {
     ...table(data, Overview.properties.timeseries.items, data.timeseries),
@@ -82,9 +85,9 @@ export const readAudience = async (
   organizationId: OrganizationId,
   query: Days,
 ) => {
-  const { period, filter, nowMs } = await readAsked(parts, organizationId, query);
+  const { period, counts, nowMs } = await readAsked(parts, organizationId, query);
   refuseBreakdown(query, 'filter it, or break down the overview');
-  const data = await reportAudience(parts.db, organizationId, { period, filter, nowMs });
+  const data = await reportAudience(counts, { period, nowMs });
   return table(data, Audience.properties.timeseries.items, data.timeseries);
 };
 
@@ -93,9 +96,9 @@ export const readEngagement = async (
   organizationId: OrganizationId,
   query: Static<typeof EngagementQuery>,
 ) => {
-  const { period, filter } = await readAsked(parts, organizationId, query);
+  const { period, filter, counts } = await readAsked(parts, organizationId, query);
   const { segment = 'device' } = query;
-  const data = await reportEngagement(parts.db, organizationId, { period, filter, segment });
+  const data = await reportEngagement(counts, { period, segment });
   const asked = { within: period, filter, ...engagementBreakdown };
   return {
     ...table(data, Engagement.properties.segments.items, data.segments),
@@ -122,9 +125,9 @@ export const readRetention = async (
   organizationId: OrganizationId,
   query: Filtered,
 ) => {
-  const { period, filter, nowMs } = await readAsked(parts, organizationId, query);
+  const { period, counts, nowMs } = await readAsked(parts, organizationId, query);
   refuseBreakdown(query, 'filter it by one value after the other');
-  const data = await reportRetention(parts.db, organizationId, { period, filter, nowMs });
+  const data = await reportRetention(counts, { period, nowMs });
   return table(data, Retention.properties.cohorts.items, data.cohorts);
 };
 
@@ -135,10 +138,9 @@ export const readMovers = async (
 ) => {
   const { metric = 'plays', direction = 'both', limit = 10 } = query;
   refuseBreakdown(query, 'it is by item already; filter it');
-  const { now, period, filter } = await readAsked(parts, organizationId, query);
+  const { now, period, counts } = await readAsked(parts, organizationId, query);
   const periods = comparablePeriods(period, now.nowMs);
-  const asked = { periods, filter, metric, direction, limit };
-  const data = await reportMovers(parts.db, organizationId, asked);
+  const data = await reportMovers(counts, { periods, metric, direction, limit });
   return table(data, Movers.items, data);
 };
 
@@ -171,7 +173,7 @@ export const readHours = async (
   organizationId: OrganizationId,
   query: Days,
 ) => {
-  const { period, filter, nowMs } = await readAsked(parts, organizationId, query);
-  const data = await reportHours(parts.db, organizationId, { period, filter, nowMs });
+  const { period, counts, nowMs } = await readAsked(parts, organizationId, query);
+  const data = await reportHours(counts, { period, nowMs });
   return table(data, Hours.items, data);
 };

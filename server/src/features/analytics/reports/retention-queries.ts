@@ -1,7 +1,4 @@
 import { sql } from 'kysely';
-import { dayMs } from '../../../platform/time.ts';
-import { hasPeople } from '../projections/links/people-queries.ts';
-import { countCohorts } from './filtered-people.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 
@@ -14,16 +11,6 @@ export async function readRetention(
   organizationId: OrganizationId,
   { startDate, endDate }: { startDate: string; endDate: string },
 ): Promise<RetentionCount[]> {
-  if (await hasPeople(db, organizationId)) {
-    const [first, last] = [startDate, endDate].map((date) => Date.parse(date) / dayMs);
-    return (await countCohorts(db, organizationId))
-      .filter(({ cohort, day }) => cohort >= (first ?? 0) && day <= (last ?? 0))
-      .map(({ cohort, day, viewers }) => ({
-        cohort: cohort - (first ?? 0),
-        day: day - (first ?? 0),
-        viewers,
-      }));
-  }
   const { rows } = await sql<RetentionCount>`
     select cohort_day - ${startDate}::date as cohort, day - ${startDate}::date as day, viewers
     from retention_counter
@@ -32,4 +19,22 @@ export async function readRetention(
       and day <= ${endDate}::date
   `.execute(db);
   return rows;
+}
+
+/** Only days on which anybody was active, counted from 1 January 1970. A viewer counts once on each. */
+export async function readNewAndReturning(
+  db: Db,
+  organizationId: OrganizationId,
+  { startDate, endDate }: { startDate: string; endDate: string },
+): Promise<Map<number, { newViewers: number; returningViewers: number }>> {
+  const { rows } = await sql<{ day: number; newViewers: number; returningViewers: number }>`
+    select retention_counter.day - '1970-01-01'::date as day,
+      coalesce(sum(viewers) filter (where cohort_day = retention_counter.day), 0)::bigint as "newViewers",
+      coalesce(sum(viewers) filter (where cohort_day < retention_counter.day), 0)::bigint as "returningViewers"
+    from retention_counter
+    where organization_id = ${organizationId}
+      and retention_counter.day between ${startDate}::date and ${endDate}::date
+    group by retention_counter.day
+  `.execute(db);
+  return new Map(rows.map(({ day, ...counts }) => [day, counts]));
 }

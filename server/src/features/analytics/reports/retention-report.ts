@@ -1,29 +1,18 @@
 import { dayMs } from '../../../platform/time.ts';
-import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
-import type { ReportFilter } from './filter.ts';
-import { countFilteredRetention } from './filtered-people.ts';
-import { bucketIndex, bucketsOf, formatDay, type Period } from './period.ts';
-import { readRetention, type RetentionCount } from './retention-queries.ts';
+import type { CountSource } from './count-source.ts';
+import { bucketIndex, bucketsOf, type Period } from './period.ts';
+import type { RetentionCount } from './retention-queries.ts';
 
 export type Cohort = { date: string; size: number; retention: number[] };
 
 /** Viewers by their first day or week, and which share of them was back n days later. */
 export async function reportRetention(
-  db: Db,
-  organizationId: OrganizationId,
-  { period, filter, nowMs }: { period: Period; filter: ReportFilter | null; nowMs: number },
+  counts: CountSource,
+  { period, nowMs }: { period: Period; nowMs: number },
 ): Promise<{ cohorts: Cohort[] }> {
-  const counts =
-    filter === null
-      ? await readRetention(db, organizationId, {
-          startDate: formatDay(period.startMs),
-          endDate: formatDay(period.endMs - 1),
-        })
-      : await countFilteredRetention(db, organizationId, period, filter);
   // Cohorts are of days at the least: a viewer's first hour is nothing to come back to.
   const granularity = period.granularity === 'week' ? 'week' : 'day';
-  return { cohorts: cohortsOf({ ...period, granularity }, counts, nowMs) };
+  return { cohorts: cohortsOf({ ...period, granularity }, await counts.cohorts(period), nowMs) };
 }
 
 /**

@@ -1,0 +1,26 @@
+/** What a report of movers asks for. */
+import type { ComparablePeriods } from './period.ts';
+
+/** Counts alone: a rate of few plays moves most and means least. */
+export const movedColumns = {
+  plays: 'plays',
+  impressions: 'impressions',
+  likes: 'likes',
+  shares: 'shares',
+  saves: 'saves',
+  totalWatchTime: 'watch_ms',
+} as const;
+
+export type MoverMetric = keyof typeof movedColumns;
+export const moverMetrics = Object.keys(movedColumns) as MoverMetric[];
+export const directions = ['up', 'down', 'both'] as const;
+export type Direction = (typeof directions)[number];
+
+export type MoversQuery = {
+  readonly periods: ComparablePeriods;
+  readonly metric: MoverMetric;
+  readonly direction: Direction;
+  readonly limit: number;
+};
+
+export type MovedItem = { contentId: string; title: string; current: number; previous: number };
