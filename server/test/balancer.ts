@@ -51,6 +51,8 @@ export async function startBalancer(probeIntervalMs: number): Promise<Balancer> 
     });
     incoming.pipe(sent);
   }).listen(0, '127.0.0.1');
+  // Longer than any pause between two requests of a client, so that none meets a connection that closes.
+  server.keepAliveTimeout = 120_000;
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
