@@ -108,6 +108,7 @@ test('everything at once on many processes and replicated engines', options, asy
     await Promise.all(working);
     console.table(Object.fromEntries(requests.tallies));
     console.table(found);
+    console.table(Object.fromEntries(requests.refusals));
     const wrong = [...new Set(requests.violations)].slice(0, maxShown);
     for (const violation of wrong) console.log(`  ${violation}`);
   }

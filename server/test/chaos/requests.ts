@@ -17,6 +17,8 @@ export class Requests {
   readonly violations: string[] = [];
   readonly #urls: readonly string[];
   readonly #key: string;
+  /** How often each client was refused, by status, code and what was under way. */
+  readonly refusals = new Map<string, number>();
   /** The fault that is under way, for the report. */
   during = 'calm';
   #turn = 0;
@@ -61,6 +63,8 @@ export class Requests {
         return { status: answer.status, data: parsed?.data, meta: parsed?.meta };
       }
       tally.refused += 1;
+      const why = `${client}: ${answer.status} ${parsed?.error?.code} during ${this.during}`;
+      this.refusals.set(why, (this.refusals.get(why) ?? 0) + 1);
       if (!rightRefusals.has(answer.status)) {
         this.violations.push(`${what}: ${answer.status} ${text.slice(0, 300)}`);
       }
