@@ -57,6 +57,7 @@ export async function startCluster(roles: readonly string[]): Promise<Cluster> {
     REELFEED_SECRET_KEY: secretKey,
     REELFEED_MIN_FREE_BYTES: '0',
     REELFEED_LOG_LEVEL: 'error',
+    REELFEED_MEDIA_NICENESS: '0',
     // Longer than the balancer needs to see that a process is not ready any more.
     REELFEED_DRAIN_DELAY: '2s',
     REELFEED_EGRESS_ALLOW: receiver.allow,
