@@ -128,7 +128,11 @@ function addPasswordRoute(app: HttpApp, parts: ProofParts): void {
     async (request) => {
       const { personId, sessionId } = signedIn(principalOf(request));
       const { current, password, code } = request.body;
-      const { email } = await prove(parts, personId, { current, code, address: request.ip });
+      const { email } = await prove(parts, personId, {
+        current,
+        code,
+        address: request.client.address,
+      });
       checkPassword(password, email);
       const hash = await hashPassword(password);
       await inTransaction(db, async (tx) => {
@@ -191,7 +195,11 @@ function addTotpRoutes(app: HttpApp, parts: ProofParts): void {
     async (request) => {
       const { personId } = signedIn(principalOf(request));
       const { password: current, code } = request.body;
-      const account = await prove(parts, personId, { current, code, address: request.ip });
+      const account = await prove(parts, personId, {
+        current,
+        code,
+        address: request.client.address,
+      });
       return { data: await inTransaction(db, (tx) => beginTotp(tx, vault, account)) };
     },
   );
@@ -209,7 +217,7 @@ function addTotpRoutes(app: HttpApp, parts: ProofParts): void {
     },
     async (request) => {
       const { personId } = signedIn(principalOf(request));
-      await parts.attempts.take('sign-in', request.ip, personId);
+      await parts.attempts.take('sign-in', request.client.address, personId);
       const recoveryCodes = await inTransaction(db, async (tx) => {
         const codes = await confirmTotp(tx, vault, personId, request.body.code);
         await auditEverywhere(tx, personId, 'addSecondFactor', {
@@ -228,7 +236,7 @@ function addTotpRoutes(app: HttpApp, parts: ProofParts): void {
     async (request) => {
       const { personId } = signedIn(principalOf(request));
       const { password: current, code } = request.body;
-      await prove(parts, personId, { current, code, address: request.ip });
+      await prove(parts, personId, { current, code, address: request.client.address });
       await inTransaction(db, async (tx) => {
         await removeTotp(tx, personId);
         await auditEverywhere(tx, personId, 'removeSecondFactor', {
