@@ -25,6 +25,7 @@ export type DoorParts = ProofParts & {
   readonly sessions: PersonSessions;
   readonly hints: Hints;
   readonly hasMail: boolean;
+  readonly hasPasskeys: boolean;
   readonly singleSignOn: SingleSignOnConfig | null;
 };
 
@@ -33,6 +34,7 @@ const SignedIn = Envelope(Type.Object({ signedIn: Type.Boolean() }));
 const Door = Type.Object({
   hasPeople: Type.Boolean(),
   hasMail: Type.Boolean(),
+  hasPasskeys: Type.Boolean(),
   singleSignOn: Nullable(Type.Object({ name: Type.String(), isOnly: Type.Boolean() })),
 });
 
@@ -61,6 +63,7 @@ function addSignInRoute(app: HttpApp, parts: DoorParts): void {
       data: {
         hasPeople: await hasPeople(parts.db),
         hasMail: parts.hasMail,
+        hasPasskeys: parts.hasPasskeys,
         singleSignOn: parts.singleSignOn && {
           name: parts.singleSignOn.name,
           isOnly: parts.singleSignOn.isOnly,
