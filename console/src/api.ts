@@ -54,6 +54,14 @@ export async function askAccount<Data>(
   return ((await answer.json()) as { data: Data }).data;
 }
 
+export type Update = { version: string; notesUrl: string | null; ownVersion: string };
+
+/** The newer version of the service that is known; null without one. @throws ReelfeedError */
+export async function readUpdate(): Promise<Update | null> {
+  const answer = await ask('/console/update', { headers: header });
+  return ((await answer.json()) as { data: Update | null }).data;
+}
+
 /** Sends a form with a file, which the client has no method for. @throws ReelfeedError */
 export const sendForm = (
   path: string,

@@ -19,6 +19,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api, askAccount, changeSession } from './api.ts';
 import { useLocation } from './location.ts';
 import { AccountForm, type Door } from './pages/people/account-form.tsx';
+import { PasskeyButton } from './pages/people/passkeys.tsx';
 import { Refusal, SingleSignOnButton } from './pages/people/single-sign-on.tsx';
 import { sessionBegun, tellOtherTabs } from './session.ts';
 import { Loading } from './states.tsx';
@@ -84,6 +85,7 @@ function Ways({ signedIn }: { signedIn: () => Promise<void> }): ReactNode {
     <Stack>
       <Refusal code={query.get('refused')} />
       {singleSignOn !== null && <SingleSignOnButton {...singleSignOn} />}
+      {byAccount && door.data?.hasPasskeys === true && <PasskeyButton signedIn={signedIn} />}
       {byAccount && byPassword && (
         <AccountForm signedIn={signedIn} hasMail={door.data?.hasMail ?? false} />
       )}

@@ -12,6 +12,7 @@ import { groups } from '../views.ts';
 import { Icon } from './icons.tsx';
 import logo from './logo.svg';
 import { Account } from './account.tsx';
+import { UpdateNotice } from './update-notice.tsx';
 import './shell.css';
 
 export function Frame({ name, children }: { name: string; children: ReactNode }): ReactNode {
@@ -61,6 +62,7 @@ export function Frame({ name, children }: { name: string; children: ReactNode })
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={t('Main')} className="shell-side">
         <Navigation path={path} />
+        <UpdateNotice />
       </AppShell.Navbar>
       <AppShell.Main ref={main} id="main" tabIndex={-1} className="shell-main">
         {!online && (

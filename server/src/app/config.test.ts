@@ -84,6 +84,63 @@ test('values that make no sense are refused, although they have the right form',
   }
 });
 
+const garbage = [
+  '-1',
+  '-0',
+  '1.5',
+  '1e309',
+  '0x10',
+  'NaN',
+  'Infinity',
+  '∞',
+  '١٢',
+  '9'.repeat(400),
+  '9'.repeat(20) + 'd',
+  'true',
+  'null',
+  'undefined',
+  '{}',
+  '[1]',
+  '"',
+  "'; drop table person; --",
+  '$(id)',
+  '`id`',
+  '../../etc/passwd',
+  '%00',
+  '<script>',
+  '💥',
+  '\u202e',
+  ' , ,',
+  '=',
+  '://',
+  'http://',
+  'postgres://',
+  's3://',
+  'line\nline',
+  'a'.repeat(100_000),
+];
+
+test('each setting takes thirty kinds of garbage, or refuses each in one sentence', () => {
+  assert.ok(garbage.length >= 30);
+  let refused = 0;
+  for (const { env } of Object.values(settings)) {
+    for (const raw of garbage) {
+      try {
+        readConfig({ [env]: raw });
+      } catch (error) {
+        assert.ok(error instanceof ConfigurationError, `${env}=${raw}: ${String(error)}`);
+        const [head, sentence = '', ...more] = error.message.split('\n');
+        assert.equal(head, 'The configuration is not valid:');
+        assert.ok(sentence.startsWith(`  ${env}: `), sentence);
+        assert.match(sentence, / is not valid: expected \S/);
+        assert.deepEqual(more, [], `${env}=${raw}`);
+        refused += 1;
+      }
+    }
+  }
+  assert.ok(refused > 1_000, `${refused} refused`);
+});
+
 test('a wrong secret is named without its value, from the variable and from a file', async () => {
   const secret = 'mysql://root:hunter2@db/prod';
   const file = await fileWith('hunter2-key');

@@ -29,6 +29,7 @@ import { purges } from '../features/purges/feature.ts';
 import { reports } from '../features/reports/feature.ts';
 import { settings } from '../features/settings/feature.ts';
 import { speech } from '../features/speech/feature.ts';
+import { updates } from '../features/updates/feature.ts';
 import { uploads } from '../features/uploads/feature.ts';
 import { webhooks } from '../features/webhooks/feature.ts';
 import { composition } from './composition.ts';
@@ -67,4 +68,5 @@ export const features = composition<PlatformParts>()
   .add(live)
   .add(feed)
   .add(consoleFeature)
+  .add(updates)
   .add(player);

@@ -13,13 +13,14 @@ import type { Contribution } from '../platform/feature.ts';
 import type { ErrorKind } from '../platform/http/errors.ts';
 import { followRequests } from '../platform/http/graceful-close.ts';
 import { addHealthRoutes, type ReadinessCheck } from '../platform/http/health-routes.ts';
+import { createAddressLimits } from '../platform/http/address-limits.ts';
 import { explainListening } from '../platform/http/listen-problem.ts';
 import { createHttpServer } from '../platform/http/server.ts';
 import { StorageUnavailableError } from '../platform/storage/storage-errors.ts';
 import { version } from '../version.ts';
 import { readApiExamples } from './api-examples.ts';
 import type { Config } from './config.ts';
-import { observeRequests } from './metrics.ts';
+import { observeRefusals, observeRequests } from './metrics.ts';
 import type { LowestRole } from '../platform/http/roles.ts';
 import type { ScopeOf } from '../platform/http/scopes.ts';
 import type { PlatformParts } from './platform-parts.ts';
@@ -80,6 +81,21 @@ export async function listen(
       measure(observation);
       observe(observation);
     },
+    proxies: config,
+    limitAddress: createAddressLimits(
+      {
+        get pages() {
+          return config.pageAddressLimit;
+        },
+        get viewers() {
+          return config.viewerAddressLimit;
+        },
+        get media() {
+          return config.mediaAddressLimit;
+        },
+      },
+      observeRefusals(metrics),
+    ),
     isDraining,
     isClosing,
   });

@@ -1,5 +1,6 @@
 import type { Database } from '../platform/database/database.ts';
 import type { HeavyReads } from '../platform/database/read-replica.ts';
+import { limitedKinds, type LimitedKind } from '../platform/http/address-limits.ts';
 import type { RequestObserver } from '../platform/http/request-log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { queueStats } from '../platform/queue/queue-reports.ts';
@@ -16,6 +17,17 @@ export function observeRequests(metrics: Metrics): RequestObserver {
   });
   return ({ method, route, statusCode, durationMs }) =>
     duration.observe(durationMs / 1_000, { method, route, status: String(statusCode) });
+}
+
+/** Counts requests that were refused by a limit on their address. */
+export function observeRefusals(metrics: Metrics): (kind: LimitedKind) => void {
+  const refused = metrics.counter({
+    name: 'address_limited_requests_total',
+    help: 'Requests without a key of their own that were refused because their address is at its limit, by kind of route.',
+    labels: ['kind'],
+  });
+  for (const kind of limitedKinds) refused.add(0, { kind });
+  return (kind) => refused.add(1, { kind });
 }
 
 /** Counts attempts of jobs by outcome, with the time that they took. */

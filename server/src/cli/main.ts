@@ -58,6 +58,7 @@ const commands: Record<string, Entry> = {
       'people remove <email> [--org <id>]',
       'people reset <email>',
       'people remove-second-factor <email>',
+      'people remove-passkeys <email>',
     ],
     maxWords: 2,
     load: async () => (await import('./people.ts')).peopleCommand,

@@ -5,6 +5,7 @@ import {
   auditEverywhere,
   auditedMember,
   createResetLink,
+  deletePasskeys,
   findAccount,
   invite,
   listMembers,
@@ -27,6 +28,7 @@ const usage = [
   '       reelfeed people remove <email> [--org <id>]',
   '       reelfeed people reset <email>',
   '       reelfeed people remove-second-factor <email>',
+  '       reelfeed people remove-passkeys <email>',
 ].join('\n');
 
 const maxListed = 1_000;
@@ -84,6 +86,16 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
           await auditEverywhere(tx, personId, 'removeSecondFactor', { type: 'command_line' });
         });
         return print(json, { id: personId }, [`${address} signs in by password alone.`]);
+      }
+      case 'remove-passkeys': {
+        const { personId } = await requireAccount(db, address);
+        const removed = await inTransaction(db, async (tx) => {
+          const count = await deletePasskeys(tx, personId);
+          if (count > 0)
+            await auditEverywhere(tx, personId, 'removePasskey', { type: 'command_line' });
+          return count;
+        });
+        return print(json, { id: personId, removed }, [`${address} has no passkeys any more.`]);
       }
       default:
         throw new UsageError(usage);

@@ -8,6 +8,7 @@ import {
   choice,
   choices,
   duration,
+  headerName,
   httpUrl,
   integer,
   list,
@@ -17,6 +18,8 @@ import {
   postgresUrl,
   text,
 } from './config-values.ts';
+import { addressLimitSettings } from './http/address-limit-settings.ts';
+import { proxyList } from './http/client-address.ts';
 import { readSettings, setting, type SettingValues } from './settings.ts';
 import { storageSettings } from './storage/storage-settings.ts';
 
@@ -95,6 +98,23 @@ export const platformSettings = {
     fallback: '',
     about: 'Base of all generated URLs. Empty: http://localhost:$PORT.',
   }),
+  addressHeader: setting({
+    env: 'REELFEED_ADDRESS_HEADER',
+    parse: headerName(),
+    fallback: 'X-Forwarded-For',
+    about:
+      'Header in which trusted proxies name the address of a client, last in a list. Limits by address, sessions and the weighing of viewers who share a network use it.',
+    reloads: true,
+  }),
+  trustedProxies: setting({
+    env: 'REELFEED_TRUSTED_PROXIES',
+    parse: proxyList(),
+    fallback: 'loopback,private',
+    about:
+      'Comma list of proxies whose header counts: addresses, CIDR ranges, `loopback`, `private` for private networks, or `none`. The last address in the header that is not of a trusted proxy is the client.',
+    reloads: true,
+  }),
+  ...addressLimitSettings,
   roles: setting({
     env: 'REELFEED_ROLES',
     parse: choices(roles),

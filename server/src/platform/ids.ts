@@ -8,6 +8,7 @@ export type ApiKeyId = TypeId<'key'>;
 export type PersonId = TypeId<'per'>;
 export type InvitationId = TypeId<'inv'>;
 export type SessionId = TypeId<'ses'>;
+export type PasskeyId = TypeId<'psk'>;
 export type UploadSessionId = TypeId<'upl'>;
 export type FeedId = TypeId<'fed'>;
 export type RequestId = TypeId<'req'>;

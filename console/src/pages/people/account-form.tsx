@@ -9,7 +9,12 @@ import { t } from '../../texts/texts.ts';
 import type { SingleSignOn } from './single-sign-on.tsx';
 
 /** What the service says to those who are not signed in. */
-export type Door = { hasPeople: boolean; hasMail: boolean; singleSignOn: SingleSignOn | null };
+export type Door = {
+  hasPeople: boolean;
+  hasMail: boolean;
+  hasPasskeys: boolean;
+  singleSignOn: SingleSignOn | null;
+};
 
 /** `signedIn` is awaited before the page goes on. */
 export function AccountForm({

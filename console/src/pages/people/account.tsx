@@ -18,6 +18,7 @@ import { formPassword, formText } from '../../form-text.ts';
 import { Copy, Page } from '../../page.tsx';
 import { Empty, Failed, Show } from '../../states.tsx';
 import { useOwnAccount, type OwnAccount } from './own-account.ts';
+import { Passkeys } from './passkeys.tsx';
 import { SessionTable } from './sessions.tsx';
 import { t } from '../../texts/texts.ts';
 
@@ -34,6 +35,7 @@ export function AccountPage(): ReactNode {
               <Profile account={data} />
               <Password account={data} />
               <SecondFactor account={data} />
+              <Passkeys account={data} />
               <OwnSessions />
             </>
           )

@@ -99,4 +99,18 @@ export const people = {
     'Zu viele Versuche. Warten Sie eine Weile, und versuchen Sie es dann noch einmal.',
   'What the provider sent is not valid. The log of the service says more.':
     'Was der Anbieter gesendet hat, ist nicht gültig. Das Protokoll des Dienstes sagt mehr.',
+  'A passkey signs in without a password: your device keeps it, and asks for your finger, face or PIN. It counts as two factors.':
+    'Ein Passkey meldet ohne Passwort an: Ihr Gerät bewahrt ihn auf und fragt nach Finger, Gesicht oder PIN. Er zählt als zwei Faktoren.',
+  'Add a passkey': 'Passkey hinzufügen',
+  'It signs in no more. The device itself may go on showing it.':
+    'Er meldet dann nicht mehr an. Das Gerät selbst zeigt ihn vielleicht weiterhin.',
+  'Name of the passkey': 'Name des Passkeys',
+  'New passkey': 'Neuer Passkey',
+  Passkeys: 'Passkeys',
+  'Remove the passkey “{name}”?': 'Den Passkey „{name}“ entfernen?',
+  'Sign in with a passkey': 'Mit einem Passkey anmelden',
+  'Such as the device that keeps it': 'Zum Beispiel das Gerät, das ihn aufbewahrt',
+  'The browser has used no passkey: the dialog was closed, or took too long.':
+    'Der Browser hat keinen Passkey verwendet: Der Dialog wurde geschlossen oder dauerte zu lange.',
+  'This browser is too old for passkeys.': 'Dieser Browser ist zu alt für Passkeys.',
 };

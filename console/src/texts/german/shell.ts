@@ -195,4 +195,5 @@ export const shell = {
   '{count} shown': '{count} angezeigt',
   '{message} Is it running?': '{message} Läuft er?',
   '{title}: highest {highest}, last {last}': '{title}: höchstens {highest}, zuletzt {last}',
+  'Reelfeed {version} is out': 'Reelfeed {version} ist erschienen',
 };

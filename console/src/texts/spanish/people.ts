@@ -100,4 +100,19 @@ export const people: Readonly<Record<keyof typeof german, string>> = {
     'Demasiados intentos. Espere un poco e inténtelo de nuevo.',
   'What the provider sent is not valid. The log of the service says more.':
     'Lo que envió el proveedor no es válido. El registro del servicio dice más.',
+  'A passkey signs in without a password: your device keeps it, and asks for your finger, face or PIN. It counts as two factors.':
+    'Una clave de acceso inicia sesión sin contraseña: su dispositivo la guarda y pide su dedo, su cara o su PIN. Cuenta como dos factores.',
+  'Add a passkey': 'Añadir una clave de acceso',
+  'It signs in no more. The device itself may go on showing it.':
+    'Ya no iniciará sesión. Es posible que el propio dispositivo siga mostrándola.',
+  'Name of the passkey': 'Nombre de la clave de acceso',
+  'New passkey': 'Clave de acceso nueva',
+  Passkeys: 'Claves de acceso',
+  'Remove the passkey “{name}”?': '¿Quitar la clave de acceso «{name}»?',
+  'Sign in with a passkey': 'Iniciar sesión con una clave de acceso',
+  'Such as the device that keeps it': 'Por ejemplo, el dispositivo que la guarda',
+  'The browser has used no passkey: the dialog was closed, or took too long.':
+    'El navegador no ha usado ninguna clave de acceso: el diálogo se cerró o tardó demasiado.',
+  'This browser is too old for passkeys.':
+    'Este navegador es demasiado antiguo para las claves de acceso.',
 };

@@ -197,4 +197,5 @@ export const shell: Readonly<Record<keyof typeof German, string>> = {
   '{count} shown': '{count} mostrados',
   '{message} Is it running?': '{message} ¿Está en marcha?',
   '{title}: highest {highest}, last {last}': '{title}: máximo {highest}, último {last}',
+  'Reelfeed {version} is out': 'Ya está disponible Reelfeed {version}',
 };

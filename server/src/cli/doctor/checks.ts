@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { describeBackups } from '../../features/backups/backups.ts';
 import { keyType } from '../../features/keys/keys.ts';
+import { describeUpdate } from '../../features/updates/updates.ts';
 import { settings, type Config } from '../../app/config.ts';
 import {
   openDatabase,
@@ -142,6 +143,7 @@ export const checks: Record<string, Check> = {
         });
       }
       findings.push(...(await describeBackups(database.db, config)));
+      findings.push(...(await describeUpdate(database.db, config.updateUrl)));
       return findings;
     });
   },

@@ -22,7 +22,6 @@ import { eventErrors } from './errors.ts';
 import { openStream } from './engagement-log.ts';
 import { declaredKinds } from './intake/declared-kinds.ts';
 import { openEventIntake } from './intake/event-intake.ts';
-import type { ProxyHeaders } from './intake/event-source.ts';
 import {
   openEventLog,
   type EngagementLog,
@@ -87,24 +86,10 @@ export const events = defineFeature({
       about:
         'Header in which the reverse proxy sends the country of a viewer (ISO 3166-1 alpha-2), for events without one.',
     }),
-    addressHeader: setting({
-      env: 'REELFEED_ADDRESS_HEADER',
-      parse: headerName(),
-      fallback: 'X-Forwarded-For',
-      about:
-        "Header in which the reverse proxy sends the address of a viewer, last in a list. Ranking uses it to weigh viewers who share a network; it is kept as a salted hash in memory for a day, and used only from proxies on the service's own network.",
-    }),
   },
   errors: eventErrors,
   tables: ['event_rejection', 'erasure'],
-  async build(
-    parts: Parts,
-    { eventLogUrl, eventRetentionMs, countryHeader, addressHeader, botEvents },
-  ) {
-    const proxyHeaders = {
-      country: countryHeader.toLowerCase(),
-      address: addressHeader.toLowerCase(),
-    };
+  async build(parts: Parts, { eventLogUrl, eventRetentionMs, countryHeader, botEvents }) {
     const { db, vault, storage, hints, everyFeature } = parts;
     await using opening = new AsyncDisposableStack();
     const stream =
@@ -133,7 +118,12 @@ export const events = defineFeature({
         countsBots: botEvents === 'count',
       },
       routes: (app, opened) =>
-        addRoutes(app, opened, { ...parts, eventLog, onStored, proxyHeaders }),
+        addRoutes(app, opened, {
+          ...parts,
+          eventLog,
+          onStored,
+          countryHeader: countryHeader.toLowerCase(),
+        }),
       jobs: [
         erasureHandler({ db, eventLog, vault, storage, steps: [everyFeature.eraseViewer] }),
         replayHandler({
@@ -164,7 +154,7 @@ async function addRoutes(
   parts: Parts & {
     eventLog: EngagementLog;
     onStored: (blocks: readonly StoredEvents[]) => void;
-    proxyHeaders: ProxyHeaders;
+    countryHeader: string;
   },
 ): Promise<void> {
   const { db, log, metrics, mutations, vault, hints, eventLog, onStored, isClosing } = parts;
@@ -180,7 +170,7 @@ async function addRoutes(
       declaredKinds: parts.extensionsOf(declaredKinds),
     }),
   );
-  await addEventRoutes(app, { ...intake, mutations, proxyHeaders: parts.proxyHeaders });
+  await addEventRoutes(app, { ...intake, mutations, countryHeader: parts.countryHeader });
   const tail = opened.use(new LiveTail({ db, log, eventLog }));
   addLiveTailRoutes(app, { tail, isClosing });
   const onQueued = () => hints.give(eraseViewerJob.name);

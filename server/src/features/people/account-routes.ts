@@ -2,12 +2,13 @@
 import { Type } from 'typebox';
 import { inTransaction } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
-import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { principalOf, type SignedIn } from '../../platform/http/principal.ts';
+import { ApiError } from '../../platform/http/errors.ts';
+import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Closed, Envelope, IdParams, Nullable } from '../../platform/http/schemas.ts';
 import { parseTypeId } from '../../platform/ids.ts';
-import { provePerson, type ProofParts } from './accounts.ts';
+import type { ProofParts } from './accounts.ts';
 import { checkPassword, hashPassword } from './password.ts';
+import { proveAgain, signedIn } from './prove-again.ts';
 import { findAccountById, listOwnOrganizations, setName, setPassword } from './queries.ts';
 import { auditEverywhere } from './resets.ts';
 import {
@@ -128,7 +129,9 @@ function addPasswordRoute(app: HttpApp, parts: ProofParts): void {
     async (request) => {
       const { personId, sessionId } = signedIn(principalOf(request));
       const { current, password, code } = request.body;
-      const { email } = await prove(parts, personId, { current, code, address: request.ip });
+      const { client } = request;
+      const proof = { client, body: { password: current, code } };
+      const { email } = await proveAgain(parts, personId, proof);
       checkPassword(password, email);
       const hash = await hashPassword(password);
       await inTransaction(db, async (tx) => {
@@ -190,8 +193,7 @@ function addTotpRoutes(app: HttpApp, parts: ProofParts): void {
     },
     async (request) => {
       const { personId } = signedIn(principalOf(request));
-      const { password: current, code } = request.body;
-      const account = await prove(parts, personId, { current, code, address: request.ip });
+      const account = await proveAgain(parts, personId, request);
       return { data: await inTransaction(db, (tx) => beginTotp(tx, vault, account)) };
     },
   );
@@ -209,7 +211,7 @@ function addTotpRoutes(app: HttpApp, parts: ProofParts): void {
     },
     async (request) => {
       const { personId } = signedIn(principalOf(request));
-      await parts.attempts.take('sign-in', request.ip, personId);
+      await parts.attempts.take('sign-in', request.client.address, personId);
       const recoveryCodes = await inTransaction(db, async (tx) => {
         const codes = await confirmTotp(tx, vault, personId, request.body.code);
         await auditEverywhere(tx, personId, 'addSecondFactor', {
@@ -227,8 +229,7 @@ function addTotpRoutes(app: HttpApp, parts: ProofParts): void {
     { config, schema: { hide: true, body: Proven, response: answers({ 200: Done }) } },
     async (request) => {
       const { personId } = signedIn(principalOf(request));
-      const { password: current, code } = request.body;
-      await prove(parts, personId, { current, code, address: request.ip });
+      await proveAgain(parts, personId, request);
       await inTransaction(db, async (tx) => {
         await removeTotp(tx, personId);
         await auditEverywhere(tx, personId, 'removeSecondFactor', {
@@ -240,27 +241,4 @@ function addTotpRoutes(app: HttpApp, parts: ProofParts): void {
       return { data: { changed: true } };
     },
   );
-}
-
-function signedIn({ person }: { person: SignedIn | null }): SignedIn {
-  if (person === null) throw new ApiError('FORBIDDEN');
-  return person;
-}
-
-/**
- * Asks for the password again before an account changes: a browser that was left open must not be
- * enough. Wrong ones are named as fields, since an answer 401 would mean that the session is over.
- */
-async function prove(
-  parts: ProofParts,
-  personId: SignedIn['personId'],
-  { current, code, address }: { current: string; code: string | undefined; address: string },
-) {
-  const account = await findAccountById(parts.db, personId);
-  if (account === null) throw new ApiError('UNAUTHORIZED');
-  const { email } = account;
-  return provePerson(parts, { email, password: current, code, address }).catch((error: unknown) => {
-    if (!(error instanceof ApiError) || error.statusCode !== 401) throw error;
-    throw fieldError(error.code === 'SIGN_IN_FAILED' ? 'password' : 'code', error.message);
-  });
 }

@@ -25,6 +25,7 @@ export type DoorParts = ProofParts & {
   readonly sessions: PersonSessions;
   readonly hints: Hints;
   readonly hasMail: boolean;
+  readonly hasPasskeys: boolean;
   readonly singleSignOn: SingleSignOnConfig | null;
 };
 
@@ -33,6 +34,7 @@ const SignedIn = Envelope(Type.Object({ signedIn: Type.Boolean() }));
 const Door = Type.Object({
   hasPeople: Type.Boolean(),
   hasMail: Type.Boolean(),
+  hasPasskeys: Type.Boolean(),
   singleSignOn: Nullable(Type.Object({ name: Type.String(), isOnly: Type.Boolean() })),
 });
 
@@ -61,6 +63,7 @@ function addSignInRoute(app: HttpApp, parts: DoorParts): void {
       data: {
         hasPeople: await hasPeople(parts.db),
         hasMail: parts.hasMail,
+        hasPasskeys: parts.hasPasskeys,
         singleSignOn: parts.singleSignOn && {
           name: parts.singleSignOn.name,
           isOnly: parts.singleSignOn.isOnly,
@@ -82,7 +85,7 @@ function addSignInRoute(app: HttpApp, parts: DoorParts): void {
       requireConsole(request);
       requirePasswords(parts);
       const { email, password, code } = request.body;
-      const proof = { email: normalEmail(email), password, code, address: request.ip };
+      const proof = { email: normalEmail(email), password, code, address: request.client.address };
       const cookie = await parts.sessions.start(request, await signIn(parts, proof));
       return reply.header('set-cookie', cookie).send({ data: { signedIn: true } });
     },
@@ -108,7 +111,7 @@ function addInvitationRoutes(app: HttpApp, parts: DoorParts): void {
     },
     async (request) => {
       requireConsole(request);
-      await parts.attempts.take('link', request.ip, null);
+      await parts.attempts.take('link', request.client.address, null);
       return { data: await readInvitation(parts.db, request.body.token) };
     },
   );
@@ -134,7 +137,7 @@ function addInvitationRoutes(app: HttpApp, parts: DoorParts): void {
       if (person === null) requirePasswords(parts);
       const accepted = await acceptInvitation(parts, {
         ...request.body,
-        address: request.ip,
+        address: request.client.address,
         signedIn: person?.person?.personId ?? null,
         requestId: request.id,
       });
@@ -161,7 +164,7 @@ function addResetRoutes(app: HttpApp, parts: DoorParts): void {
       requireConsole(request);
       requirePasswords(parts);
       const email = normalEmail(request.body.email);
-      await attempts.take('reset', request.ip, email);
+      await attempts.take('reset', request.client.address, email);
       await inTransaction(db, async (tx) => {
         // A job belongs to an organization, and the address may belong to none.
         const [first] = await listOrganizations(tx, 1);
@@ -185,7 +188,7 @@ function addResetRoutes(app: HttpApp, parts: DoorParts): void {
     async (request) => {
       requireConsole(request);
       requirePasswords(parts);
-      await attempts.take('link', request.ip, null);
+      await attempts.take('link', request.client.address, null);
       await resetPassword(db, { ...request.body, requestId: request.id });
       return { data: { changed: true } };
     },

@@ -12,6 +12,17 @@ export const peopleErrors = defineErrors({
     advice: 'Send the same request with `code`.',
   },
   SECOND_FACTOR_FAILED: { status: 401, message: 'The code is wrong, or was used before.' },
+  PASSKEY_FAILED: {
+    status: 401,
+    message: 'This passkey does not sign in here, or the sign-in took over five minutes.',
+    advice: 'Begin again, or sign in with the password. The log says what was wrong.',
+  },
+  PASSKEY_REFUSED: {
+    status: 400,
+    message:
+      'What the browser sent for the passkey is not valid, was used before, or took over five minutes.',
+    advice: 'Begin again. The address of the page must be that of `REELFEED_PUBLIC_URL`.',
+  },
   LINK_OVER: {
     status: 404,
     message: 'This link was used before, was withdrawn, or is over.',

@@ -21,6 +21,9 @@ import { deleteOldInvitations } from './invitation-queries.ts';
 import { addInvitationRoutes } from './invitation-routes.ts';
 import { mailHandlers } from './mail-jobs.ts';
 import { auditedMember } from './members.ts';
+import { relyingPartyOf } from './passkeys/ceremony.ts';
+import { deleteOldCeremonies } from './passkeys/queries.ts';
+import { addPasskeyRoutes } from './passkeys/routes.ts';
 import { addPeopleRoutes } from './people-routes.ts';
 import { hasOwner } from './queries.ts';
 import { lowestRole } from './roles.ts';
@@ -87,6 +90,8 @@ export const people = defineFeature({
     'invitation',
     'person_session',
     'password_reset',
+    'passkey',
+    'passkey_ceremony',
     'attempt',
   ],
   extensions: [extend(auditedResources, { path: '/v1/people/:id', read: auditedMember })],
@@ -94,6 +99,7 @@ export const people = defineFeature({
     const { sessionIdleMs, sessionMaxMs, keySignIn, ...oidc } = settings;
     const { db, vault, publicUrl, sendMail: mail } = parts;
     const singleSignOn = toSingleSignOn(oidc);
+    const party = relyingPartyOf(publicUrl);
     const times = { idleMs: sessionIdleMs, maxMs: sessionMaxMs };
     const sessions = createPersonSessions(db, times, publicUrl.startsWith('https:'));
     const proof = {
@@ -118,7 +124,12 @@ export const people = defineFeature({
         addInvitationRoutes(app, parts);
         addSessionRoutes(app, parts);
         const hasMail = mail !== null;
-        addDoorRoutes(app, { ...proof, sessions, hints: parts.hints, hasMail, singleSignOn });
+        const isClosed = singleSignOn?.isOnly === true;
+        const door = { ...proof, sessions, hints: parts.hints, hasMail, singleSignOn };
+        addDoorRoutes(app, { ...door, hasPasskeys: party !== null && !isClosed });
+        if (party !== null) {
+          addPasskeyRoutes(app, { ...proof, sessions, publicUrl, isClosed }, party);
+        }
         if (singleSignOn !== null) {
           addSingleSignOnRoutes(app, { ...proof, sessions, publicUrl }, singleSignOn);
         }
@@ -138,6 +149,9 @@ export const people = defineFeature({
               deleteOldAttempts(tx, deletedAtOnce),
             );
             await inBatches(db, deletedAtOnce, signal, (tx) => deleteOldStarts(tx, deletedAtOnce));
+            await inBatches(db, deletedAtOnce, signal, (tx) =>
+              deleteOldCeremonies(tx, deletedAtOnce),
+            );
           },
         },
       ],

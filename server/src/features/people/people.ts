@@ -8,5 +8,6 @@ export type { PersonSessions } from './sessions.ts';
 export { invite, normalEmail } from './invitations.ts';
 export { auditEverywhere, createResetLink } from './resets.ts';
 export { auditedMember, presentMember, removeMember } from './members.ts';
+export { deletePasskeys } from './passkeys/queries.ts';
 export { removeTotp } from './second-factor.ts';
 export { findAccount, listMembers } from './queries.ts';

@@ -198,6 +198,7 @@ export async function deleteMembership(
   if (rows.length > 0) return;
   await sql`delete from person_session where person_id = ${personId}`.execute(tx);
   await sql`delete from password_reset where person_id = ${personId}`.execute(tx);
+  await sql`delete from passkey where person_id = ${personId}`.execute(tx);
   await sql`delete from person_identity where person_id = ${personId}`.execute(tx);
   await sql`delete from person where person_id = ${personId}`.execute(tx);
 }

@@ -70,7 +70,7 @@ export function createPersonSessions(
           tokenHash: hashToken(token),
           personId,
           organizationId,
-          address: request.ip,
+          address: request.client.address,
           userAgent: (request.headers['user-agent'] ?? '').slice(0, maxUserAgentCharacters),
           idleSeconds: idleMs / 1_000,
           maxSeconds: maxMs / 1_000,

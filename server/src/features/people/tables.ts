@@ -63,6 +63,24 @@ type PersonIdentityTable = {
 
 type SingleSignOnStartTable = { token_hash: Buffer; expires_at: Timestamp };
 
+type PasskeyTable = {
+  passkey_id: string;
+  person_id: string;
+  credential_id: Buffer;
+  public_key: Buffer;
+  counter: number;
+  transports: string[];
+  name: string;
+  created_at: DefaultTimestamp;
+  last_used_at: NullableTimestamp;
+};
+
+type PasskeyCeremonyTable = {
+  token_hash: Buffer;
+  session_id: string | null;
+  expires_at: Timestamp;
+};
+
 type AttemptTable = { name: string; moments: Date[]; last_at: Timestamp };
 
 declare module '../../platform/database/tables.ts' {
@@ -74,6 +92,8 @@ declare module '../../platform/database/tables.ts' {
     password_reset: PasswordResetTable;
     person_identity: PersonIdentityTable;
     single_sign_on_start: SingleSignOnStartTable;
+    passkey: PasskeyTable;
+    passkey_ceremony: PasskeyCeremonyTable;
     attempt: AttemptTable;
   }
 }

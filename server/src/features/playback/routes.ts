@@ -91,6 +91,9 @@ async function present(db: Db, access: MediaAccess, principal: Principal, id: st
   };
 }
 
+const fileConfig = { access: 'public', limitedAs: 'media' } as const;
+const preflight = { access: 'public', limitedAs: 'nothing' } as const;
+
 /** Any text is let through: what no file can be called is NOT_FOUND, as every unknown id. */
 const FileParams = Type.Object({ playbackId: Type.String(), '*': Type.String() });
 const TokenParams = Type.Object({ token: Type.String(), ...FileParams.properties });
@@ -117,7 +120,7 @@ function addFileRoutes(app: HttpApp, { storage, access, fileRules }: PlaybackRou
 
   app.get(
     '/media/:playbackId/*',
-    { schema: { hide: true, params: FileParams }, config: { access: 'public' } },
+    { schema: { hide: true, params: FileParams }, config: fileConfig },
     (request, reply) =>
       serve(request, reply, {
         playbackId: request.params.playbackId,
@@ -127,7 +130,7 @@ function addFileRoutes(app: HttpApp, { storage, access, fileRules }: PlaybackRou
   );
   app.get(
     '/media/t/:token/:playbackId/*',
-    { schema: { hide: true, params: TokenParams }, config: { access: 'public' } },
+    { schema: { hide: true, params: TokenParams }, config: fileConfig },
     (request, reply) =>
       serve(request, reply, {
         playbackId: request.params.playbackId,
@@ -136,7 +139,7 @@ function addFileRoutes(app: HttpApp, { storage, access, fileRules }: PlaybackRou
       }),
   );
   for (const url of ['/media/:playbackId/*', '/media/t/:token/:playbackId/*']) {
-    app.options(url, { schema: { hide: true }, config: { access: 'public' } }, (_request, reply) =>
+    app.options(url, { schema: { hide: true }, config: preflight }, (_request, reply) =>
       reply
         .headers({
           'access-control-allow-origin': '*',

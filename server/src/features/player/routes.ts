@@ -12,7 +12,10 @@ export type PlayerOptions = {
   readonly defaultPublishableKey?: string;
 };
 
-const route = { schema: { hide: true }, config: { access: 'public' as const } };
+const route = {
+  schema: { hide: true },
+  config: { access: 'public', limitedAs: 'viewers' },
+} as const;
 
 /** `GET /feed`, the full-screen player, and `GET /player/*`, the files of the element. */
 export function registerPlayerRoutes(app: FastifyInstance, options: PlayerOptions): void {

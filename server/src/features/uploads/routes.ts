@@ -178,7 +178,12 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
   app.put(
     '/v1/uploads/:token',
     {
-      config: { access: 'public', streamsBody: true, describedBody: bodyOfBytes },
+      config: {
+        access: 'public',
+        limitedAs: 'media',
+        streamsBody: true,
+        describedBody: bodyOfBytes,
+      },
       schema: {
         operationId: 'putUploadBytes',
         summary: 'Send the bytes of an upload',

@@ -28,7 +28,7 @@ export type TusRouteParts = ResumableParts & {
 const version = '1.0.0';
 const url = '/v1/uploads/:token';
 const partType = 'application/offset+octet-stream';
-const config = { access: 'public' as const };
+const config = { access: 'public', limitedAs: 'media' } as const;
 const params = Type.Object({ token: Type.String() });
 const exposed =
   'Location, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, ' +

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { METHODS } from 'node:http';
+import type { LimitAddress } from './address-limits.ts';
 import { ApiError } from './errors.ts';
 import type { Access, Admit, Authenticate, Principal, SignedIn } from './principal.ts';
 import { isAtLeast, type LowestRole } from './roles.ts';
@@ -18,6 +19,8 @@ export type KeyRules = {
   scopeOf?: ScopeOf;
   /** Which role a person needs. Left out: an owner. */
   lowestRole?: LowestRole;
+  /** Counts requests that only their address tells apart. */
+  limitAddress?: LimitAddress;
 };
 
 /**
@@ -34,11 +37,15 @@ export function addAccessControl(
     admit = () => null,
     scopeOf = () => null,
     lowestRole = () => 'owner',
+    limitAddress = () => undefined,
   }: KeyRules,
 ): void {
   app.addHook('onRequest', async (request, reply) => {
-    const access = request.routeOptions.config.access ?? 'public';
-    if (access === 'public') return;
+    const { access = 'public', limitedAs } = request.routeOptions.config;
+    if (access === 'public') {
+      if (limitedAs !== 'nothing') limitAddress(limitedAs ?? 'pages', request.client.address);
+      return;
+    }
     // The answer is for the holder of the key alone, and must not come from a cache.
     reply.header('cache-control', 'no-store');
     if (access === 'publishable') allowEveryOrigin(reply);
@@ -61,6 +68,7 @@ export function addAccessControl(
     if (access === 'publishable') restrictOrigin(request, reply, principal);
     if (principal.person === null) requireKey(request, principal, scopeOf);
     else requireRole(request, principal.person, scopeOf, lowestRole);
+    if (principal.type === 'publishable') limitAddress('viewers', request.client.address);
     const headers = await admit(principal);
     if (headers !== null) reply.headers(headers);
   });
@@ -206,7 +214,8 @@ function addPreflight(
   methods: ReadonlySet<string>,
   takesBeacons: boolean,
 ): void {
-  app.options(url, { schema: { hide: true }, config: { access: 'public' } }, (request, reply) => {
+  const config = { access: 'public' as const, limitedAs: 'nothing' as const };
+  app.options(url, { schema: { hide: true }, config }, (request, reply) => {
     reply.header('access-control-allow-origin', '*');
     if (takesBeacons) allowCredentials(request, reply);
     return reply

@@ -27,7 +27,7 @@ export function addHealthRoutes(
   app: HttpApp,
   { checks, metrics, isDraining, facts }: HealthParts,
 ): void {
-  const config = { access: 'public' as const };
+  const config = { access: 'public', limitedAs: 'nothing' } as const;
   const expose = coalesce(() => metrics.expose(), metricsCacheMs);
   const runChecks = coalesce(() => Promise.all(checks.map(runCheck)), 0);
   const schema = { hide: true };

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiKeyId, OrganizationId, PersonId, SessionId } from '../ids.ts';
+import type { LimitedKind } from './address-limits.ts';
 import { ApiError } from './errors.ts';
 import type { Role } from './roles.ts';
 
@@ -61,6 +62,11 @@ declare module 'fastify' {
     access?: Access;
     /** The scope that it needs, where path and method do not say it. */
     scope?: string;
+    /**
+     * How requests without a secret key are limited by address; see address-limits.ts. Left out: as viewers
+     * with a publishable key, otherwise as pages.
+     */
+    limitedAs?: LimitedKind | 'nothing';
     /** The lowest role of people that may call it, where its scope does not say it. */
     role?: Role;
     /**

@@ -14,6 +14,7 @@ import { ApiError, platformErrors, type ErrorKind } from './errors.ts';
 import { parseJsonBodies } from './json-bodies.ts';
 import { noTexts, type DescriptionTexts } from './named-schemas.ts';
 import { describeApi } from './openapi.ts';
+import { createClientReader, type ProxyRules } from './client-address.ts';
 import { createListener } from './http-listener.ts';
 import { checkHeads } from './request-heads.ts';
 import { addRequestLog, type RequestObserver } from './request-log.ts';
@@ -35,6 +36,8 @@ export type HttpServerOptions = KeyRules & {
   /** What people are told, for the API description. */
   texts?: DescriptionTexts;
   observe: RequestObserver;
+  /** Whose word about the address of a client counts. Left out: nobody's. */
+  proxies?: ProxyRules;
   /** True while the process drains: it still serves, but clients should go elsewhere. */
   isDraining: () => boolean;
   /** Whether it takes no new requests any more. */
@@ -49,6 +52,8 @@ export type HttpServerOptions = KeyRules & {
 
 /** JSON bodies above this are refused; media bytes stream through routes of their own. */
 const maxBodyBytes = 1024 * 1024;
+
+const noProxies: ProxyRules = { addressHeader: 'x-forwarded-for', trustedProxies: [] };
 
 /**
  * The HTTP server without routes: limits, time-outs, keys, strict validation, the envelope of
@@ -77,6 +82,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  const readClient = createClientReader(options.proxies ?? noProxies);
+  app.decorateRequest('client', {
+    getter() {
+      return readClient(this);
+    },
+  });
   app.decorateRequest('principal', null);
   app.decorateRequest('reauthenticate', null);
   app.setValidatorCompiler(validatorCompiler);

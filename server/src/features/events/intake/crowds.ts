@@ -9,6 +9,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { addressGroup } from '../../../platform/http/address-group.ts';
+import type { Client } from '../../../platform/http/client-address.ts';
 import { isPublicAddress } from '../../../platform/egress/address.ts';
 import { dayMs } from '../../../platform/time.ts';
 
@@ -94,18 +95,7 @@ function networkOf(group: string): string {
     : `${group.split('.').slice(0, 3).join('.')}.0/24`;
 }
 
-/**
- * The public address of the viewer's device; null if it is not known. A proxy on the own network says it
- * last in its header. From a public peer, the header may be made up, and without it the peer may be the
- * viewer.
- */
-export function viewerAddress(
-  peer: string | undefined,
-  forwarded: string | string[] | undefined,
-): string | null {
-  if (peer === undefined) return null;
-  const told = (Array.isArray(forwarded) ? forwarded.join(',') : forwarded)?.split(',').at(-1);
-  if (isPublicAddress(peer)) return told === undefined ? peer : null;
-  const address = told?.trim() ?? '';
-  return isPublicAddress(address) ? address : null;
+/** The public address of the viewer's device; null if it is not known. */
+export function viewerAddress({ address, isCertain }: Client): string | null {
+  return isCertain && isPublicAddress(address) ? address : null;
 }

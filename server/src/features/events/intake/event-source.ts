@@ -25,22 +25,19 @@ const server: Sender = {
 /** What Cloudflare says when it does not know, and for Tor. */
 const noCountry = new Set(['XX', 'T1']);
 
-/** The headers in which a reverse proxy says where a viewer is; lower case. */
-export type ProxyHeaders = { readonly country: string; readonly address: string };
-
 /**
  * Only of a request that a viewer's device has made itself: with a secret key it comes from a
  * server, whose place and program say nothing about the viewer.
  */
-export function senderOf(request: FastifyRequest, proxy: ProxyHeaders): Sender {
+export function senderOf(request: FastifyRequest, countryHeader: string): Sender {
   if (request.principal?.type !== 'publishable') return server;
   const { headers } = request;
   return {
-    country: readCountry(headers[proxy.country]),
+    country: readCountry(headers[countryHeader]),
     device: readDevice(headers['user-agent']),
     isBot: isKnownBot(headers['user-agent']),
     isServer: false,
-    address: viewerAddress(request.socket.remoteAddress, headers[proxy.address]),
+    address: viewerAddress(request.client),
   };
 }
 

@@ -9,13 +9,14 @@ import { eventErrors } from '../errors.ts';
 import { isRecord } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
 import { parseEventBodies, type EventBody } from './event-bodies.ts';
-import { senderOf, type ProxyHeaders } from './event-source.ts';
+import { senderOf } from './event-source.ts';
 import { takeEvents, type IntakeParts, type Outcome } from './intake.ts';
 import { BatchReceived, EventBatch, EventReceived, EventRequest, KeyQuery } from './schemas.ts';
 
 export type EventRouteParts = IntakeParts & {
   readonly mutations: Mutations;
-  readonly proxyHeaders: ProxyHeaders;
+  /** The header in which a proxy says the viewer's country; lower case. */
+  readonly countryHeader: string;
 };
 
 /** The events of a body, and what it tells of the device's clock. */
@@ -127,7 +128,7 @@ async function answer(
 ): Promise<unknown> {
   const { organizationId, type } = principalOf(request);
   const { bytes, mayHoldBadText } = bodyOf(request);
-  const sender = senderOf(request, parts.proxyHeaders);
+  const sender = senderOf(request, parts.countryHeader);
   const take = async (taken: readonly unknown[], idSeed: string | null) => {
     const source = { ...sender, mayHoldBadText };
     return present(

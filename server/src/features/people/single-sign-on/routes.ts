@@ -52,7 +52,7 @@ function addStartRoute(app: HttpApp, { db, attempts, publicUrl }: Parts, provide
     },
     async (request, reply) => {
       requireConsole(request);
-      await attempts.take('sign-in', request.ip, null);
+      await attempts.take('sign-in', request.client.address, null);
       const token = newToken();
       const url = await provider.begin(token);
       await insertStart(db, hashToken(token), startSeconds);
@@ -70,7 +70,7 @@ function addBackRoute(
   provider: Provider,
 ): void {
   async function finish(request: FastifyRequest): Promise<string> {
-    await attempts.take('sign-in', request.ip, null);
+    await attempts.take('sign-in', request.client.address, null);
     const answer = new URL(publicUrl + request.url.slice(request.url.indexOf(backPath)));
     const token = readToken(request);
     // A foreign answer must not use up the sign-in that this browser has begun.

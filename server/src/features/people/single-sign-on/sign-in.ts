@@ -4,7 +4,7 @@
  * The subject at the provider decides. At the first sign-in the address does, which the provider must have
  * verified: the account that has this address is linked, or one is made, for a member of the domain's
  * organization or for whoever was invited. What was set up before under a linked address counts no more
- * (password, second factor, sessions): somebody else may have made the account.
+ * (password, second factor, passkeys, sessions): somebody else may have made the account.
  */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
@@ -24,6 +24,7 @@ import {
   lockOwners,
   updateRole,
 } from '../queries.ts';
+import { deletePasskeys } from '../passkeys/queries.ts';
 import { auditEverywhere } from '../resets.ts';
 import { removeTotp } from '../second-factor.ts';
 import { endSessions } from '../session-queries.ts';
@@ -141,6 +142,7 @@ async function meet(tx: Tx, known: Known): Promise<PersonId> {
     }
     await clearPassword(tx, personId);
     await removeTotp(tx, personId);
+    await deletePasskeys(tx, personId);
     await endSessions(tx, { personId });
     await auditEverywhere(tx, personId, 'linkSingleSignOn', {
       type: 'person',

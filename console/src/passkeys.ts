@@ -1,0 +1,42 @@
+/** Passkeys in the browser: what makes one and what signs in by one, in the form that the service takes. */
+
+type Made = {
+  id: string;
+  response: { clientDataJSON: string; attestationObject: string; transports?: string[] };
+};
+type Signed = {
+  id: string;
+  response: {
+    clientDataJSON: string;
+    authenticatorData: string;
+    signature: string;
+    userHandle?: string;
+  };
+};
+
+/** Older browsers lack the conversions. */
+export const hasPasskeys = (): boolean =>
+  typeof PublicKeyCredential === 'function' &&
+  'parseRequestOptionsFromJSON' in PublicKeyCredential &&
+  'parseCreationOptionsFromJSON' in PublicKeyCredential;
+
+/** @throws DOMException, such as one of a person who has closed the browser's dialog */
+export async function makePasskey(options: PublicKeyCredentialCreationOptionsJSON) {
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+  const { id, response } = toJson<Made>(await navigator.credentials.create({ publicKey }));
+  const { clientDataJSON, attestationObject, transports = [] } = response;
+  return { id, clientDataJSON, attestationObject, transports };
+}
+
+/** @throws DOMException, such as one of a person who has closed the browser's dialog */
+export async function signByPasskey(options: PublicKeyCredentialRequestOptionsJSON) {
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  const { id, response } = toJson<Signed>(await navigator.credentials.get({ publicKey }));
+  const { clientDataJSON, authenticatorData, signature, userHandle = '' } = response;
+  return { id, clientDataJSON, authenticatorData, signature, userHandle };
+}
+
+function toJson<Form>(credential: Credential | null): Form {
+  if (!(credential instanceof PublicKeyCredential)) throw new Error('The browser has no passkey.');
+  return credential.toJSON() as Form;
+}

@@ -1,0 +1,132 @@
+/**
+ * What makes a passkey and what signs in by one (WebAuthn). `@simplewebauthn/server` checks what the
+ * browser sends: signature, challenge, origin, relying party, and that the authenticator has verified its
+ * user. So a passkey is two factors: the device, and what unlocks it.
+ *
+ * A ceremony belongs to the browser that has begun it, by a token in a cookie that no script can read; its
+ * challenge is derived from the token. It ends once, within five minutes, and one that makes a passkey ends
+ * in the session that has begun it.
+ */
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import {
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import type { Static } from 'typebox';
+import type { PersonId } from '../../../platform/ids.ts';
+import { isLoopback } from '../single-sign-on/settings.ts';
+import type { Credential, NewPasskey, PasskeyRow } from './queries.ts';
+import type { Assertion, Attestation } from './schemas.ts';
+
+/** Which service a passkey is for. Browsers offer it on pages of this origin alone. */
+export type RelyingParty = { readonly id: string; readonly origin: string };
+
+export const ceremonySeconds = 300;
+
+/** Null where browsers have no passkeys: at an address instead of a name, or without HTTPS. */
+export function relyingPartyOf(publicUrl: string): RelyingParty | null {
+  const url = new URL(publicUrl);
+  const isSafe = url.protocol === 'https:' || isLoopback(url);
+  if (!isSafe || isIP(url.hostname.replaceAll(/[[\]]/g, '')) !== 0) return null;
+  return { id: url.hostname, origin: url.origin };
+}
+
+/** The challenge that the browser signs; the token itself stays in the cookie. */
+function challengeOf(token: string): Buffer {
+  return createHash('sha256').update(`passkey challenge ${token}`).digest();
+}
+
+export function registrationOptions(
+  party: RelyingParty,
+  person: { personId: PersonId; email: string; name: string },
+  known: readonly PasskeyRow[],
+  token: string,
+) {
+  return generateRegistrationOptions({
+    rpName: 'Reelfeed',
+    rpID: party.id,
+    userID: new Uint8Array(Buffer.from(person.personId)),
+    userName: person.email,
+    userDisplayName: person.name,
+    challenge: new Uint8Array(challengeOf(token)),
+    timeout: ceremonySeconds * 1_000,
+    attestationType: 'none',
+    excludeCredentials: known.map(({ credential_id: id }) => ({ id: id.toString('base64url') })),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  });
+}
+
+export function signInOptions(party: RelyingParty, token: string) {
+  return generateAuthenticationOptions({
+    rpID: party.id,
+    challenge: new Uint8Array(challengeOf(token)),
+    timeout: ceremonySeconds * 1_000,
+    userVerification: 'required',
+  });
+}
+
+type Registered = Omit<NewPasskey, 'passkeyId' | 'personId' | 'name'>;
+
+/** @throws what is wrong with the answer of the browser, for the log */
+export async function readRegistration(
+  party: RelyingParty,
+  token: string,
+  { id, clientDataJSON, attestationObject, transports }: Static<typeof Attestation>,
+): Promise<Registered> {
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response: {
+      id,
+      rawId: id,
+      type: 'public-key',
+      response: { clientDataJSON, attestationObject },
+      clientExtensionResults: {},
+    },
+    expectedChallenge: challengeOf(token).toString('base64url'),
+    expectedOrigin: party.origin,
+    expectedRPID: party.id,
+    requireUserVerification: true,
+  });
+  if (!verified) throw new Error('the attestation is not valid');
+  const { credential } = registrationInfo;
+  return {
+    credentialId: Buffer.from(credential.id, 'base64url'),
+    publicKey: Buffer.from(credential.publicKey),
+    counter: credential.counter,
+    transports,
+  };
+}
+
+/**
+ * @returns the counter of the authenticator
+ * @throws what is wrong with the answer of the browser, for the log
+ */
+export async function readAssertion(
+  party: RelyingParty,
+  token: string,
+  { personId, publicKey, counter }: Credential,
+  { id, clientDataJSON, authenticatorData, signature, userHandle }: Static<typeof Assertion>,
+): Promise<number> {
+  // The account is not what the answer says but what the credential was made for. They must agree.
+  if (Buffer.from(userHandle, 'base64url').toString() !== personId) {
+    throw new Error('the passkey was made for another account');
+  }
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response: {
+      id,
+      rawId: id,
+      type: 'public-key',
+      response: { clientDataJSON, authenticatorData, signature, userHandle },
+      clientExtensionResults: {},
+    },
+    expectedChallenge: challengeOf(token).toString('base64url'),
+    expectedOrigin: party.origin,
+    expectedRPID: party.id,
+    credential: { id, publicKey: new Uint8Array(publicKey), counter },
+    requireUserVerification: true,
+  });
+  if (!verified) throw new Error('the signature is wrong');
+  return authenticationInfo.newCounter;
+}

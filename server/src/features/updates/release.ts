@@ -1,0 +1,36 @@
+/** What the configured URL says: the newest version, and where its notes are. */
+export type Release = { readonly version: string; readonly notesUrl: string | null };
+
+const maxUrlCharacters = 500;
+
+/** @throws Error saying what is wrong */
+export function readRelease(body: Buffer): Release {
+  const told: unknown = JSON.parse(body.toString('utf8'));
+  if (typeof told !== 'object' || told === null) throw new Error('the answer is no JSON object');
+  const { version, notesUrl = null } = told as { version?: unknown; notesUrl?: unknown };
+  if (typeof version !== 'string' || numbersOf(version) === null) {
+    throw new Error('`version` is no version such as 1.2.3');
+  }
+  return { version, notesUrl: isWebAddress(notesUrl) ? notesUrl : null };
+}
+
+/** It becomes a link in the console, so nothing but a web address may come through. */
+function isWebAddress(value: unknown): value is string {
+  if (typeof value !== 'string' || value.length > maxUrlCharacters) return false;
+  return ['https:', 'http:'].includes(URL.parse(value)?.protocol ?? '');
+}
+
+/** Whether a version comes after another one. Pre-releases are none that anybody is told of. */
+export function isNewer(version: string, than: string): boolean {
+  const [found, own] = [numbersOf(version), numbersOf(than.replace(/-.*$/, ''))];
+  if (found === null || own === null) return false;
+  const at = found.findIndex((number, index) => number !== own[index]);
+  if (at >= 0) return (found[at] ?? 0) > (own[at] ?? 0);
+  // The release itself comes after its own pre-releases.
+  return than.includes('-');
+}
+
+function numbersOf(version: string): number[] | null {
+  const parts = /^(\d{1,9})\.(\d{1,9})\.(\d{1,9})$/.exec(version)?.slice(1);
+  return parts === undefined ? null : parts.map(Number);
+}

@@ -1,0 +1,32 @@
+import { integer } from '../config-values.ts';
+import { setting } from '../settings.ts';
+import { maxAddressLimit } from './address-limits.ts';
+
+const limit = integer({ min: 0, max: maxAddressLimit });
+
+/** Reloadable, as every limit. */
+export const addressLimitSettings = {
+  pageAddressLimit: setting({
+    env: 'REELFEED_ADDRESS_LIMIT_PAGES',
+    parse: limit,
+    fallback: '3000',
+    about:
+      'Requests without a key from one address in any 60 seconds, on each process, for the pages of the console, of the guides and of shared reports. 0: no limit.',
+    reloads: true,
+  }),
+  viewerAddressLimit: setting({
+    env: 'REELFEED_ADDRESS_LIMIT_VIEWERS',
+    parse: limit,
+    fallback: '0',
+    about:
+      'The same for requests with a publishable key, such as feed and events, and for the player. 0: no limit, since a mobile network may have thousands of viewers behind one address.',
+    reloads: true,
+  }),
+  mediaAddressLimit: setting({
+    env: 'REELFEED_ADDRESS_LIMIT_MEDIA',
+    parse: limit,
+    fallback: '0',
+    about: 'The same for files of items, and for uploads by their URLs. 0: no limit.',
+    reloads: true,
+  }),
+};
