@@ -31,6 +31,7 @@ import { guardItemFiles } from '../platform/storage/item-files.ts';
 import { openStorage, type StorageConfig } from '../platform/storage/open-storage.ts';
 import { openSourceBuckets, type SourceBuckets } from '../platform/storage/source-buckets.ts';
 import type { Storage } from '../platform/storage/storage.ts';
+import { openCertificate, type ServedCertificate } from '../platform/tls/served-certificate.ts';
 import { keyFile, type Vault } from '../platform/vault.ts';
 import { version } from '../version.ts';
 import type { Config } from './config.ts';
@@ -65,6 +66,8 @@ export type PlatformParts = {
   mutations: Mutations;
   hints: Hints;
   publicUrl: string;
+  /** What clients of this process are shown; null without TLS. */
+  certificate: ServedCertificate | null;
   /** The address that this process listens on. */
   listenHost: string;
   /** True once the process was told to stop. It may still serve for a while. */
@@ -109,6 +112,8 @@ export async function openPlatform(
   { log, signal, publicUrl, applicationName, extensionsOf }: PlatformOptions,
   shutdown: Shutdown,
 ): Promise<OpenedParts> {
+  const certificate = await openCertificate(config, log);
+  if (certificate !== null) shutdown.add('features', certificate);
   const postgres = await openPostgres(config, log, signal, shutdown);
   const { connection, ownsDataDirectory, pool } = postgres;
   await migrate(connection, log);
@@ -165,6 +170,7 @@ export async function openPlatform(
     mutations: createMutations(db, vault, createAuditor(extensionsOf)),
     hints: new Hints(),
     publicUrl,
+    certificate,
     listenHost: config.host,
   };
 }

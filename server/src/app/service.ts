@@ -1,6 +1,7 @@
 /** The composition root: opens the platform, builds the features, starts what the roles ask for. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { publicUrlOf } from '../platform/config.ts';
 import { serviceName } from '../platform/database/database.ts';
 import { randomName } from '../platform/ids.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -48,7 +49,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const shutdown = starting.use(new Shutdown());
   // Before anything is made: the keys of a start that fails to listen would never be shown.
   const port = config.roles.includes('api') ? await findFreePort(config) : config.port;
-  const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
+  const publicUrl = publicUrlOf(config, port);
   const applicationName = serviceName(randomName(6));
   const platform = {
     log,

@@ -93,7 +93,27 @@ export const platformSettings = {
     env: 'REELFEED_PUBLIC_URL',
     parse: optional(httpUrl()),
     fallback: '',
-    about: 'Base of all generated URLs. Empty: http://localhost:$PORT.',
+    about:
+      'Base of all generated URLs. Empty: http://localhost:$PORT, or https:// with a certificate.',
+  }),
+  tlsCert: setting({
+    env: 'REELFEED_TLS_CERT',
+    parse: optional(text()),
+    fallback: '',
+    about:
+      'PEM file with the certificate of this host and those of its authorities behind it. With it and its key the port speaks HTTPS. Read again when it changes.',
+  }),
+  tlsKey: setting({
+    env: 'REELFEED_TLS_KEY',
+    parse: optional(text()),
+    fallback: '',
+    about: 'PEM file with the private key of REELFEED_TLS_CERT. Read again when it changes.',
+  }),
+  tlsRedirectPort: setting({
+    env: 'REELFEED_TLS_REDIRECT_PORT',
+    parse: integer({ min: 0, max: 65_535 }),
+    fallback: '0',
+    about: 'Port that speaks plain HTTP and only leads to the public URL, such as 80. 0: none.',
   }),
   roles: setting({
     env: 'REELFEED_ROLES',
@@ -149,6 +169,14 @@ export type PlatformConfig = SettingValues<typeof platformSettings>;
  */
 export function readPlatformConfig(env: NodeJS.ProcessEnv): PlatformConfig {
   return readSettings(platformSettings, env);
+}
+
+/** Base of all generated URLs where the service listens on `port`. */
+export function publicUrlOf(
+  { publicUrl, tlsCert }: Pick<PlatformConfig, 'publicUrl' | 'tlsCert'>,
+  port: number,
+): string {
+  return publicUrl ?? `${tlsCert === null ? 'http' : 'https'}://localhost:${port}`;
 }
 
 /** The connection to an outside PostgreSQL itself, past a pooler. */
