@@ -82,7 +82,8 @@ test('commands reach the service on this machine, whoever has signed its certifi
     env: { ...env, REELFEED_DATA_DIR: path.join(folder, 'data') },
   });
   const { findings } = JSON.parse(checked.stdout) as { findings: Record<string, string>[] };
-  const detail = (subject: string) => findings.find((one) => one['subject'] === subject)?.['detail'];
+  const detail = (subject: string) =>
+    findings.find((one) => one['subject'] === subject)?.['detail'];
   assert.match(detail('Certificate') ?? '', /^of DNS:localhost, expires in \d{4} days$/);
   assert.match(detail('Port') ?? '', /in use by a running service$/);
 });
@@ -115,7 +116,11 @@ test('a new pair is taken however it comes, and one that cannot be used is not',
 
   await put(second, await issue());
   await lead(second);
-  const after = await until('the linked one', () => shown(service.url), (now) => now !== before);
+  const after = await until(
+    'the linked one',
+    () => shown(service.url),
+    (now) => now !== before,
+  );
   const messages = (text: RegExp) => lines.filter(({ msg = '' }) => text.test(msg));
   assert.equal(messages(/^the certificate was replaced$/).length, 1);
 
@@ -136,7 +141,11 @@ test('a new pair is taken however it comes, and one that cannot be used is not',
   await wrong(/has expired on 2001-01-01T00:00:00\.000Z\.$/);
 
   await put(second, other);
-  await until('the one in place', () => shown(service.url), (now) => now !== after);
+  await until(
+    'the one in place',
+    () => shown(service.url),
+    (now) => now !== after,
+  );
   assert.equal(problems().length, 3, 'each is told once');
 });
 
@@ -145,7 +154,10 @@ test('a start with a pair that cannot be used ends with one sentence', async () 
   const expired = await authority.issue(['localhost'], { expired: true });
   const cases: [RegExp, { cert: string; key: string }][] = [
     [/^REELFEED_TLS_CERT: the certificate in .* has expired on 2001-01-01T[^\n]*\.$/, expired],
-    [/^REELFEED_TLS_KEY: .* is not the key of the first certificate/, { ...good, key: expired.key }],
+    [
+      /^REELFEED_TLS_KEY: .* is not the key of the first certificate/,
+      { ...good, key: expired.key },
+    ],
     [/^REELFEED_TLS_KEY: .* holds no private key in PEM/, { ...good, key: 'x' }],
     [/^REELFEED_TLS_CERT: .* holds no certificate in PEM\.$/, { ...good, cert: good.key }],
   ];

@@ -10,7 +10,7 @@
  * 3. Open connections keep the certificate that they began with.
  */
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { background, every } from '../lifecycle.ts';
 import { ConfigurationError } from '../settings.ts';
@@ -22,6 +22,7 @@ import {
   type CertificatePair,
   type TlsSettings,
 } from './certificate-pair.ts';
+import { ServedSocket } from './served-socket.ts';
 
 const readAgainMs = 2_000;
 
@@ -64,7 +65,7 @@ export class ServedCertificate implements AsyncDisposable {
   secure(socket: Socket): TLSSocket {
     // TLS reads and writes below this socket, and tells errors to the one above.
     socket.on('error', () => undefined);
-    return new TLSSocket(socket, {
+    return new ServedSocket(socket, {
       isServer: true,
       secureContext: this.#pair.context,
       ALPNProtocols: ['http/1.1'],
