@@ -63,13 +63,15 @@ export async function listen(
   }: ServerOptions,
   shutdown: Shutdown,
 ): Promise<string> {
-  const { log, publicUrl, certificate, metrics, isDraining, isClosing } = parts;
+  const { log, publicUrl, certificate, tracing, metrics, isDraining, isClosing } = parts;
   const measure = observeRequests(metrics);
   const server = await createHttpServer({
     log,
     publicUrl,
     version,
     certificate,
+    tracing,
+    isParentTrusted: config.tracesOfCallers === 'on',
     // A promise for a name that nobody has chosen, such as localhost, would bind other programs.
     isHttpsOnly: certificate !== null && config.publicUrl?.startsWith('https:') === true,
     authenticate,

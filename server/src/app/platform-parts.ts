@@ -32,6 +32,7 @@ import { openStorage, type StorageConfig } from '../platform/storage/open-storag
 import { openSourceBuckets, type SourceBuckets } from '../platform/storage/source-buckets.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { openCertificate, type ServedCertificate } from '../platform/tls/served-certificate.ts';
+import { openTracing, type Tracing } from '../platform/tracing/tracing.ts';
 import { keyFile, type Vault } from '../platform/vault.ts';
 import { version } from '../version.ts';
 import type { Config } from './config.ts';
@@ -66,6 +67,8 @@ export type PlatformParts = {
   mutations: Mutations;
   hints: Hints;
   publicUrl: string;
+  /** Null while traces are off. */
+  tracing: Tracing | null;
   /** What clients of this process are shown; null without TLS. */
   certificate: ServedCertificate | null;
   /** The address that this process listens on. */
@@ -114,6 +117,8 @@ export async function openPlatform(
 ): Promise<OpenedParts> {
   const certificate = await openCertificate(config, log);
   if (certificate !== null) shutdown.add('features', certificate);
+  const tracing = await openTracing(config, { version, log });
+  if (tracing !== null) shutdown.add('metrics', tracing);
   const postgres = await openPostgres(config, log, signal, shutdown);
   const { connection, ownsDataDirectory, pool } = postgres;
   await migrate(connection, log);
@@ -170,6 +175,7 @@ export async function openPlatform(
     mutations: createMutations(db, vault, createAuditor(extensionsOf)),
     hints: new Hints(),
     publicUrl,
+    tracing,
     certificate,
     listenHost: config.host,
   };

@@ -40,7 +40,7 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   const config = live.values;
   const output = new LogOutput(process.stderr.fd);
   const level = new LogLevel(config.logLevel);
-  const log = createLogger(level, output);
+  const log = createLogger(level, output, { hasTraces: config.tracesUrl !== null });
   using _reloading = reloadOnHangUp({ env, live, level, log });
   for (const name of unknownVariables(settings, env)) {
     log.warn({ variable: name }, 'unknown environment variable: no setting has this name');

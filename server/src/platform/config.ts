@@ -19,6 +19,7 @@ import {
 } from './config-values.ts';
 import { readSettings, setting, type SettingValues } from './settings.ts';
 import { storageSettings } from './storage/storage-settings.ts';
+import { tracingSettings } from './tracing/tracing-settings.ts';
 
 export const roles = ['api', 'worker', 'media'] as const;
 export type Role = (typeof roles)[number];
@@ -130,6 +131,7 @@ export const platformSettings = {
       'Encrypts secrets in the database: 32 bytes in base64. Empty: a key file in the data directory. Set the same one on every process of a cluster.',
     secret: true,
   }),
+  ...tracingSettings,
   egressAllow: setting({
     env: 'REELFEED_EGRESS_ALLOW',
     parse: list(),

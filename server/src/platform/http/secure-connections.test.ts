@@ -24,7 +24,7 @@ atEnd(() => certificate[Symbol.asyncDispose]());
 
 await testConnections(certificate);
 
-const { app, complete } = await createHttpServer({
+const secured = await createHttpServer({
   log: silentLog,
   publicUrl: 'https://localhost',
   version: '0',
@@ -37,7 +37,8 @@ const { app, complete } = await createHttpServer({
   isClosing: () => false,
   headersTimeoutMs: 1_000,
 });
-complete();
+const { app } = secured;
+secured.complete();
 const url = (await app.listen({ port: 0, host: '127.0.0.1' })).replace('http:', 'https:');
 after(() => app.close());
 

@@ -18,6 +18,8 @@ import { describeApi } from './openapi.ts';
 import { createListener } from './http-listener.ts';
 import { checkHeads } from './request-heads.ts';
 import { addRequestLog, type RequestObserver } from './request-log.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { traceRequests } from './request-spans.ts';
 import { refuseBadParams, refuseBadQuery } from './text-rules.ts';
 import { translateError } from './translate-error.ts';
 import { validatorCompiler } from './validation.ts';
@@ -31,6 +33,10 @@ export type HttpServerOptions = KeyRules & {
   version: string;
   /** What clients are shown; without one, the server speaks plain HTTP. */
   certificate?: ServedCertificate | null;
+  /** Left out or null: requests are not traced. */
+  tracing?: Tracing | null;
+  /** Whether requests go on with the trace of their `traceparent` header. */
+  isParentTrusted?: boolean;
   /** Whether browsers are told to use this host by HTTPS alone. */
   isHttpsOnly?: boolean;
   /** Every error that a route may answer, for the API description. */
@@ -103,6 +109,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   });
 
   addEnvelope(app, options.isHttpsOnly === true);
+  const { tracing = null, isParentTrusted = false } = options;
+  if (tracing !== null) traceRequests(app, tracing, { isParentTrusted });
   addRequestLog(app, options.observe);
   checkHeads(app);
   sendClientsAway(app, options);

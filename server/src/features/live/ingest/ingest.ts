@@ -67,7 +67,6 @@ export class Ingest implements AsyncDisposable {
   /** Serves publishers until the signal aborts. */
   async run(options: IngestOptions, signal: AbortSignal): Promise<void> {
     const { port, securePort, certificate, host, hints } = options;
-    await using _closing: AsyncDisposable = this;
     const renewal = setInterval(() => this.#renewAll(), renewEveryMs);
     // Who was ended by a request of this process is cut off at once.
     const stopListening = hints.listen(liveStreamsChanged, () => this.#renewAll());
@@ -81,6 +80,7 @@ export class Ingest implements AsyncDisposable {
       await Promise.all(listening);
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
+      await this[Symbol.asyncDispose]();
       stopListening();
       clearInterval(renewal);
     }
