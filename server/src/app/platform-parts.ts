@@ -105,6 +105,8 @@ type PlatformOptions = {
   publicUrl: string;
   /** The `application_name` of this process's connections. */
   applicationName: string;
+  /** Whether SIGHUP reloads the settings of this process. */
+  reloads: boolean;
   /** What features contribute to one another. */
   extensionsOf: ExtensionsOf;
 };
@@ -112,14 +114,14 @@ type PlatformOptions = {
 /** Opens the parts; `shutdown` closes them. */
 export async function openPlatform(
   config: Config,
-  { log, signal, publicUrl, applicationName, extensionsOf }: PlatformOptions,
+  { log, signal, publicUrl, applicationName, reloads, extensionsOf }: PlatformOptions,
   shutdown: Shutdown,
 ): Promise<OpenedParts> {
   const certificate = await openCertificate(config, log);
   if (certificate !== null) shutdown.add('features', certificate);
   const tracing = await openTracing(config, { version, log });
   if (tracing !== null) shutdown.add('metrics', tracing);
-  const postgres = await openPostgres(config, log, signal, shutdown);
+  const postgres = await openPostgres(config, { log, signal, reloads }, shutdown);
   const { connection, ownsDataDirectory, pool } = postgres;
   await migrate(connection, log);
   const database = shutdown.add(
@@ -192,8 +194,7 @@ type Postgres = {
 /** Connects to the external server in the configuration, or starts the embedded one. */
 async function openPostgres(
   config: Config,
-  log: Logger,
-  signal: AbortSignal,
+  { log, signal, reloads }: Pick<PlatformOptions, 'log' | 'signal' | 'reloads'>,
   shutdown: Shutdown,
 ): Promise<Postgres> {
   if (config.databaseUrl !== null) {
@@ -215,7 +216,10 @@ async function openPostgres(
       'REELFEED_DATABASE_READ_URL needs DATABASE_URL: the embedded PostgreSQL has no replica.',
     );
   }
-  const dataDir = shutdown.add('data directory', await claimDataDirectory(config.dataDir, signal));
+  const dataDir = shutdown.add(
+    'data directory',
+    await claimDataDirectory(config.dataDir, signal, undefined, reloads),
+  );
   const postgres = shutdown.add('postgres', await startEmbeddedPostgres({ dataDir, log, signal }));
   const { connection, superuserConnection: superuser, folder } = postgres;
   return {

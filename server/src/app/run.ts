@@ -16,7 +16,7 @@ import { readConfig, settings, type Config } from './config.ts';
 import { drainDelayBesideOthersMs } from './drain-delay.ts';
 import { Ending } from './ending.ts';
 import type { FreshKeys } from './platform-parts.ts';
-import { reloadOnHangUp } from './reloading.ts';
+import { hearsHangUp, reloadOnHangUp } from './reloading.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
@@ -77,7 +77,12 @@ async function serve(
       announceKeys(keys);
       freshKeys = keys;
     };
-    await using service = await startService(config, { ...options, signal, onFreshKeys });
+    await using service = await startService(config, {
+      ...options,
+      reloads: hearsHangUp(),
+      signal,
+      onFreshKeys,
+    });
     announce(service, config, options.consoleKey ?? freshKeys.secretKey);
     announceSteps(service, freshKeys);
     await options.onReady?.(service, config, signal);

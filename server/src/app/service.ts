@@ -33,6 +33,8 @@ export type ServiceOptions = {
    * fails later: they can't be read again.
    */
   onFreshKeys?: (keys: FreshKeys) => void;
+  /** Whether SIGHUP reloads the settings of this process. */
+  reloads?: boolean;
   /** Adds metrics of what runs the service. */
   measure?: (metrics: Metrics) => void;
   /** A publishable key for everyone who opens the feed page, for demonstrations. */
@@ -56,6 +58,7 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     signal,
     publicUrl,
     applicationName,
+    reloads: options.reloads ?? false,
     extensionsOf: extensionsOf(features.list),
   };
   const opened = await openPlatform(config, platform, shutdown);
