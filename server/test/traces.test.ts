@@ -63,8 +63,8 @@ async function startCollector(answer: Answer = taken, port = 0) {
 }
 
 function text(attributes: Span['attributes'], name: string): string {
-  const { value } = attributes.find(({ key }) => key === name) ?? { value: {} };
-  return String(value.stringValue ?? value.intValue ?? '');
+  const value = attributes.find(({ key }) => key === name)?.value;
+  return String(value?.stringValue ?? value?.intValue ?? '');
 }
 
 const secretKey = generateKey('secret');
