@@ -70,16 +70,20 @@ export class Ingest implements AsyncDisposable {
     const renewal = setInterval(() => this.#renewAll(), renewEveryMs);
     // Who was ended by a request of this process is cut off at once.
     const stopListening = hints.listen(liveStreamsChanged, () => this.#renewAll());
+    const over = new AbortController();
+    const untilOver = AbortSignal.any([signal, over.signal]);
     try {
       const listening: Promise<void>[] = [];
-      if (port !== 0) listening.push(this.#listen({ port, host }, signal));
+      if (port !== 0) listening.push(this.#listen({ port, host }, untilOver));
       if (securePort !== 0 && certificate !== null) {
         const secure = (socket: Socket) => certificate.secure(socket);
-        listening.push(this.#listen({ port: securePort, host }, signal, secure));
+        listening.push(this.#listen({ port: securePort, host }, untilOver, secure));
       }
       await Promise.all(listening);
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
+      // A port that cannot be had ends the other one as well; both are tried again.
+      over.abort();
       await this[Symbol.asyncDispose]();
       stopListening();
       clearInterval(renewal);
