@@ -5,6 +5,7 @@
  */
 import { ROOT_CONTEXT, SpanKind as ApiKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Context, Span as ApiSpan, Tracer } from '@opentelemetry/api';
+import { ExportResultCode } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
@@ -142,7 +143,7 @@ function watched(exporter: SpanExporter, log: Logger): SpanExporter {
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
-        const hasFailed = Number(result.code) !== 0;
+        const hasFailed = result.code !== ExportResultCode.SUCCESS;
         if (hasFailed && !isInTrouble) {
           log.warn({ err: result.error }, 'traces cannot be exported, and are dropped');
         }
