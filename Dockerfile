@@ -34,6 +34,6 @@ VOLUME /var/lib/reelfeed
 EXPOSE 4000
 EXPOSE 1935
 STOPSIGNAL SIGTERM
-HEALTHCHECK --start-period=60s CMD ["node", "-e", "fetch('http://127.0.0.1:4000/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --start-period=60s CMD ["node", "-e", "require(process.env.REELFEED_TLS_CERT ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.PORT || 4000, path: '/readyz', rejectUnauthorized: false }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["node", "server/bin/reelfeed.js"]
 CMD ["start"]

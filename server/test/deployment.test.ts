@@ -118,8 +118,7 @@ test('what the image holds starts with its own database, serves its pages, is he
   }
   const [command = '', ...check] = list('HEALTHCHECK --start-period=60s CMD');
   assert.equal(command, 'node');
-  const script = check.map((text) => text.replace('127.0.0.1:4000', new URL(url).host));
-  await promisify(execFile)(process.execPath, script);
+  await promisify(execFile)(process.execPath, check, { env: { PORT: new URL(url).port } });
   running.child.kill('SIGTERM');
   const { code, stderr } = await running.ended;
   assert.deepEqual([code, stderr], [0, '']);

@@ -1,6 +1,7 @@
 /** HTTP written by hand, for what no HTTP client would send. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { connect as connectByTls } from 'node:tls';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pause } from './waiting.ts';
 
@@ -26,8 +27,12 @@ export async function sendRaw(
   pieces: readonly (string | Uint8Array | number)[],
   { timeoutMs = 10_000, answers = Infinity }: { timeoutMs?: number; answers?: number } = {},
 ): Promise<RawAnswer> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
+  const { hostname, port, protocol } = new URL(url);
+  const target = { port: Number(port), host: hostname };
+  const socket =
+    protocol === 'https:'
+      ? connectByTls({ ...target, rejectUnauthorized: false })
+      : connect(target);
   let text = '';
   let closed = false;
   const enough = Promise.withResolvers<void>();

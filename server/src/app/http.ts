@@ -14,8 +14,10 @@ import type { ErrorKind } from '../platform/http/errors.ts';
 import { followRequests } from '../platform/http/graceful-close.ts';
 import { addHealthRoutes, type ReadinessCheck } from '../platform/http/health-routes.ts';
 import { createAddressLimits } from '../platform/http/address-limits.ts';
+import { redirectToHttps } from '../platform/http/https-redirect.ts';
 import { explainListening } from '../platform/http/listen-problem.ts';
 import { createHttpServer } from '../platform/http/server.ts';
+import { ConfigurationError } from '../platform/settings.ts';
 import { StorageUnavailableError } from '../platform/storage/storage-errors.ts';
 import { version } from '../version.ts';
 import { readApiExamples } from './api-examples.ts';
@@ -62,12 +64,17 @@ export async function listen(
   }: ServerOptions,
   shutdown: Shutdown,
 ): Promise<string> {
-  const { log, publicUrl, metrics, isDraining, isClosing } = parts;
+  const { log, publicUrl, certificate, tracing, metrics, isDraining, isClosing } = parts;
   const measure = observeRequests(metrics);
   const server = await createHttpServer({
     log,
     publicUrl,
     version,
+    certificate,
+    tracing,
+    isParentTrusted: config.tracesOfCallers === 'on',
+    // A promise for a name that nobody has chosen, such as localhost, would bind other programs.
+    isHttpsOnly: certificate !== null && config.publicUrl?.startsWith('https:') === true,
     authenticate,
     admit,
     sessionKey,
@@ -113,7 +120,26 @@ export async function listen(
   shutdown.add('server', {
     [Symbol.asyncDispose]: () => close(config.shutdownGraceMs),
   });
-  return url;
+  await listenForPlain(parts, config, shutdown);
+  return certificate === null ? url : url.replace(/^http:/, 'https:');
+}
+
+/** Opens the port that only leads to HTTPS, if there is one. */
+async function listenForPlain(
+  { publicUrl }: PlatformParts,
+  { tlsRedirectPort: port, host }: Config,
+  shutdown: Shutdown,
+): Promise<void> {
+  if (port === 0) return;
+  if (!publicUrl.startsWith('https:')) {
+    throw new ConfigurationError(
+      'REELFEED_TLS_REDIRECT_PORT needs a public URL that begins with https.',
+    );
+  }
+  const redirecting = await redirectToHttps({ port, host }, publicUrl).catch(
+    explainListening({ port, host }, 'REELFEED_TLS_REDIRECT_PORT'),
+  );
+  shutdown.add('server', redirecting);
 }
 
 /** One segment of PostgreSQL's log: with less room, the next commit may already fail. */

@@ -7,6 +7,7 @@ import { queueStats } from '../platform/queue/queue-reports.ts';
 import type { AttemptReport, QueueWorkers } from '../platform/queue/queue-workers.ts';
 import type { S3Observer } from '../platform/storage/s3/bucket.ts';
 import type { Storage } from '../platform/storage/storage.ts';
+import type { ServedCertificate } from '../platform/tls/served-certificate.ts';
 
 /** Counts requests by route, method and status, with the time that they took. */
 export function observeRequests(metrics: Metrics): RequestObserver {
@@ -67,10 +68,11 @@ export function collectServiceMetrics(
     database: Database;
     heavyReads: HeavyReads;
     storage: Storage;
+    certificate: ServedCertificate | null;
     workers: () => QueueWorkers | null;
   },
 ): void {
-  const { database, heavyReads, storage, workers } = parts;
+  const { database, heavyReads, storage, certificate, workers } = parts;
   metrics.collected({
     type: 'gauge',
     name: 'db_client_connections',
@@ -83,6 +85,13 @@ export function collectServiceMetrics(
       })),
   });
   collectReplica(metrics, heavyReads);
+  metrics.collected({
+    type: 'gauge',
+    name: 'tls_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate that clients are shown expires, in seconds since 1970; none without TLS.',
+    collect: () =>
+      certificate === null ? [] : [{ labels: {}, value: certificate.expiresAt.getTime() / 1_000 }],
+  });
   metrics.collected({
     type: 'gauge',
     name: 'job_queue_depth',

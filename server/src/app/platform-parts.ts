@@ -31,6 +31,8 @@ import { guardItemFiles } from '../platform/storage/item-files.ts';
 import { openStorage, type StorageConfig } from '../platform/storage/open-storage.ts';
 import { openSourceBuckets, type SourceBuckets } from '../platform/storage/source-buckets.ts';
 import type { Storage } from '../platform/storage/storage.ts';
+import { openCertificate, type ServedCertificate } from '../platform/tls/served-certificate.ts';
+import { openTracing, type Tracing } from '../platform/tracing/tracing.ts';
 import { keyFile, type Vault } from '../platform/vault.ts';
 import { version } from '../version.ts';
 import type { Config } from './config.ts';
@@ -65,6 +67,10 @@ export type PlatformParts = {
   mutations: Mutations;
   hints: Hints;
   publicUrl: string;
+  /** Null while traces are off. */
+  tracing: Tracing | null;
+  /** What clients of this process are shown; null without TLS. */
+  certificate: ServedCertificate | null;
   /** The address that this process listens on. */
   listenHost: string;
   /** True once the process was told to stop. It may still serve for a while. */
@@ -99,6 +105,8 @@ type PlatformOptions = {
   publicUrl: string;
   /** The `application_name` of this process's connections. */
   applicationName: string;
+  /** Whether SIGHUP reloads the settings of this process. */
+  reloads: boolean;
   /** What features contribute to one another. */
   extensionsOf: ExtensionsOf;
 };
@@ -106,10 +114,14 @@ type PlatformOptions = {
 /** Opens the parts; `shutdown` closes them. */
 export async function openPlatform(
   config: Config,
-  { log, signal, publicUrl, applicationName, extensionsOf }: PlatformOptions,
+  { log, signal, publicUrl, applicationName, reloads, extensionsOf }: PlatformOptions,
   shutdown: Shutdown,
 ): Promise<OpenedParts> {
-  const postgres = await openPostgres(config, log, signal, shutdown);
+  const certificate = await openCertificate(config, log);
+  if (certificate !== null) shutdown.add('features', certificate);
+  const tracing = await openTracing(config, { version, log });
+  if (tracing !== null) shutdown.add('metrics', tracing);
+  const postgres = await openPostgres(config, { log, signal, reloads }, shutdown);
   const { connection, ownsDataDirectory, pool } = postgres;
   await migrate(connection, log);
   const database = shutdown.add(
@@ -165,6 +177,8 @@ export async function openPlatform(
     mutations: createMutations(db, vault, createAuditor(extensionsOf)),
     hints: new Hints(),
     publicUrl,
+    tracing,
+    certificate,
     listenHost: config.host,
   };
 }
@@ -180,8 +194,7 @@ type Postgres = {
 /** Connects to the external server in the configuration, or starts the embedded one. */
 async function openPostgres(
   config: Config,
-  log: Logger,
-  signal: AbortSignal,
+  { log, signal, reloads }: Pick<PlatformOptions, 'log' | 'signal' | 'reloads'>,
   shutdown: Shutdown,
 ): Promise<Postgres> {
   if (config.databaseUrl !== null) {
@@ -203,7 +216,10 @@ async function openPostgres(
       'REELFEED_DATABASE_READ_URL needs DATABASE_URL: the embedded PostgreSQL has no replica.',
     );
   }
-  const dataDir = shutdown.add('data directory', await claimDataDirectory(config.dataDir, signal));
+  const dataDir = shutdown.add(
+    'data directory',
+    await claimDataDirectory(config.dataDir, signal, undefined, reloads),
+  );
   const postgres = shutdown.add('postgres', await startEmbeddedPostgres({ dataDir, log, signal }));
   const { connection, superuserConnection: superuser, folder } = postgres;
   return {

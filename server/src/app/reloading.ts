@@ -1,6 +1,9 @@
 /** Reads the settings again on SIGHUP. */
+import { writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Logger } from 'pino';
-import type { LiveSettings } from '../platform/live-settings.ts';
+import type { LiveSettings, ReloadReport } from '../platform/live-settings.ts';
 import type { LogLevel } from '../platform/logging.ts';
 import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
 import { readConfig, settings, type Config } from './config.ts';
@@ -12,12 +15,46 @@ type Reloading = {
   log: Logger;
 };
 
+/** Whether SIGHUP reloads this process. */
+export function hearsHangUp(): boolean {
+  return !process.stdout.isTTY;
+}
+
 /** In a terminal, SIGHUP goes on to end the process: it says that the terminal was closed. */
 export function reloadOnHangUp(parts: Reloading): Disposable {
-  if (process.stdout.isTTY) return { [Symbol.dispose]: () => undefined };
+  if (!hearsHangUp()) return { [Symbol.dispose]: () => undefined };
   const onSignal = () => reload(parts);
   process.on('SIGHUP', onSignal);
   return { [Symbol.dispose]: () => void process.off('SIGHUP', onSignal) };
+}
+
+/** What the latest reload did. */
+export type Reload = ReloadReport & { readonly at: string; readonly problem: string | null };
+
+const reportFile = 'reload.json';
+
+/** Null before the first reload. */
+export async function readReload(dataDir: string): Promise<Reload | null> {
+  try {
+    return JSON.parse(await readFile(path.join(dataDir, reportFile), 'utf8')) as Reload;
+  } catch {
+    return null;
+  }
+}
+
+/** For `reelfeed reload`, which looks into the data directory of its one service. */
+function writeReport(
+  { dataDir, databaseUrl }: Config,
+  report: ReloadReport & { problem: string | null },
+  log: Logger,
+): void {
+  if (databaseUrl !== null) return;
+  const reload: Reload = { at: new Date().toISOString(), ...report };
+  try {
+    writeFileSync(path.join(dataDir, reportFile), JSON.stringify(reload), { mode: 0o600 });
+  } catch (error) {
+    log.warn({ err: error }, 'the report of the reload could not be written');
+  }
 }
 
 function reload({ env, live, level, log }: Reloading): void {
@@ -28,11 +65,13 @@ function reload({ env, live, level, log }: Reloading): void {
     if (!(error instanceof ConfigurationError)) throw error;
     const problem = error.message.replaceAll(/\s*\n\s*/g, ' ');
     log.error({ problem }, 'settings were not reloaded: those before stay in effect');
+    writeReport(live.values, { applied: [], needRestart: [], problem }, log);
     return;
   }
   const report = live.replace(next);
   level.current = live.values.logLevel;
   log.warn(report, 'settings were reloaded');
+  writeReport(live.values, { ...report, problem: null }, log);
   for (const variable of unknownVariables(settings, env)) {
     log.warn({ variable }, 'unknown environment variable: no setting has this name');
   }

@@ -16,7 +16,7 @@ import { readConfig, settings, type Config } from './config.ts';
 import { drainDelayBesideOthersMs } from './drain-delay.ts';
 import { Ending } from './ending.ts';
 import type { FreshKeys } from './platform-parts.ts';
-import { reloadOnHangUp } from './reloading.ts';
+import { hearsHangUp, reloadOnHangUp } from './reloading.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
@@ -40,7 +40,7 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   const config = live.values;
   const output = new LogOutput(process.stderr.fd);
   const level = new LogLevel(config.logLevel);
-  const log = createLogger(level, output);
+  const log = createLogger(level, output, { hasTraces: config.tracesUrl !== null });
   using _reloading = reloadOnHangUp({ env, live, level, log });
   for (const name of unknownVariables(settings, env)) {
     log.warn({ variable: name }, 'unknown environment variable: no setting has this name');
@@ -77,7 +77,12 @@ async function serve(
       announceKeys(keys);
       freshKeys = keys;
     };
-    await using service = await startService(config, { ...options, signal, onFreshKeys });
+    await using service = await startService(config, {
+      ...options,
+      reloads: hearsHangUp(),
+      signal,
+      onFreshKeys,
+    });
     announce(service, config, options.consoleKey ?? freshKeys.secretKey);
     announceSteps(service, freshKeys);
     await options.onReady?.(service, config, signal);

@@ -1,6 +1,7 @@
 /** The composition root: opens the platform, builds the features, starts what the roles ask for. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { publicUrlOf } from '../platform/config.ts';
 import { serviceName } from '../platform/database/database.ts';
 import { randomName } from '../platform/ids.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -32,6 +33,8 @@ export type ServiceOptions = {
    * fails later: they can't be read again.
    */
   onFreshKeys?: (keys: FreshKeys) => void;
+  /** Whether SIGHUP reloads the settings of this process. */
+  reloads?: boolean;
   /** Adds metrics of what runs the service. */
   measure?: (metrics: Metrics) => void;
   /** A publishable key for everyone who opens the feed page, for demonstrations. */
@@ -48,13 +51,14 @@ export async function startService(config: Config, options: ServiceOptions): Pro
   const shutdown = starting.use(new Shutdown());
   // Before anything is made: the keys of a start that fails to listen would never be shown.
   const port = config.roles.includes('api') ? await findFreePort(config) : config.port;
-  const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
+  const publicUrl = publicUrlOf(config, port);
   const applicationName = serviceName(randomName(6));
   const platform = {
     log,
     signal,
     publicUrl,
     applicationName,
+    reloads: options.reloads ?? false,
     extensionsOf: extensionsOf(features.list),
   };
   const opened = await openPlatform(config, platform, shutdown);

@@ -43,6 +43,7 @@ export function startWork(
     log,
     jobs,
     hints: parts.hints,
+    tracing: parts.tracing,
     onAttempt(report) {
       observeAttempt(report);
       parts.hints.give(jobAttemptEnded);

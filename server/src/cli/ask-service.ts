@@ -1,6 +1,6 @@
 /** Requests to the running service, for commands whose requests the client has no method for. */
 import { UsageError, type CommandInput } from './command.ts';
-import { noServiceAt, serviceUrl } from './open-admin.ts';
+import { noServiceAt, serviceUrl, trustOwnCertificate } from './open-admin.ts';
 
 /** Nothing answers, or the service can't answer now: what is asked again later may succeed. */
 export class ServiceAwayError extends Error {
@@ -42,6 +42,7 @@ export async function askService(
 }
 
 function request(input: CommandInput, path: string, init: RequestInit): Promise<Response> {
+  trustOwnCertificate(input);
   const signal = AbortSignal.timeout(timeoutMs);
   return fetch(`${serviceUrl(input)}${path}`, { ...init, signal }).catch((error: unknown) => {
     throw new ServiceAwayError(noServiceAt(input), { cause: error });

@@ -5,22 +5,31 @@
 import { duration } from '../platform/config-values.ts';
 import { broadcast } from './broadcast.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
-import { explainRequest, openAdmin, serviceUrl } from './open-admin.ts';
+import { explainRequest, openAdmin, serviceUrl, trustOwnCertificate } from './open-admin.ts';
 
 const usage = `Usage: reelfeed live test [stream key] [--for 30s]
 Without a stream key it makes a stream, and ends it afterwards. Without --for it goes on until Ctrl+C.
 The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.
-With a stream key the port is REELFEED_RTMP_PORT, or 1935.`;
+With a stream key the port is REELFEED_RTMP_PORT, or 1935; if it is 0, REELFEED_RTMPS_PORT by TLS.`;
 
 export const liveCommand: Command = async (input) => {
   const [action, streamKey, ...more] = input.positionals;
   if (action !== 'test' || more.length > 0) throw new UsageError(usage);
   const signal = stopSignal(input);
   if (streamKey === undefined) return testNewStream(input, signal);
-  const url = `rtmp://${new URL(serviceUrl(input)).hostname}:${input.env['REELFEED_RTMP_PORT'] ?? 1935}/live`;
+  const url = ingestUrl(input);
+  trustOwnCertificate(input);
   print(input.json, { url }, [`Publishing a test picture to ${url}. Ctrl+C stops it.`]);
   await broadcast(url, streamKey, signal);
 };
+
+/** By TLS where the service takes nothing else. */
+function ingestUrl(input: CommandInput): string {
+  const { hostname } = new URL(serviceUrl(input));
+  const { REELFEED_RTMP_PORT: port = '1935', REELFEED_RTMPS_PORT: securePort = '0' } = input.env;
+  const isSecure = port === '0' && securePort !== '0';
+  return isSecure ? `rtmps://${hostname}:${securePort}/live` : `rtmp://${hostname}:${port}/live`;
+}
 
 /** Aborts after the given time, and when the command is told to stop. */
 function stopSignal({ for: length }: CommandInput): AbortSignal {

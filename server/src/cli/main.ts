@@ -98,6 +98,10 @@ const commands: Record<string, Entry> = {
     usage: 'doctor [--fix] [--dry-run] [--json]',
     load: async () => (await import('./doctor/doctor.ts')).doctor,
   },
+  reload: {
+    summary: 'make the running service read its settings again, and say what became of them',
+    load: async () => (await import('./reload.ts')).reloadCommand,
+  },
   rebuild: {
     summary: '`rebuild <projection>|all` rebuilds statistics from the event log',
     usage: 'rebuild <projection>|all',

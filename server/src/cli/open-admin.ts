@@ -1,10 +1,31 @@
 /** The client of a running service, for commands that work through its API. */
+import { readFileSync } from 'node:fs';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createAdmin, ReelfeedError, type Admin } from '@reelfeed/client/server';
 import { UsageError, type CommandInput } from './command.ts';
 
 /** Where the service is, from REELFEED_PUBLIC_URL or PORT. */
 export function serviceUrl({ env }: CommandInput): string {
-  return env['REELFEED_PUBLIC_URL'] ?? `http://localhost:${env['PORT'] ?? 4000}`;
+  const scheme = env['REELFEED_TLS_CERT'] === undefined ? 'http' : 'https';
+  return env['REELFEED_PUBLIC_URL'] ?? `${scheme}://localhost:${env['PORT'] ?? 4000}`;
+}
+
+/**
+ * Makes requests of this process trust the certificate of the service on this machine, which its own
+ * authority or nobody else may have signed.
+ *
+ * @throws UsageError when its file can't be read
+ */
+export function trustOwnCertificate({ env }: CommandInput): void {
+  const file = env['REELFEED_TLS_CERT'];
+  if (file === undefined) return;
+  let pem: string;
+  try {
+    pem = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`REELFEED_TLS_CERT: cannot read ${file}: ${(error as Error).message}`);
+  }
+  setDefaultCACertificates([...getCACertificates('default'), pem]);
 }
 
 /** That nothing answers there, and what to do. */
@@ -23,6 +44,7 @@ export function explainRequest(input: CommandInput, error: unknown): unknown {
 export function openAdmin(input: CommandInput, usage: string): Admin {
   const secretKey = input.env['REELFEED_SECRET_KEY'];
   if (secretKey === undefined) throw new UsageError(`REELFEED_SECRET_KEY is not set.\n\n${usage}`);
+  trustOwnCertificate(input);
   try {
     return createAdmin({ baseUrl: serviceUrl(input), secretKey, timeoutMs: 60_000 });
   } catch (error) {

@@ -1,5 +1,6 @@
 /** `reelfeed people`: for the operator, when nobody can do it in the console. */
 import { readConfig } from '../app/config.ts';
+import { publicUrlOf } from '../platform/config.ts';
 import { recordAudit, recordChange } from '../features/audit/audit.ts';
 import {
   auditEverywhere,
@@ -38,7 +39,7 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
   const needsEmail = action !== 'list';
   if (others.length > 0 || needsEmail !== (email !== undefined)) throw new UsageError(usage);
   const config = readConfig(env);
-  const publicUrl = config.publicUrl ?? `http://localhost:${config.port}`;
+  const publicUrl = publicUrlOf(config, config.port);
   const address = normalEmail(email ?? '');
   await withDatabase(config, async (db) => {
     switch (action) {

@@ -22,6 +22,7 @@ import { addressLimitSettings } from './http/address-limit-settings.ts';
 import { proxyList } from './http/client-address.ts';
 import { readSettings, setting, type SettingValues } from './settings.ts';
 import { storageSettings } from './storage/storage-settings.ts';
+import { tracingSettings } from './tracing/tracing-settings.ts';
 
 export const roles = ['api', 'worker', 'media'] as const;
 export type Role = (typeof roles)[number];
@@ -96,7 +97,27 @@ export const platformSettings = {
     env: 'REELFEED_PUBLIC_URL',
     parse: optional(httpUrl()),
     fallback: '',
-    about: 'Base of all generated URLs. Empty: http://localhost:$PORT.',
+    about:
+      'Base of all generated URLs. Empty: http://localhost:$PORT, or https:// with a certificate.',
+  }),
+  tlsCert: setting({
+    env: 'REELFEED_TLS_CERT',
+    parse: optional(text()),
+    fallback: '',
+    about:
+      'PEM file with the certificate of this host and those of its authorities behind it. With it and its key the port speaks HTTPS. Read again when it changes.',
+  }),
+  tlsKey: setting({
+    env: 'REELFEED_TLS_KEY',
+    parse: optional(text()),
+    fallback: '',
+    about: 'PEM file with the private key of REELFEED_TLS_CERT. Read again when it changes.',
+  }),
+  tlsRedirectPort: setting({
+    env: 'REELFEED_TLS_REDIRECT_PORT',
+    parse: integer({ min: 0, max: 65_535 }),
+    fallback: '0',
+    about: 'Port that speaks plain HTTP and only leads to the public URL, such as 80. 0: none.',
   }),
   addressHeader: setting({
     env: 'REELFEED_ADDRESS_HEADER',
@@ -130,6 +151,7 @@ export const platformSettings = {
       'Encrypts secrets in the database: 32 bytes in base64. Empty: a key file in the data directory. Set the same one on every process of a cluster.',
     secret: true,
   }),
+  ...tracingSettings,
   egressAllow: setting({
     env: 'REELFEED_EGRESS_ALLOW',
     parse: list(),
@@ -169,6 +191,14 @@ export type PlatformConfig = SettingValues<typeof platformSettings>;
  */
 export function readPlatformConfig(env: NodeJS.ProcessEnv): PlatformConfig {
   return readSettings(platformSettings, env);
+}
+
+/** Base of all generated URLs where the service listens on `port`. */
+export function publicUrlOf(
+  { publicUrl, tlsCert }: Pick<PlatformConfig, 'publicUrl' | 'tlsCert'>,
+  port: number,
+): string {
+  return publicUrl ?? `${tlsCert === null ? 'http' : 'https'}://localhost:${port}`;
 }
 
 /** The connection to an outside PostgreSQL itself, past a pooler. */

@@ -60,9 +60,28 @@ export class DataDirectory implements AsyncDisposable {
   }
 }
 
+/** The process that has a data directory. */
+export type Owner = {
+  readonly pid: number;
+  readonly host: string;
+  readonly since: string;
+  /** Whether it reads its settings again on SIGHUP, which would end any other process. */
+  readonly reloads: boolean;
+};
+
+/** The process that owns the directory now, or null. Owners of a moment ago are none. */
+export async function livingOwner(directory: string): Promise<Owner | null> {
+  const path = await realpath(resolve(directory)).catch(() => null);
+  if (path === null) return null;
+  const lock = tryLock(path);
+  lock?.close();
+  return lock === undefined ? readOwner(path) : null;
+}
+
 /**
  * Creates the directory with mode 0700 where it is missing and claims it for this process. Waits up
- * to a second for an owner that is just ending, or as long as `patienceMs` says.
+ * to a second for an owner that is just ending, or as long as `patienceMs` says. `reloads` is told to
+ * whoever asks for the owner.
  *
  * @throws {DataDirectoryError} when another process owns it, naming that process, or when the
  *   directory can't be written or its file system has no locks.
@@ -71,6 +90,7 @@ export async function claimDataDirectory(
   directory: string,
   signal?: AbortSignal,
   patienceMs = CLAIM_PATIENCE_MS,
+  reloads = false,
 ): Promise<DataDirectory> {
   const path = await openDirectory(directory);
   const deadlineMs = performance.now() + patienceMs;
@@ -78,12 +98,12 @@ export async function claimDataDirectory(
     signal?.throwIfAborted();
     const lock = tryLock(path);
     if (lock) {
-      await writeOwner(path);
+      await writeOwner(path, reloads);
       return new DataDirectory(path, lock);
     }
     if (performance.now() >= deadlineMs) {
       throw new DataDirectoryError(
-        `The data directory ${path} is in use by ${await readOwner(path)}. ` +
+        `The data directory ${path} is in use by ${describeOwner(await readOwner(path))}. ` +
           'Stop that process, or start this one with another data directory.',
       );
     }
@@ -157,20 +177,28 @@ function tryLock(path: string): DatabaseSync | undefined {
   }
 }
 
-async function writeOwner(path: string): Promise<void> {
-  const owner = { pid: process.pid, host: hostname(), since: new Date().toISOString() };
+async function writeOwner(path: string, reloads: boolean): Promise<void> {
+  const since = new Date().toISOString();
+  const owner: Owner = { pid: process.pid, host: hostname(), since, reloads };
   await writeFile(join(path, OWNER_FILE), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
 }
 
-async function readOwner(path: string): Promise<string> {
+/** Null for an owner that has not written its file yet. */
+async function readOwner(path: string): Promise<Owner | null> {
   try {
     const owner: unknown = JSON.parse(await readFile(join(path, OWNER_FILE), 'utf8'));
-    if (typeof owner === 'object' && owner && 'pid' in owner && 'host' in owner && 'since' in owner)
-      return `process ${String(owner.pid)} on ${String(owner.host)}, running since ${String(owner.since)}`;
+    if (typeof owner !== 'object' || owner === null) return null;
+    const { pid, host, since, reloads } = owner as Partial<Owner>;
+    if (typeof pid !== 'number' || host === undefined || since === undefined) return null;
+    return { pid, host, since, reloads: reloads === true };
   } catch {
-    // An owner that has not written the file yet is still the owner.
+    return null;
   }
-  return 'another process';
+}
+
+function describeOwner(owner: Owner | null): string {
+  if (owner === null) return 'another process';
+  return `process ${owner.pid} on ${owner.host}, running since ${owner.since}`;
 }
 
 function messageOf(error: unknown): string {

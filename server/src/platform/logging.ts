@@ -1,5 +1,6 @@
 import { levels, pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { LogOutput } from './log-output.ts';
+import { currentSpan } from './tracing/tracing.ts';
 
 /** Fields that may hold a key, a token or a password, wherever a caller puts them. */
 const redacted = [
@@ -28,11 +29,13 @@ export class LogLevel {
 export function createLogger(
   level: string | LogLevel,
   destination: DestinationStream | LogOutput = new LogOutput(process.stderr.fd),
+  { hasTraces = false } = {},
 ): Logger {
   const options: LoggerOptions = {
     // Children keep the level that they were made with, so a level that may change is asked each time.
     ...(typeof level === 'string' ? { level } : { level: 'debug', hooks: onlyFrom(level) }),
     base: null,
+    ...(hasTraces && { mixin: namesOfSpan }),
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     serializers: { err: (error: unknown) => describeError(error) },
     formatters: { level: (label: string) => ({ level: label }) },
@@ -49,6 +52,12 @@ export function createLogger(
       );
   }
   return log;
+}
+
+/** With these, a line leads to its trace. */
+function namesOfSpan(): object {
+  const span = currentSpan();
+  return span === null ? {} : { trace_id: span.traceId, span_id: span.spanId };
 }
 
 function onlyFrom(minimum: LogLevel): NonNullable<LoggerOptions['hooks']> {

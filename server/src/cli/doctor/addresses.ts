@@ -1,9 +1,18 @@
 /** Checks of `reelfeed doctor` on the addresses of the service. */
 import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
+import { once } from 'node:events';
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { get as httpsGet } from 'node:https';
+import { json } from 'node:stream/consumers';
 import type { Config } from '../../app/config.ts';
 import { findFreePort } from '../../app/http.ts';
 import { ConfigurationError } from '../../platform/settings.ts';
+import {
+  certificateFiles,
+  parseCertificatePair,
+  readCertificateFiles,
+} from '../../platform/tls/certificate-pair.ts';
+import { dayMs } from '../../platform/time.ts';
 import type { Finding } from '../../platform/finding.ts';
 
 const answerTimeoutMs = 2_000;
@@ -19,7 +28,7 @@ export async function examinePort(config: Config): Promise<Finding[]> {
     return [{ subject, state: 'ok', detail: `${port} on ${host} is free` }];
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    if (await isReelfeed(host, port)) {
+    if (await isReelfeed(config)) {
       return [{ subject, state: 'ok', detail: `${port} on ${host}, in use by a running service` }];
     }
     return [{ subject, state: 'problem', detail: error.message }];
@@ -27,16 +36,43 @@ export async function examinePort(config: Config): Promise<Finding[]> {
 }
 
 /** Nothing but the service answers `/readyz` with its checks. */
-async function isReelfeed(host: string, port: number): Promise<boolean> {
-  const reached = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  const url = `http://${isIP(reached) === 6 ? `[${reached}]` : reached}:${port}/readyz`;
+async function isReelfeed({ host, port, tlsCert }: Config): Promise<boolean> {
+  const target = {
+    host: host === '0.0.0.0' || host === '::' ? 'localhost' : host,
+    port,
+    path: '/readyz',
+    signal: AbortSignal.timeout(answerTimeoutMs),
+  };
+  // The certificate is for another name than this one, and nothing secret is sent or believed.
+  const request =
+    tlsCert === null ? httpGet(target) : httpsGet({ ...target, rejectUnauthorized: false });
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(answerTimeoutMs) });
-    const body: unknown = await answer.json();
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    const body: unknown = await json(answer);
     return typeof body === 'object' && body !== null && 'checks' in body;
   } catch {
     return false;
   }
+}
+
+/** What renews certificates of 90 days usually does so 30 days before they expire. */
+const soonDays = 14;
+
+/** Whether the certificate can be used, and for how long. */
+export async function examineCertificate(config: Config): Promise<Finding[]> {
+  const files = certificateFiles(config);
+  if (files === null) return [];
+  const subject = 'Certificate';
+  const { expiresAt, names } = parseCertificatePair(
+    await readCertificateFiles(files),
+    files,
+    new Date(),
+  );
+  const days = Math.floor((expiresAt.getTime() - Date.now()) / dayMs);
+  const detail = `of ${names}, expires in ${days} days`;
+  if (days >= soonDays) return [{ subject, state: 'ok', detail }];
+  const mend = 'Renew it: the service takes the new files by itself.';
+  return [{ subject, state: 'note', detail, mend }];
 }
 
 /** Whether the host of `REELFEED_PUBLIC_URL` has an address. */

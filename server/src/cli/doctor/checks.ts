@@ -24,7 +24,7 @@ import { openStorage } from '../../platform/storage/open-storage.ts';
 import { tryStorage } from '../../platform/storage/try-storage.ts';
 import { version } from '../../version.ts';
 import { withConnection } from '../with-database.ts';
-import { examinePort, examinePublicUrl } from './addresses.ts';
+import { examineCertificate, examinePort, examinePublicUrl } from './addresses.ts';
 import { examineDataDirectory, examineLeftovers } from './data-directory.ts';
 import { problemOf, type Finding } from '../../platform/finding.ts';
 
@@ -70,6 +70,8 @@ export const checks: Record<string, Check> = {
   Port: examinePort,
 
   'Public URL': examinePublicUrl,
+
+  Certificate: examineCertificate,
 
   async 'Disk space'(config) {
     const subject = 'Disk space';

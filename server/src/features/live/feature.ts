@@ -7,8 +7,9 @@ import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { setting } from '../../platform/settings.ts';
+import { ConfigurationError, setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
+import type { ServedCertificate } from '../../platform/tls/served-certificate.ts';
 import { hourMs } from '../../platform/time.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
 import { processMedia } from '../processing/processing.ts';
@@ -19,7 +20,7 @@ import { makeClip } from './clips/clips.ts';
 import { tendStreams } from './disconnections.ts';
 import { Ingest } from './ingest/ingest.ts';
 import { LiveThumbnails } from './ingest/live-thumbnails.ts';
-import { liveStreamsChanged, rtmpUrlOf } from './live.ts';
+import { ingestUrlsOf, liveStreamsChanged } from './live.ts';
 import { LiveStates } from './live-states.ts';
 import { makeRecording } from './recording-job.ts';
 import { cleanUpSegments, recordingJob } from './recording.ts';
@@ -37,6 +38,7 @@ type Parts = {
   hints: Hints;
   publicUrl: string;
   listenHost: string;
+  certificate: ServedCertificate | null;
   maxLiveDurationMs: number;
   maxMediaDurationMs: number;
   mediaAccess: MediaUrls;
@@ -63,14 +65,22 @@ export const live = defineFeature({
       about:
         'Port on which processes with the role worker take live streams by RTMP, on REELFEED_HOST. 0: none.',
     }),
+    rtmpsPort: setting({
+      env: 'REELFEED_RTMPS_PORT',
+      parse: integer({ min: 0, max: 65_535 }),
+      fallback: '0',
+      about:
+        'Port on which they are taken by RTMPS, with the certificate of REELFEED_TLS_CERT, such as 443 or 1936. 0: none.',
+    }),
   },
   tables: ['live_stream', 'live_segment', 'live_format'],
   extensions: [extend(webhookEvents, liveEvents)],
-  build(parts: Parts, { rtmpPort }) {
+  build(parts: Parts, { rtmpPort, rtmpsPort }) {
+    refuseWithoutCertificate(parts.certificate, rtmpsPort);
     const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
     const liveStreams = new LiveStates(db);
     hints.listen(liveStreamsChanged, () => liveStreams.forget());
-    const rtmpUrl = rtmpUrlOf(publicUrl, rtmpPort);
+    const ingestUrls = ingestUrlsOf(publicUrl, { rtmp: rtmpPort, rtmps: rtmpsPort });
     const onChange = () => {
       hints.give(contentChanged);
       hints.give(liveStreamsChanged);
@@ -91,7 +101,7 @@ export const live = defineFeature({
     return {
       provides: { liveStreams },
       routes: (app) => {
-        addLiveRoutes(app, { db, cursors, mutations, rtmpUrl, onChange });
+        addLiveRoutes(app, { db, cursors, mutations, ingestUrls, onChange });
         const onQueued = () => hints.give(makeClip.name);
         const { mediaAccess: urls, maxMediaDurationMs: maxClipDurationMs } = parts;
         addClipRoutes(app, { mutations, urls, maxClipDurationMs, onQueued });
@@ -100,7 +110,7 @@ export const live = defineFeature({
         recordingJob({ db, storage, uploadLimits, onRecorded }),
         clipJob({ db, storage, uploadLimits, onChange: onRecorded }),
       ],
-      services: rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }],
+      services: rtmpPort === 0 && rtmpsPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }],
       chores: [
         {
           name: 'tend live streams',
@@ -120,7 +130,14 @@ export const live = defineFeature({
     async function runIngest(signal: AbortSignal): Promise<void> {
       using thumbnails = new LiveThumbnails({ db, storage, log, limits, onChange });
       listening = new Ingest({ ...ingest, thumbnails });
-      await listening.run({ port: rtmpPort, host: parts.listenHost, hints }, signal);
+      const { certificate, listenHost: host } = parts;
+      const listen = { port: rtmpPort, securePort: rtmpsPort, certificate, host };
+      await listening.run({ ...listen, hints }, signal);
     }
   },
 });
+
+function refuseWithoutCertificate(certificate: ServedCertificate | null, rtmpsPort: number): void {
+  if (rtmpsPort === 0 || certificate !== null) return;
+  throw new ConfigurationError('REELFEED_RTMPS_PORT needs REELFEED_TLS_CERT and REELFEED_TLS_KEY.');
+}

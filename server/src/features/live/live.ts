@@ -172,12 +172,23 @@ export async function lockItemOf(
   if (contentId !== null) await lockEvenArchived(tx, organizationId, contentId);
 }
 
-/** What encoders are told: the address without the key, or null where no port is open. */
-export function rtmpUrlOf(publicUrl: string, port: number): string | null {
-  return port === 0 ? null : `rtmp://${new URL(publicUrl).hostname}:${port}/live`;
+/** What encoders are told: the addresses without the key, each null where no port is open. */
+export type IngestUrls = { readonly rtmpUrl: string | null; readonly rtmpsUrl: string | null };
+
+/** For answers that tell nobody where to publish. */
+export const noIngest: IngestUrls = { rtmpUrl: null, rtmpsUrl: null };
+
+export function ingestUrlsOf(
+  publicUrl: string,
+  ports: { rtmp: number; rtmps: number },
+): IngestUrls {
+  const { hostname } = new URL(publicUrl);
+  const urlOf = (scheme: 'rtmp' | 'rtmps') =>
+    ports[scheme] === 0 ? null : `${scheme}://${hostname}:${ports[scheme]}/live`;
+  return { rtmpUrl: urlOf('rtmp'), rtmpsUrl: urlOf('rtmps') };
 }
 
-export function presentStream(row: LiveStreamRow, rtmpUrl: string | null, currentViewers: number) {
+export function presentStream(row: LiveStreamRow, ingestUrls: IngestUrls, currentViewers: number) {
   const isConnected = row.is_connected && row.status !== 'ended';
   return {
     id: row.live_stream_id,
@@ -188,7 +199,7 @@ export function presentStream(row: LiveStreamRow, rtmpUrl: string | null, curren
     currentViewers: row.status === 'active' ? currentViewers : 0,
     reconnectWindow: row.reconnect_window_seconds,
     dvrWindow: row.dvr_window_seconds,
-    rtmpUrl,
+    ...ingestUrls,
     recordedSeconds: row.duration_ms / 1_000,
     health: isConnected && row.status === 'active' ? presentHealth(row) : null,
     disconnects: row.disconnect_count,

@@ -18,6 +18,7 @@ import {
   deleteStream,
   endStream,
   presentStream,
+  type IngestUrls,
   resetKey,
   streamKeyOf,
 } from './live.ts';
@@ -29,7 +30,7 @@ export type LiveRouteParts = {
   db: Db;
   cursors: ListCursors;
   mutations: Mutations;
-  rtmpUrl: string | null;
+  ingestUrls: IngestUrls;
   /** Called after a change was committed. */
   onChange: () => void;
 };
@@ -47,7 +48,7 @@ export function addLiveRoutes(app: HttpApp, parts: LiveRouteParts): void {
   addDeleteRoute(app, parts);
 }
 
-function addCreateRoute(app: HttpApp, { mutations, rtmpUrl, onChange }: LiveRouteParts): void {
+function addCreateRoute(app: HttpApp, { mutations, ingestUrls, onChange }: LiveRouteParts): void {
   app.post(
     url,
     {
@@ -70,7 +71,7 @@ function addCreateRoute(app: HttpApp, { mutations, rtmpUrl, onChange }: LiveRout
         return {
           statusCode: 201,
           headers: { location: `${url}/${row.live_stream_id}` },
-          data: { ...presentStream(row, rtmpUrl, 0), streamKey },
+          data: { ...presentStream(row, ingestUrls, 0), streamKey },
         };
       });
       onChange();
@@ -79,7 +80,7 @@ function addCreateRoute(app: HttpApp, { mutations, rtmpUrl, onChange }: LiveRout
   );
 }
 
-function addListRoute(app: HttpApp, { db, cursors, rtmpUrl }: LiveRouteParts): void {
+function addListRoute(app: HttpApp, { db, cursors, ingestUrls }: LiveRouteParts): void {
   app.get(
     url,
     {
@@ -107,14 +108,14 @@ function addListRoute(app: HttpApp, { db, cursors, rtmpUrl }: LiveRouteParts): v
       const ids = active.map((row) => row.content_id);
       const viewers = await countLiveViewers(db, organizationId, ids);
       return {
-        data: data.map((row) => presentStream(row, rtmpUrl, viewers.get(row.content_id) ?? 0)),
+        data: data.map((row) => presentStream(row, ingestUrls, viewers.get(row.content_id) ?? 0)),
         meta,
       };
     },
   );
 }
 
-function addEndRoute(app: HttpApp, { mutations, rtmpUrl, onChange }: LiveRouteParts): void {
+function addEndRoute(app: HttpApp, { mutations, ingestUrls, onChange }: LiveRouteParts): void {
   app.post(
     `${url}/:id/end`,
     {
@@ -132,7 +133,7 @@ function addEndRoute(app: HttpApp, { mutations, rtmpUrl, onChange }: LiveRoutePa
       const { organizationId } = principalOf(request);
       const key = streamKeyOf(organizationId, request.params.id);
       await mutations.mutate(request, reply, async (tx) => ({
-        data: presentStream(await endStream(tx, key), rtmpUrl, 0),
+        data: presentStream(await endStream(tx, key), ingestUrls, 0),
       }));
       onChange();
       return reply;
@@ -140,7 +141,7 @@ function addEndRoute(app: HttpApp, { mutations, rtmpUrl, onChange }: LiveRoutePa
   );
 }
 
-function addResetKeyRoute(app: HttpApp, { mutations, rtmpUrl, onChange }: LiveRouteParts): void {
+function addResetKeyRoute(app: HttpApp, { mutations, ingestUrls, onChange }: LiveRouteParts): void {
   app.post(
     `${url}/:id/reset-key`,
     {
@@ -159,7 +160,7 @@ function addResetKeyRoute(app: HttpApp, { mutations, rtmpUrl, onChange }: LiveRo
       const key = streamKeyOf(organizationId, request.params.id);
       await mutations.mutate(request, reply, async (tx) => {
         const { row, streamKey } = await resetKey(tx, key);
-        return { data: { ...(await present(tx, row, rtmpUrl)), streamKey } };
+        return { data: { ...(await present(tx, row, ingestUrls)), streamKey } };
       });
       onChange();
       return reply;

@@ -70,6 +70,9 @@ const fields = {
       description: 'Where an encoder publishes, under the name of the key. Null: not here.',
     }),
   ),
+  rtmpsUrl: Nullable(
+    Type.String({ description: 'The same by TLS. Null: `REELFEED_RTMPS_PORT` is not set.' }),
+  ),
   recordedSeconds: Type.Number({ description: 'Length of what was published so far.' }),
   health: Nullable(Health),
   disconnects: Type.Integer({ description: 'How often a publisher has gone away so far.' }),

@@ -8,7 +8,14 @@ import { getItem } from '../content/content.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { countLiveViewers } from '../analytics/analytics.ts';
-import { getStream, presentStream, refuseUnknown, streamKeyOf } from './live.ts';
+import {
+  getStream,
+  noIngest,
+  presentStream,
+  type IngestUrls,
+  refuseUnknown,
+  streamKeyOf,
+} from './live.ts';
 import { findStates, type LiveStreamRow } from './queries.ts';
 import type { LiveRouteParts } from './routes.ts';
 import { LiveStream, LiveStreamState } from './schemas.ts';
@@ -16,10 +23,10 @@ import { LiveStream, LiveStreamState } from './schemas.ts';
 const tags = ['Live streams'];
 
 /** A stream as the API answers it, with its viewers of this moment. */
-export async function present(db: Db | Tx, row: LiveStreamRow, rtmpUrl: string | null) {
+export async function present(db: Db | Tx, row: LiveStreamRow, ingestUrls: IngestUrls) {
   const organizationId = row.organization_id as OrganizationId;
   const viewers = await countLiveViewers(db, organizationId, [row.content_id]);
-  return presentStream(row, rtmpUrl, viewers.get(row.content_id) ?? 0);
+  return presentStream(row, ingestUrls, viewers.get(row.content_id) ?? 0);
 }
 
 const maxIds = 50;
@@ -64,7 +71,7 @@ function addStatesRoute(app: HttpApp, { db }: LiveRouteParts): void {
       const states = new Map(
         rows.map((row) => [
           row.live_stream_id,
-          stateOf(presentStream(row, null, viewers.get(row.content_id) ?? 0)),
+          stateOf(presentStream(row, noIngest, viewers.get(row.content_id) ?? 0)),
         ]),
       );
       return { data: ids.flatMap((id) => states.get(id) ?? []) };
@@ -95,7 +102,7 @@ function stateOf(stream: ReturnType<typeof presentStream>) {
   };
 }
 
-function addStreamRoutes(app: HttpApp, { db, rtmpUrl }: LiveRouteParts): void {
+function addStreamRoutes(app: HttpApp, { db, ingestUrls }: LiveRouteParts): void {
   app.get(
     '/v1/live-streams/:id',
     {
@@ -111,7 +118,7 @@ function addStreamRoutes(app: HttpApp, { db, rtmpUrl }: LiveRouteParts): void {
     async (request) => {
       const { organizationId } = principalOf(request);
       const row = await getStream(db, streamKeyOf(organizationId, request.params.id));
-      return { data: await present(db, row, rtmpUrl) };
+      return { data: await present(db, row, ingestUrls) };
     },
   );
 
@@ -135,7 +142,7 @@ function addStreamRoutes(app: HttpApp, { db, rtmpUrl }: LiveRouteParts): void {
         const item = await getItem(db, organizationId, row.content_id).catch(refuseUnknown);
         if (item.visibility === 'private') refuseUnknown();
       }
-      return { data: stateOf(await present(db, row, rtmpUrl)) };
+      return { data: stateOf(await present(db, row, ingestUrls)) };
     },
   );
 }

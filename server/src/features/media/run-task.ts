@@ -1,6 +1,7 @@
 /** Runs the tasks of the media engine, each in a child process of its own. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { step } from '../../platform/tracing/tracing.ts';
 import { runInChild, type MediaTaskOptions } from './child-process.ts';
 import {
   CompleteResultSchema,
@@ -64,12 +65,19 @@ export function runMediaTask(
   task: TranscribeTask,
   options: MediaTaskOptions,
 ): Promise<TranscribeResult>;
-export function runMediaTask(
-  task: MediaTask,
-  options: MediaTaskOptions,
-): Promise<
-  PrepareResult | CompleteResult | GenerateResult | ImageResult | ThumbnailFacts | TranscribeResult
-> {
+export function runMediaTask(task: MediaTask, options: MediaTaskOptions): Promise<AnyResult> {
+  return step(`media ${task.type}`, {}, () => runAny(task, options));
+}
+
+type AnyResult =
+  | PrepareResult
+  | CompleteResult
+  | GenerateResult
+  | ImageResult
+  | ThumbnailFacts
+  | TranscribeResult;
+
+function runAny(task: MediaTask, options: MediaTaskOptions): Promise<AnyResult> {
   switch (task.type) {
     case 'prepare':
       return runIntoFolder(task.outputDir, () =>

@@ -22,6 +22,7 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { jobAttemptEnded } from '../../platform/queue/queue-workers.ts';
 import { setting } from '../../platform/settings.ts';
 import { hourMs } from '../../platform/time.ts';
+import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { addEventRoutes } from './outbox/event-routes.ts';
 import { createCatalogue, describeWebhooks } from './outbox/event-kinds.ts';
@@ -53,6 +54,7 @@ type Parts = {
   connection: DatabaseConnection;
   log: Logger;
   metrics: Metrics;
+  tracing: Tracing | null;
   cursors: ListCursors;
   mutations: Mutations;
   vault: Vault;
@@ -165,6 +167,7 @@ export const webhooks = defineFeature({
       changes,
       isOnlySender: parts.ownsDataDirectory,
       bodyOf: readBodies(db, parts.extensionsOf),
+      tracing: parts.tracing,
     };
     const sendMail = openMail(settings);
     return {

@@ -67,6 +67,7 @@ type WebhookDeliveryTable = {
   earlier_attempts: Generated<unknown>;
   headers: Generated<unknown>;
   order_key: Generated<string | null>;
+  traceparent: Generated<string | null>;
 };
 
 type WebhookDeliveryLogTable = {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { newTypeId } from '../ids.ts';
 import { ApiError, type PlatformErrorCode } from './errors.ts';
+import { isShakingHands } from './secure-connections.ts';
 import { endAfterAnswers, requestUnderWay } from './one-at-a-time.ts';
 
 /**
@@ -9,7 +10,7 @@ import { endAfterAnswers, requestUnderWay } from './one-at-a-time.ts';
  * are answered instead.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || !socket.writable || isShakingHands(socket)) {
     socket.destroy();
     return;
   }

@@ -1,5 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
+import type { ServedCertificate } from '../tls/served-certificate.ts';
 import { oneAtATime } from './one-at-a-time.ts';
+import { speakTls } from './secure-connections.ts';
 import { closeStalled, UnreadAnswers } from './unread-answers.ts';
 
 export type ListenerLimits = {
@@ -14,8 +16,13 @@ const keepAliveTimeoutMs = 72_000;
 /**
  * Node's server, which Fastify's `handle` runs on. All requests come through `oneAtATime`, also those
  * that Node would answer by itself: without a `Host`, and with an `Expect`; see `request-heads.ts`.
+ * With a certificate it speaks HTTPS.
  */
-export function createListener(handle: RequestListener, limits: ListenerLimits): Server {
+export function createListener(
+  handle: RequestListener,
+  limits: ListenerLimits,
+  certificate: ServedCertificate | null,
+): Server {
   const unread = new UnreadAnswers();
   const onRequest = oneAtATime((request, response) => {
     unread.follow(response);
@@ -36,5 +43,6 @@ export function createListener(handle: RequestListener, limits: ListenerLimits):
   );
   server.on('checkContinue', onRequest).on('checkExpectation', onRequest);
   closeStalled(server, limits.stalledAnswerMs);
+  if (certificate !== null) speakTls(server, certificate);
   return server;
 }

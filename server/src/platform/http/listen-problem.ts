@@ -2,14 +2,18 @@ import type { PlatformConfig } from '../config.ts';
 import { ConfigurationError } from '../settings.ts';
 
 /**
- * Turns an error of `listen` into a sentence for the person who starts the service.
+ * Turns an error of `listen` into a sentence for the person who starts the service. `variable` is the
+ * setting that has the port.
  *
  * @throws ConfigurationError when another address or port would do, else the error itself
  */
-export function explainListening({ port, host }: Pick<PlatformConfig, 'port' | 'host'>) {
+export function explainListening(
+  { port, host }: Pick<PlatformConfig, 'port' | 'host'>,
+  variable = 'PORT',
+) {
   return (error: unknown): never => {
     const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
-    const message = code === undefined ? undefined : sentences[code]?.(host, port);
+    const message = code === undefined ? undefined : sentences[code]?.(host, port, variable);
     throw message === undefined ? error : new ConfigurationError(message, { cause: error });
   };
 }
@@ -17,12 +21,12 @@ export function explainListening({ port, host }: Pick<PlatformConfig, 'port' | '
 const unknownHost = (host: string) =>
   `This machine has no address ${host}. Set REELFEED_HOST to one of its own, or to 0.0.0.0.`;
 
-const sentences: Record<string, (host: string, port: number) => string> = {
-  EADDRINUSE: (host, port) =>
+const sentences: Record<string, (host: string, port: number, variable: string) => string> = {
+  EADDRINUSE: (host, port, variable) =>
     `Port ${port} on ${host} is in use by another program. ` +
-    'Stop that program, or choose another port with PORT.',
-  EACCES: (host, port) =>
-    `This user may not listen on port ${port} of ${host}. Choose one above 1023 with PORT.`,
+    `Stop that program, or choose another port with ${variable}.`,
+  EACCES: (host, port, variable) =>
+    `This user may not listen on port ${port} of ${host}. Choose one above 1023 with ${variable}.`,
   EADDRNOTAVAIL: unknownHost,
   ENOTFOUND: unknownHost,
   EAI_AGAIN: unknownHost,

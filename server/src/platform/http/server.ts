@@ -13,11 +13,14 @@ import { answerClientError } from './client-errors.ts';
 import { ApiError, platformErrors, type ErrorKind } from './errors.ts';
 import { parseJsonBodies } from './json-bodies.ts';
 import { noTexts, type DescriptionTexts } from './named-schemas.ts';
+import type { ServedCertificate } from '../tls/served-certificate.ts';
 import { describeApi } from './openapi.ts';
 import { createClientReader, type ProxyRules } from './client-address.ts';
 import { createListener } from './http-listener.ts';
 import { checkHeads } from './request-heads.ts';
 import { addRequestLog, type RequestObserver } from './request-log.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import { traceRequests } from './request-spans.ts';
 import { refuseBadParams, refuseBadQuery } from './text-rules.ts';
 import { translateError } from './translate-error.ts';
 import { validatorCompiler } from './validation.ts';
@@ -29,6 +32,14 @@ export type HttpServerOptions = KeyRules & {
   log: Logger;
   publicUrl: string;
   version: string;
+  /** What clients are shown; without one, the server speaks plain HTTP. */
+  certificate?: ServedCertificate | null;
+  /** Left out or null: requests are not traced. */
+  tracing?: Tracing | null;
+  /** Whether requests go on with the trace of their `traceparent` header. */
+  isParentTrusted?: boolean;
+  /** Whether browsers are told to use this host by HTTPS alone. */
+  isHttpsOnly?: boolean;
   /** Every error that a route may answer, for the API description. */
   errors?: readonly ErrorKind[];
   /** Requests that the service sends to others, for the API description. */
@@ -61,9 +72,10 @@ const noProxies: ProxyRules = { addressHeader: 'x-forwarded-for', trustedProxies
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const baseLogger: FastifyBaseLogger = options.log;
-  const { headersTimeoutMs = 30_000, stalledAnswerMs = 60_000 } = options;
+  const { headersTimeoutMs = 30_000, stalledAnswerMs = 60_000, certificate = null } = options;
+  const limits = { headersTimeoutMs, stalledAnswerMs };
   const app = fastify({
-    serverFactory: (handle) => createListener(handle, { headersTimeoutMs, stalledAnswerMs }),
+    serverFactory: (handle) => createListener(handle, limits, certificate),
     loggerInstance: baseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => newTypeId('req'),
@@ -107,7 +119,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     throw noSuchRoute();
   });
 
-  addEnvelope(app);
+  addEnvelope(app, options.isHttpsOnly === true);
+  const { tracing = null, isParentTrusted = false } = options;
+  if (tracing !== null) traceRequests(app, tracing, { isParentTrusted });
   addRequestLog(app, options.observe);
   checkHeads(app);
   sendClientsAway(app, options);
@@ -138,9 +152,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
  * Every answer names its request; every JSON success carries the id in `meta` as well.
  * Hooks that wait for nothing are not async functions: each would cost every request a promise.
  */
-function addEnvelope(app: HttpApp): void {
+function addEnvelope(app: HttpApp, isHttpsOnly: boolean): void {
   app.addHook('onRequest', (request, reply, done) => {
     nameRequest(request, reply);
+    if (isHttpsOnly) reply.header('strict-transport-security', 'max-age=31536000');
     done();
   });
   app.addHook('preSerialization', (request, _reply, payload, done) => {

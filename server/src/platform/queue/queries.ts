@@ -18,6 +18,8 @@ export type ClaimedJob = Claim & {
   readonly lastError: string | null;
   /** Time since the job became due. */
   readonly waitedMs: number;
+  /** The span that it was added in. */
+  readonly traceparent: string | null;
 };
 
 export type NewJob = {
@@ -28,6 +30,7 @@ export type NewJob = {
   readonly uniqueKey: string | null;
   readonly rank: number;
   readonly expectedMs: number;
+  readonly traceparent: string | null;
 };
 
 /**
@@ -36,10 +39,12 @@ export type NewJob = {
  */
 export async function insertJob(tx: Tx, job: NewJob): Promise<number | null> {
   const { rows } = await sql<{ job_id: number }>`
-    insert into job (organization_id, name, payload, unique_key, run_at, state, rank, place)
+    insert into job (organization_id, name, payload, unique_key, run_at, state, rank, place,
+      traceparent)
     select ${job.organizationId}, ${job.name}, ${job.payloadJson}::jsonb, ${job.uniqueKey}, due.at,
       case when due.at <= now() then 'waiting' else 'scheduled' end, ${job.rank},
-      due.at + ${job.expectedMs}::double precision * interval '1 millisecond'
+      due.at + ${job.expectedMs}::double precision * interval '1 millisecond',
+      ${job.traceparent}::text
     from (select coalesce(${job.runAt}::timestamptz, now()) as at) due
     on conflict (name, organization_id, unique_key)
       where unique_key is not null and state <> 'failed' do nothing
@@ -81,6 +86,7 @@ type ClaimRow = {
   attempts: number;
   last_error: string | null;
   waited_ms: number;
+  traceparent: string | null;
 };
 
 export type ClaimRequest = {
@@ -140,7 +146,7 @@ export function claimStatement({ name, after, worker, leaseMs, except }: ClaimRe
         attempts = attempts + 1
       from chosen where job.job_id = chosen.job_id
       returning job.job_id, job.claim_id, job.organization_id, job.payload, job.attempts,
-        job.last_error, extract(epoch from now() - job.run_at)::double precision * 1000 as waited_ms
+        job.last_error, job.traceparent, extract(epoch from now() - job.run_at)::double precision * 1000 as waited_ms
     ), turned as (
       insert into job_turn (name, organization_id, taken_at)
       select ${name}, organization_id, clock_timestamp() from claimed
@@ -148,7 +154,7 @@ export function claimStatement({ name, after, worker, leaseMs, except }: ClaimRe
     )
     select seen.scanned, seen.last_organization_id, claimed.job_id, claimed.claim_id,
       claimed.organization_id, claimed.payload, claimed.attempts, claimed.last_error,
-      claimed.waited_ms
+      claimed.waited_ms, claimed.traceparent
     from (select count(organization_id) as scanned, max(organization_id) as last_organization_id
       from line) seen left join claimed on true`;
 }
@@ -181,6 +187,7 @@ export async function claimJob(db: Db, claim: ClaimRequest): Promise<ClaimResult
     attempt: row.attempts,
     lastError: row.last_error,
     waitedMs: row.waited_ms,
+    traceparent: row.traceparent,
   };
   return { job, nextAfter };
 }

@@ -15,6 +15,7 @@ import {
   takeBackFrom,
   type TakenBack,
 } from './claim-queries.ts';
+import { withinSpan, type Span, type Tracing } from '../tracing/tracing.ts';
 import { holdersOfShares } from './shared-places.ts';
 import { claimJob, promoteDueJobs, selectWaitingNames, type ClaimedJob } from './queries.ts';
 
@@ -65,6 +66,7 @@ export type QueueWorkersOptions = {
    * taken back at the start, without waiting for their leases. Left out: a name nobody else has.
    */
   readonly exclusiveName?: string;
+  readonly tracing?: Tracing | null;
   readonly onAttempt?: (report: AttemptReport) => void;
   readonly timing?: Partial<QueueTiming>;
 };
@@ -192,17 +194,30 @@ class Workers implements QueueWorkers {
     });
     const startedAt = performance.now();
     if (this.#stopping) run.abort('shutdown');
-    const ended = run
-      .execute()
+    const span = this.#startSpan(claim);
+    const ended = withinSpan(span, () => run.execute())
       .then((result) => {
         this.#runs.delete(run);
         this.#doorbell.ring();
-        this.#report(job, claim, result, performance.now() - startedAt);
+        const durationMs = performance.now() - startedAt;
+        withinSpan(span, () => this.#report(job, claim, result, durationMs));
+        endSpan(span, result);
       })
       .catch((error: unknown) => {
         this.#options.log.error({ err: error, job: claim.name }, 'the end of a job failed');
       });
     this.#runs.set(run, ended);
+  }
+
+  #startSpan({ name, jobId, organizationId, attempt, traceparent }: ClaimedJob): Span | null {
+    const attributes = {
+      'reelfeed.job.name': name,
+      'reelfeed.job.id': jobId,
+      'reelfeed.job.attempt': attempt,
+      'reelfeed.organization.id': organizationId,
+    };
+    const options = { kind: 'consumer' as const, parent: traceparent, attributes };
+    return this.#options.tracing?.start(`job ${name}`, options) ?? null;
   }
 
   #report(job: HandledJob, claim: ClaimedJob, result: AttemptResult, durationMs: number): void {
@@ -294,4 +309,12 @@ class Workers implements QueueWorkers {
     await this.#heartbeat[Symbol.asyncDispose]();
     clearTimeout(timer);
   }
+}
+
+function endSpan(span: Span | null, { outcome, reason }: AttemptResult): void {
+  span?.set({ 'reelfeed.job.outcome': outcome });
+  if (outcome === 'failed' || outcome === 'retry' || outcome === 'lost') {
+    span?.fail(reason ?? outcome);
+  }
+  span?.end();
 }

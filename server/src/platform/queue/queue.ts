@@ -56,6 +56,7 @@
  * or a terminated backend frees them all, and every long job of the cluster would start over.
  */
 import type { Tx } from '../database/database.ts';
+import { currentSpan } from '../tracing/tracing.ts';
 import type { Job } from './job-definition.ts';
 import { parsePayload } from './job-handler.ts';
 import { insertJob } from './queries.ts';
@@ -111,5 +112,6 @@ export async function enqueue<Payload>(
     uniqueKey,
     rank: options.rank ?? 0,
     expectedMs: Math.min(options.expectedMs ?? 0, maxExpectedMs),
+    traceparent: currentSpan()?.traceparent ?? null,
   });
 }

@@ -21,6 +21,7 @@ type JobTable = {
   last_error: Generated<string | null>;
   failed_at: NullableTimestamp;
   created_at: DefaultTimestamp;
+  traceparent: Generated<string | null>;
 };
 
 declare module '../database/tables.ts' {

@@ -1,15 +1,21 @@
 /** The live ingest of one process: listens for publishers, and keeps the claims of their streams. */
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Hints } from '../../../platform/hints.ts';
-import { holdOpen, sleep } from '../../../platform/lifecycle.ts';
+import { sleep } from '../../../platform/lifecycle.ts';
 import { systemCode } from '../../../platform/storage/storage-errors.ts';
+import type { ServedCertificate } from '../../../platform/tls/served-certificate.ts';
 import { liveStreamsChanged } from '../live.ts';
 import type { RtmpConnection, RtmpHandlers, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
 import { RtmpServer, type RtmpServerLimits } from '../rtmp/rtmp-server.ts';
 import { openPublication, type IngestParts, type Publication } from './publication.ts';
 
 export type IngestOptions = {
+  /** The ports of RTMP and of RTMPS; 0 for none. */
   readonly port: number;
+  readonly securePort: number;
+  readonly certificate: ServedCertificate | null;
   readonly host: string;
   readonly hints: Hints;
 };
@@ -59,28 +65,46 @@ export class Ingest implements AsyncDisposable {
   }
 
   /** Serves publishers until the signal aborts. */
-  async run({ port, host, hints }: IngestOptions, signal: AbortSignal): Promise<void> {
-    if (!(await this.#listen(port, host, signal))) return;
+  async run(options: IngestOptions, signal: AbortSignal): Promise<void> {
+    const { port, securePort, certificate, host, hints } = options;
     const renewal = setInterval(() => this.#renewAll(), renewEveryMs);
     // Who was ended by a request of this process is cut off at once.
     const stopListening = hints.listen(liveStreamsChanged, () => this.#renewAll());
-    await holdOpen(() => this, signal);
-    stopListening();
-    clearInterval(renewal);
+    const over = new AbortController();
+    const untilOver = AbortSignal.any([signal, over.signal]);
+    try {
+      const listening: Promise<void>[] = [];
+      if (port !== 0) listening.push(this.#listen({ port, host }, untilOver));
+      if (securePort !== 0 && certificate !== null) {
+        const secure = (socket: Socket) => certificate.secure(socket);
+        listening.push(this.#listen({ port: securePort, host }, untilOver, secure));
+      }
+      await Promise.all(listening);
+      if (!signal.aborted) await once(signal, 'abort');
+    } finally {
+      // A port that cannot be had ends the other one as well; both are tried again.
+      over.abort();
+      await this[Symbol.asyncDispose]();
+      stopListening();
+      clearInterval(renewal);
+    }
   }
 
-  /** A port that another program has is tried again and again. False when the signal aborts. */
-  async #listen(port: number, host: string, signal: AbortSignal): Promise<boolean> {
+  /** A port that another program has is tried again and again, until the signal aborts. */
+  async #listen(
+    address: { port: number; host: string },
+    signal: AbortSignal,
+    secure?: (socket: Socket) => Socket,
+  ): Promise<void> {
     let isKnown = false;
     while (!signal.aborted) {
       try {
-        await this.#server.listen(port, host);
-        return true;
+        return await this.#server.listen(address, secure);
       } catch (error) {
         if (systemCode(error) !== 'EADDRINUSE') throw error;
         if (!isKnown) {
           this.#log.warn(
-            { port },
+            { port: address.port },
             'live streams cannot be published: another program has the port',
           );
         }
@@ -88,7 +112,6 @@ export class Ingest implements AsyncDisposable {
         await sleep(listenAgainMs, signal);
       }
     }
-    return false;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

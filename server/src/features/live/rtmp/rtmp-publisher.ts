@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { connect as connectByTls } from 'node:tls';
 import { awaitedLater } from '../../../platform/awaited-later.ts';
 import { decodeAmf, encodeAmf, type AmfObject, type AmfValue } from './amf0.ts';
 import { ChunkReader } from './chunk-reader.ts';
@@ -31,14 +32,16 @@ export class RtmpPublisher implements Disposable {
   }
 
   /**
-   * Connects to `rtmp://host[:port]/app` and publishes under `name`.
+   * Connects to `rtmp://host[:port]/app`, or by TLS to `rtmps://…`, and publishes under `name`.
    *
    * @throws RtmpError when the server refuses
    */
   static async open(url: string, name: string): Promise<RtmpPublisher> {
-    const { hostname, port, pathname } = new URL(url);
-    const socket = connect(port === '' ? 1935 : Number(port), hostname);
-    await once(socket, 'connect');
+    const { protocol, hostname, port, pathname } = new URL(url);
+    const isSecure = protocol === 'rtmps:';
+    const target = { host: hostname, port: port === '' ? (isSecure ? 443 : 1935) : Number(port) };
+    const socket = isSecure ? connectByTls(target) : connect(target);
+    await once(socket, isSecure ? 'secureConnect' : 'connect');
     socket.on('error', () => undefined);
     const publisher = new RtmpPublisher(socket);
     try {

@@ -47,7 +47,7 @@ type Stranger = { readonly address: string; readonly connection: RtmpConnection 
 export class RtmpServer implements AsyncDisposable {
   readonly #limits: RtmpServerLimits;
   readonly #open: (address: string) => RtmpHandlers;
-  readonly #server: Server;
+  readonly #listening: Server[] = [];
   readonly #sockets = new Set<Socket>();
   /** Connections without a right key by their address, and the refused ones again; oldest first. */
   readonly #strangers = new Map<string, Set<Stranger>>();
@@ -63,20 +63,31 @@ export class RtmpServer implements AsyncDisposable {
     this.#open = open;
     this.#failures = new LRUCache({ max: maxAddresses, ttl: failureWindowMs });
     this.#judging = new FairTurns({ places: judges, maxWaiting, maxWaitMs: publishWithinMs });
-    this.#server = createServer((socket) => this.#accept(socket));
   }
 
-  /** @throws when the port cannot be had */
-  async listen(port: number, host: string): Promise<void> {
-    this.#server.listen(port, host);
-    await once(this.#server, 'listening');
+  /**
+   * Listens on a port, for RTMP or with `secure` for RTMPS. Connections of all ports share the bounds,
+   * and count from before the handshake of TLS.
+   *
+   * @throws when the port cannot be had
+   */
+  async listen(
+    { port, host }: { port: number; host: string },
+    secure: (socket: Socket) => Socket = (socket) => socket,
+  ): Promise<void> {
+    const server = createServer((socket) => this.#accept(secure(socket)));
+    server.listen(port, host);
+    await once(server, 'listening');
+    this.#listening.push(server);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = this.#server.listening ? once(this.#server, 'close') : null;
-    this.#server.close();
+    const closed = this.#listening.map(async (server) => {
+      server.close();
+      await once(server, 'close');
+    });
     for (const socket of this.#sockets) socket.destroy();
-    await closed;
+    await Promise.all(closed);
   }
 
   #accept(socket: Socket): void {

@@ -2,6 +2,7 @@
 import { sql, type CompiledQuery } from 'kysely';
 import { subscriptionsTo } from './event-kinds.ts';
 import type { WebhookOptions } from '../endpoints/options.ts';
+import { currentSpan } from '../../../platform/tracing/tracing.ts';
 import { awaitedLater } from '../../../platform/awaited-later.ts';
 import { sendAhead, type Db, type Tx } from '../../../platform/database/database.ts';
 
@@ -149,9 +150,10 @@ function compileEvent(tx: Tx, event: NewEvent): CompiledQuery {
       where not ${isTest}
     )
     insert into webhook_delivery (organization_id, webhook_id, delivery_id, event_id, kind, body,
-      is_test, occurred_at, created_at, due_at, order_key, state)
+      is_test, occurred_at, created_at, due_at, order_key, traceparent, state)
     select ${organizationId}, delivery.webhook_id, delivery.delivery_id, ${eventId}::uuid, ${kind},
       delivery.body, ${isTest}, moment, moment, moment, order_key,
+      ${currentSpan()?.traceparent ?? null}::text,
       case when order_key is null then 'ready' else 'held' end
     from unnest(
       ${deliveries.map(({ webhookId }) => webhookId)}::text[],

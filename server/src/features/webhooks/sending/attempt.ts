@@ -51,6 +51,8 @@ export type AttemptOptions = {
   /** See `SendOptions`. */
   readonly isApart?: boolean;
   readonly signal: AbortSignal;
+  /** Sent to the receiver, so that its work can join the trace; left out without traces. */
+  readonly traceparent?: string | undefined;
   /**
    * Called when there is a connection, right before the first byte is sent. Throws
    * `OutdatedStateError` where the request must not begin any more.
@@ -79,7 +81,7 @@ export async function attemptDelivery(
   parts: AttemptParts,
   destination: Destination,
   outgoing: Outgoing,
-  { attempt, isTest = false, isApart = false, signal, onBegin }: AttemptOptions,
+  { attempt, isTest = false, isApart = false, signal, traceparent, onBegin }: AttemptOptions,
 ): Promise<AttemptResult> {
   const startedAt = performance.now();
   const { webhookId, keys, headers, options } = destination;
@@ -124,7 +126,7 @@ export async function attemptDelivery(
         kind,
         timestamp,
         body,
-        headers: { ...headers, ...signed },
+        headers: { ...headers, ...signed, ...(traceparent !== undefined && { traceparent }) },
       },
       { timeoutMs: timeoutOf(options, parts), signal, onBegin: begin, isApart },
     );

@@ -22,6 +22,8 @@ export type ClaimedDelivery = {
   isManual: boolean;
   /** A test send that is retried by hand. */
   isTest: boolean;
+  /** The span that the event was recorded in. */
+  traceparent: string | null;
 };
 
 /** What the deliveries of one webhook have in common. */
@@ -157,19 +159,19 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
       returning delivery.webhook_id, delivery.delivery_id, delivery.kind, delivery.body,
         round(date_part('epoch', delivery.occurred_at) * 1000) as occurred_ms,
         date_part('epoch', delivery.due_at) as due_s, delivery.attempts, delivery.is_manual,
-        delivery.is_test
+        delivery.is_test, delivery.traceparent
     )
     -- What is said of a webhook is said once, in a row of its own.
     select webhook_id as "webhookId", delivery_id as "deliveryId", kind, body,
       occurred_ms as "occurredAtMs", due_s as "dueAtS", attempts, is_manual as "isManual",
-      is_test as "isTest",
+      is_test as "isTest", traceparent,
       null as "organizationId", null as url, null::bytea as "sealedSecret",
       null::bytea[] as "sealedPrevious", null::bigint as revision, null::text[] as events, null::bytea as "sealedHeaders",
       null::int as "rateLimit", null::float8 as "failingSinceS", null::float8 as "claimedAtS",
       null::jsonb as options, null::bytea as "sealedCredentials"
     from claimed
     union all
-    select webhook_id, null, null, null, null, null, null, null, null, organization_id, url, secret,
+    select webhook_id, null, null, null, null, null, null, null, null, null, organization_id, url, secret,
       array(select previous
         from unnest(previous_secrets, previous_secrets_end)
           with ordinality as old (previous, ends_at, place)

@@ -16,6 +16,7 @@ function claimed(webhookId: string, count: number, first = 1): ClaimedDelivery[]
     attempts: 0,
     isManual: false,
     isTest: false,
+    traceparent: null,
   }));
 }
 

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import type { Hints } from '../../../platform/hints.ts';
+import type { Tracing } from '../../../platform/tracing/tracing.ts';
 import type { Vault } from '../../../platform/vault.ts';
 import type { Decision, DeliveryError } from './schedule.ts';
 import type { BodyAtSending } from './attempt.ts';
@@ -54,6 +55,7 @@ export type SenderOptions = {
   /** Whether no other process can be sending: what others have left is taken back at once. */
   readonly isOnlySender?: boolean;
   readonly bodyOf?: BodyAtSending;
+  readonly tracing?: Tracing | null;
   readonly onAttempt?: (report: DeliveryReport) => void;
   readonly timing?: Partial<SenderTiming>;
 };

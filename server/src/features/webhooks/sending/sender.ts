@@ -28,6 +28,8 @@ import { Bag } from '../../../platform/bag.ts';
 import { background, sleep } from '../../../platform/lifecycle.ts';
 import { Doorbell } from '../../../platform/hints.ts';
 import { attemptDelivery, type AttemptParts } from './attempt.ts';
+import { withinSpan } from '../../../platform/tracing/tracing.ts';
+import { endAttemptSpan, startAttemptSpan } from './attempt-span.ts';
 import { createDrivers, type Drivers } from './destinations/drivers.ts';
 import { DatabaseWatch } from './database-watch.ts';
 import { Liveness } from './liveness.ts';
@@ -240,11 +242,14 @@ class Sender implements DeliverySender {
     const { isTest } = claim;
     const signal = this.#cutOff.signal;
     const isApart = slot.pool === 'slow';
-    const options = { attempt: attemptNumber(claim), isTest, isApart, signal, onBegin };
+    const attempt = attemptNumber(claim);
+    const span = startAttemptSpan(this.#options.tracing ?? null, webhook, claim, attempt);
+    const options = { attempt, isTest, isApart, signal, onBegin, traceparent: span?.traceparent };
     void attemptDelivery(this.#attempts, webhook, claim, options).then((result) => {
       sending.result = result;
       const record = toRecord(sending, result, this.#options.scheduleMs);
-      this.#record(sending, record);
+      endAttemptSpan(span, record);
+      withinSpan(span, () => this.#record(sending, record));
       this.#slots.end(slot, slotResult(record.next));
       this.#doorbell.ring();
     });

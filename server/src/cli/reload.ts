@@ -1,0 +1,53 @@
+/** `reelfeed reload`: makes the running service read its settings again, and says what became of them. */
+import { hostname } from 'node:os';
+import { readPlatformConfig } from '../platform/config.ts';
+import { livingOwner } from '../platform/data-directory.ts';
+import { readReload, type Reload } from '../app/reloading.ts';
+import { sleep } from '../platform/lifecycle.ts';
+import { print, UsageError, type Command } from './command.ts';
+
+const answerWithinMs = 10_000;
+const lookEveryMs = 50;
+
+export const reloadCommand: Command = async ({ env, json }) => {
+  const { dataDir, databaseUrl } = readPlatformConfig(env);
+  if (databaseUrl !== null) {
+    throw new UsageError(
+      'With DATABASE_URL a data directory may have several services: use `systemctl reload reelfeed`, or send SIGHUP to each.',
+    );
+  }
+  const owner = await livingOwner(dataDir);
+  if (owner === null) throw new UsageError(`No service is running on ${dataDir}.`);
+  if (!owner.reloads) {
+    throw new UsageError(
+      `Process ${owner.pid} on ${dataDir} does not reload: it is another command, or runs in a terminal.`,
+    );
+  }
+  if (owner.host !== hostname()) {
+    throw new UsageError(`The service runs on ${owner.host}: run this command there.`);
+  }
+  const before = await readReload(dataDir);
+  process.kill(owner.pid, 'SIGHUP');
+  const reload = await nextReload(dataDir, before);
+  print(json, reload, toLines(reload));
+  if (reload.problem !== null) process.exitCode = 1;
+};
+
+async function nextReload(dataDir: string, before: Reload | null): Promise<Reload> {
+  const tooLate = AbortSignal.timeout(answerWithinMs);
+  while (!tooLate.aborted) {
+    const reload = await readReload(dataDir);
+    if (reload !== null && reload.at !== before?.at) return reload;
+    await sleep(lookEveryMs, tooLate);
+  }
+  throw new UsageError('The service has not said that it has read its settings: look at its log.');
+}
+
+function toLines({ applied, needRestart, problem }: Reload): string[] {
+  if (problem !== null) return [`Nothing has changed: ${problem}`];
+  if (applied.length + needRestart.length === 0) return ['No setting differs.'];
+  return [
+    ...applied.map((name) => `in effect            ${name}`),
+    ...needRestart.map((name) => `needs a restart      ${name}`),
+  ];
+}

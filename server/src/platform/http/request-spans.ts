@@ -1,0 +1,54 @@
+/** A span for each request, but those of whatever monitors the process. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { withinSpan, type Span, type Tracing } from '../tracing/tracing.ts';
+import type { HttpApp } from './app.ts';
+
+const untraced = new Set(['/healthz', '/readyz', '/metrics']);
+const spans = new WeakMap<FastifyRequest, Span>();
+
+/**
+ * Call it before the hooks whose work belongs to the span. Attributes follow the conventions of
+ * OpenTelemetry for HTTP. The path and the query are left out, because they can hold tokens.
+ */
+export function traceRequests(
+  app: HttpApp,
+  tracing: Tracing,
+  { isParentTrusted }: { isParentTrusted: boolean },
+): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { url: route = 'unknown' } = request.routeOptions;
+    if (untraced.has(route)) {
+      done();
+      return;
+    }
+    const { traceparent } = request.headers;
+    const span = tracing.start(`${request.method} ${route}`, {
+      kind: 'server',
+      parent: isParentTrusted && typeof traceparent === 'string' ? traceparent : null,
+      attributes: {
+        'http.request.method': request.method,
+        'http.route': route,
+        'url.scheme': request.protocol,
+        'reelfeed.request.id': request.id,
+      },
+    });
+    spans.set(request, span);
+    // Also when the client has gone without its answer.
+    reply.raw.once('close', () => endSpan(span, request, reply));
+    withinSpan(span, done);
+  });
+  // What is logged from here on tells the ids of the span.
+  app.addHook('onResponse', (request, _reply, done) => {
+    withinSpan(spans.get(request) ?? null, done);
+  });
+}
+
+function endSpan(span: Span, { principal }: FastifyRequest, { raw }: FastifyReply): void {
+  span.set({
+    'http.response.status_code': raw.statusCode,
+    ...(principal !== null && { 'reelfeed.organization.id': principal.organizationId }),
+  });
+  if (!raw.writableFinished) span.fail('the client has gone');
+  else if (raw.statusCode >= 500) span.fail(String(raw.statusCode));
+  span.end();
+}

@@ -1,0 +1,125 @@
+/**
+ * The certificate that this process shows to clients. Its files are read again every two seconds, so a
+ * new pair is found however it was put there: written in place, renamed, or by a symbolic link that
+ * leads elsewhere.
+ *
+ * 1. A pair that can't be used never takes the place of one that can. The log says so once for each
+ *    content of the files.
+ * 2. Renewal replaces two files, one after the other. What is read is judged once it has been the same
+ *    twice, so a renewal that takes less than two seconds is never judged half-way.
+ * 3. Open connections keep the certificate that they began with.
+ */
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Logger } from 'pino';
+import { background, every } from '../lifecycle.ts';
+import { ConfigurationError } from '../settings.ts';
+import {
+  certificateFiles,
+  parseCertificatePair,
+  readCertificateFiles,
+  type CertificateFiles,
+  type CertificatePair,
+  type TlsSettings,
+} from './certificate-pair.ts';
+import { ServedSocket } from './served-socket.ts';
+
+const readAgainMs = 2_000;
+
+export class ServedCertificate implements AsyncDisposable {
+  readonly #files: CertificateFiles;
+  readonly #log: Logger;
+  readonly #reading: AsyncDisposable;
+  #pair: CertificatePair;
+  /** What was read last, and what was judged last: the contents, or why there are none. */
+  #read: string | null = null;
+  #judged: string | null = null;
+
+  private constructor(
+    files: CertificateFiles,
+    pair: CertificatePair,
+    log: Logger,
+    intervalMs: number,
+  ) {
+    this.#files = files;
+    this.#pair = pair;
+    this.#log = log;
+    this.#reading = background('certificate', (signal) => this.#follow(intervalMs, signal), log);
+  }
+
+  /** @throws ConfigurationError with one sentence when the pair can't be used, or has expired */
+  static async open(
+    files: CertificateFiles,
+    log: Logger,
+    intervalMs = readAgainMs,
+  ): Promise<ServedCertificate> {
+    const pair = parseCertificatePair(await readCertificateFiles(files), files, new Date());
+    return new ServedCertificate(files, pair, log, intervalMs);
+  }
+
+  get expiresAt(): Date {
+    return this.#pair.expiresAt;
+  }
+
+  /** The server's side of TLS over a connection that nothing was read from. */
+  secure(socket: Socket): TLSSocket {
+    // TLS reads and writes below this socket, and tells errors to the one above.
+    socket.on('error', () => undefined);
+    return new ServedSocket(socket, {
+      isServer: true,
+      secureContext: this.#pair.context,
+      ALPNProtocols: ['http/1.1'],
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#reading[Symbol.asyncDispose]();
+  }
+
+  async #follow(intervalMs: number, signal: AbortSignal): Promise<void> {
+    await every(intervalMs, () => this.#readAgain(), signal);
+  }
+
+  async #readAgain(): Promise<void> {
+    const read = await readCertificateFiles(this.#files).catch(onlyOurs);
+    const isProblem = read instanceof ConfigurationError;
+    const content = isProblem ? read.message : `${read.certificate}\n${read.key}`;
+    const isStable = content === this.#read;
+    this.#read = content;
+    if (!isStable || content === this.#judged) return;
+    this.#judged = content;
+    try {
+      if (isProblem) throw read;
+      this.#replace(parseCertificatePair(read, this.#files, new Date()));
+    } catch (error) {
+      const problem = onlyOurs(error).message;
+      this.#log.error({ problem }, 'the new certificate was not taken: the old one stays in use');
+    }
+  }
+
+  #replace(pair: CertificatePair): void {
+    const isNew = pair.fingerprint !== this.#pair.fingerprint;
+    this.#pair = pair;
+    if (!isNew) return;
+    const { expiresAt, names } = pair;
+    this.#log.warn({ expiresAt, names }, 'the certificate was replaced');
+  }
+}
+
+function onlyOurs(error: unknown): ConfigurationError {
+  if (error instanceof ConfigurationError) return error;
+  throw error;
+}
+
+/**
+ * Opens the certificate that the settings name; null when they name none.
+ *
+ * @throws ConfigurationError when one of the two files is missing, or the pair can't be used
+ */
+export async function openCertificate(
+  settings: TlsSettings,
+  log: Logger,
+): Promise<ServedCertificate | null> {
+  const files = certificateFiles(settings);
+  return files === null ? null : ServedCertificate.open(files, log);
+}

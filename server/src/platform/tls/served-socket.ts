@@ -1,0 +1,35 @@
+import { TLSSocket } from 'node:tls';
+
+const pieceBytes = 64 * 1024;
+/** What streams call the encoding of bytes. */
+const ofBytes = 'buffer' as BufferEncoding;
+
+type Done = (error?: Error | null) => void;
+type Piece = { chunk: Uint8Array | string; encoding: BufferEncoding };
+
+/**
+ * Encrypts large writes piece by piece. Node would encrypt all of a write at once, which takes its size in
+ * memory once more, and would show no progress before the last byte has gone: a client that reads slowly
+ * would look like one that does not read.
+ */
+export class ServedSocket extends TLSSocket {
+  override _write(chunk: Uint8Array | string, encoding: BufferEncoding, done: Done): void {
+    const bytes = toBytes({ chunk, encoding });
+    if (bytes.length <= pieceBytes) {
+      super._write(chunk, encoding, done);
+      return;
+    }
+    super._write(bytes.subarray(0, pieceBytes), ofBytes, (error) => {
+      if (error) done(error);
+      else this._write(bytes.subarray(pieceBytes), ofBytes, done);
+    });
+  }
+
+  override _writev(pieces: Piece[], done: Done): void {
+    this._write(Buffer.concat(pieces.map(toBytes)), ofBytes, done);
+  }
+}
+
+function toBytes({ chunk, encoding }: Piece): Uint8Array {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+}
