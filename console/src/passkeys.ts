@@ -23,7 +23,7 @@ export const hasPasskeys = (): boolean =>
 /** @throws DOMException, such as one of a person who has closed the browser's dialog */
 export async function makePasskey(options: PublicKeyCredentialCreationOptionsJSON) {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
-  const { id, response } = toJson<Made>(await navigator.credentials.create({ publicKey }));
+  const { id, response } = toJson(await navigator.credentials.create({ publicKey })) as Made;
   const { clientDataJSON, attestationObject, transports = [] } = response;
   return { id, clientDataJSON, attestationObject, transports };
 }
@@ -31,12 +31,12 @@ export async function makePasskey(options: PublicKeyCredentialCreationOptionsJSO
 /** @throws DOMException, such as one of a person who has closed the browser's dialog */
 export async function signByPasskey(options: PublicKeyCredentialRequestOptionsJSON) {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
-  const { id, response } = toJson<Signed>(await navigator.credentials.get({ publicKey }));
+  const { id, response } = toJson(await navigator.credentials.get({ publicKey })) as Signed;
   const { clientDataJSON, authenticatorData, signature, userHandle = '' } = response;
   return { id, clientDataJSON, authenticatorData, signature, userHandle };
 }
 
-function toJson<Form>(credential: Credential | null): Form {
-  if (!(credential instanceof PublicKeyCredential)) throw new Error('The browser has no passkey.');
-  return credential.toJSON() as Form;
+function toJson(credential: Credential | null): unknown {
+  if (credential instanceof PublicKeyCredential) return credential.toJSON();
+  throw new Error('The browser has no passkey.');
 }

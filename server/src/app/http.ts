@@ -13,6 +13,7 @@ import type { Contribution } from '../platform/feature.ts';
 import type { ErrorKind } from '../platform/http/errors.ts';
 import { followRequests } from '../platform/http/graceful-close.ts';
 import { addHealthRoutes, type ReadinessCheck } from '../platform/http/health-routes.ts';
+import { addressLimits } from '../platform/http/address-limit-settings.ts';
 import { createAddressLimits } from '../platform/http/address-limits.ts';
 import { redirectToHttps } from '../platform/http/https-redirect.ts';
 import { explainListening } from '../platform/http/listen-problem.ts';
@@ -89,20 +90,7 @@ export async function listen(
       observe(observation);
     },
     proxies: config,
-    limitAddress: createAddressLimits(
-      {
-        get pages() {
-          return config.pageAddressLimit;
-        },
-        get viewers() {
-          return config.viewerAddressLimit;
-        },
-        get media() {
-          return config.mediaAddressLimit;
-        },
-      },
-      observeRefusals(metrics),
-    ),
+    limitAddress: createAddressLimits(addressLimits(config), observeRefusals(metrics)),
     isDraining,
     isClosing,
   });

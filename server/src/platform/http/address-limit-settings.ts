@@ -1,6 +1,6 @@
 import { integer } from '../config-values.ts';
-import { setting } from '../settings.ts';
-import { maxAddressLimit } from './address-limits.ts';
+import { setting, type SettingValues } from '../settings.ts';
+import { maxAddressLimit, type AddressLimits } from './address-limits.ts';
 
 const limit = integer({ min: 0, max: maxAddressLimit });
 
@@ -30,3 +30,18 @@ export const addressLimitSettings = {
     reloads: true,
   }),
 };
+
+/** The limits as they are now: they are read from the configuration each time. */
+export function addressLimits(config: SettingValues<typeof addressLimitSettings>): AddressLimits {
+  return {
+    get pages() {
+      return config.pageAddressLimit;
+    },
+    get viewers() {
+      return config.viewerAddressLimit;
+    },
+    get media() {
+      return config.mediaAddressLimit;
+    },
+  };
+}

@@ -102,10 +102,3 @@ function plainAddress(text: string): string | null {
   const address = bare.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
   return isIP(address) === 0 ? null : address.toLowerCase();
 }
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Who sends the request, as far as proxies are trusted. */
-    readonly client: Client;
-  }
-}

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiKeyId, OrganizationId, PersonId, SessionId } from '../ids.ts';
 import type { LimitedKind } from './address-limits.ts';
+import type { Client } from './client-address.ts';
 import { ApiError } from './errors.ts';
 import type { Role } from './roles.ts';
 
@@ -53,6 +54,8 @@ export type Admit = (principal: Principal) => Promise<Record<string, string>> | 
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Who sends the request, as far as proxies are trusted. */
+    readonly client: Client;
     principal: Principal | null;
     /** Authenticates the request again, for long-lived responses. @throws ApiError of status 401 */
     reauthenticate: (() => Promise<Principal>) | null;

@@ -1,7 +1,8 @@
 /** Proves that a passkey signs in its owner alone: once for each challenge, here, and with its counter ahead. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { freePort, send, startService, type Reply } from '../../../../test/service.ts';
+import { runCommand } from '../../../../test/processes.ts';
+import { freePort, send, startService, toUrl, type Reply } from '../../../../test/service.ts';
 import {
   atDoor,
   cookieOf,
@@ -252,6 +253,22 @@ test('where single sign-on is the only way, passkeys are closed; without HTTPS t
 
 const atDoorEmpty = (url: string): Promise<Reply> =>
   send(`${url}/console/account/passkey/start`, 'POST', { headers: console1 });
+
+test('the operator removes the passkeys of somebody on the command line, and the log says so', async () => {
+  const person = await createPerson(service, 'viewer');
+  const { authenticator } = await register(person);
+  const { body } = await person.call('GET', '/console/account');
+  const env = { DATABASE_URL: toUrl(service.connection), REELFEED_DATA_DIR: service.dataDir };
+  const { code, stdout, stderr } = await runCommand(['people', 'remove-passkeys', person.email], {
+    env,
+  });
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /has no passkeys any more/);
+  assert.equal(await signIn(authenticator), 'PASSKEY_FAILED');
+  const audit = await service.call('GET', `/v1/audit?resourceId=${body.data.id}`);
+  const [last] = audit.body.data;
+  assert.deepEqual([last.action, last.actor.type], ['removePasskey', 'command_line']);
+});
 
 test('the owner of a removed account signs in no more', async () => {
   const person = await createPerson(service, 'viewer');

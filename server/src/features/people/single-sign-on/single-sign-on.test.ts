@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../../../app/config.ts';
 import { atDoor, createPerson, inviteBy, password, personBy } from '../people.fixture.ts';
-import { createOrganization } from '../../../../test/seed.ts';
+import { createOrganization, query } from '../../../../test/seed.ts';
 import { freePort, startService } from '../../../../test/service.ts';
 import {
   begin,
@@ -216,6 +216,12 @@ test('a sign-in that a process has begun goes on after it is gone', async () => 
 
 test('an account of the address is linked, and what was set up under it before is over', async () => {
   const member = await createPerson(service, 'editor');
+  await query(
+    service,
+    `insert into passkey (passkey_id, person_id, credential_id, public_key, counter, transports, name)
+     select 'psk_of_before', person_id, 'id', 'key', 0, '{}', 'Laptop' from person where email = $1`,
+    [member.email],
+  );
   const { subject } = known([], { email: member.email.toUpperCase() });
   const { session } = await signInBy(byDomain, subject);
   const account = await accountOf(session);
@@ -224,6 +230,10 @@ test('an account of the address is linked, and what was set up under it before i
   assert.equal((await member.call('GET', '/v1/content')).status, 401);
   const signIn = await atDoor(service, 'sign-in', { email: member.email, password });
   assert.equal(signIn.body.error.code, 'SIGN_IN_FAILED');
+  assert.deepEqual(
+    await query(service, `select from passkey where passkey_id = 'psk_of_before'`),
+    [],
+  );
   assert.equal((await actionsOf(account.id))[0], 'linkSingleSignOn');
   // The provider gives the address to somebody else.
   const heir = known([], { email: member.email });
