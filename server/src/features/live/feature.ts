@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { integer } from '../../platform/config-values.ts';
+import { choices, integer, optional } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
@@ -17,6 +17,7 @@ import { clipJob } from './clips/clip-job.ts';
 import { addClipRoutes } from './clips/clip-routes.ts';
 import { makeClip } from './clips/clips.ts';
 import { tendStreams } from './disconnections.ts';
+import { defaultRungs, LadderPlaces, liveSteps } from './ladder/live-ladder.ts';
 import { Ingest } from './ingest/ingest.ts';
 import { LiveThumbnails } from './ingest/live-thumbnails.ts';
 import { liveStreamsChanged, rtmpUrlOf } from './live.ts';
@@ -63,10 +64,17 @@ export const live = defineFeature({
       about:
         'Port on which processes with the role worker take live streams by RTMP, on REELFEED_HOST. 0: none.',
     }),
+    liveRenditions: setting({
+      env: 'REELFEED_LIVE_RENDITIONS',
+      parse: optional(choices(liveSteps)),
+      fallback: '',
+      about:
+        'Renditions to make of a broadcast while it goes on, below the one of the encoder, by the short side of their picture. off: none. Empty: 360 with two or three cores, 540 and 240 with four or more.',
+    }),
   },
-  tables: ['live_stream', 'live_segment', 'live_format'],
+  tables: ['live_stream', 'live_segment', 'live_format', 'live_rung', 'live_rung_segment'],
   extensions: [extend(webhookEvents, liveEvents)],
-  build(parts: Parts, { rtmpPort }) {
+  build(parts: Parts, { rtmpPort, liveRenditions }) {
     const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
     const liveStreams = new LiveStates(db);
     hints.listen(liveStreamsChanged, () => liveStreams.forget());
@@ -79,7 +87,15 @@ export const live = defineFeature({
     const { uploadLimits } = parts;
     const { maxLiveDurationMs: maxDurationMs, mediaNiceness: niceness } = parts;
     const limits = { ...thumbnailLimits, niceness };
-    const ingest = { db, storage, log, maxDurationMs, uploadLimits, onChange };
+    const places = new LadderPlaces();
+    const ladder = {
+      steps: (liveRenditions ?? defaultRungs()).filter((step) => step !== 'off'),
+      memoryLimitBytes: thumbnailLimits.memoryLimitBytes,
+      niceness,
+      scratch: storage.scratch,
+      places,
+    };
+    const ingest = { db, storage, log, maxDurationMs, uploadLimits, ladder, onChange };
     const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
     metrics.collected({
@@ -87,6 +103,18 @@ export const live = defineFeature({
       name: 'live_publishers',
       help: 'Encoders that publish a live stream to this process at the moment.',
       collect: () => [{ labels: {}, value: listening?.publishers ?? 0 }],
+    });
+    metrics.collected({
+      type: 'gauge',
+      name: 'live_ladders',
+      help: 'Live streams of which this process makes renditions at the moment.',
+      collect: () => [{ labels: {}, value: places.taken }],
+    });
+    metrics.collected({
+      type: 'counter',
+      name: 'live_renditions_dropped_total',
+      help: 'Renditions of live streams that this process gave up, because it is too slow or they failed.',
+      collect: () => [{ labels: {}, value: places.dropped }],
     });
     return {
       provides: { liveStreams },

@@ -201,7 +201,7 @@ export function presentStream(row: LiveStreamRow, rtmpUrl: string | null, curren
 function presentHealth({ health }: LiveStreamRow) {
   if (health === null) return null;
   const warnings = health.warnings.map((code) => ({ code, message: healthWarnings[code] }));
-  return { ...health, warnings };
+  return { ...health, warnings, renditions: health.renditions ?? [] };
 }
 
 function requireHash(streamKey: string): Buffer {

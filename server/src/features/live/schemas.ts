@@ -52,6 +52,18 @@ const Health = Type.Object(
       }),
       { description: 'What the owner of the encoder should look at.' },
     ),
+    renditions: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'The short side that it stands for.', examples: ['360'] }),
+        width: Type.Integer(),
+        height: Type.Integer(),
+        state: OneOf(
+          ['live', 'dropped'] as const,
+          '`dropped`: this machine is too slow for it, or could not make it.',
+        ),
+      }),
+      { description: 'The renditions that are made below the one of the encoder.' },
+    ),
   },
   { description: 'How the publisher does. Null while none is connected.' },
 );

@@ -58,10 +58,32 @@ type LiveSegmentTable = {
   format: Generated<number>;
 };
 
+type LiveRungTable = {
+  organization_id: string;
+  live_stream_id: string;
+  name: string;
+  width: number;
+  height: number;
+  video_codec: string;
+  max_bitrate_bps: number;
+};
+
+type LiveRungSegmentTable = {
+  organization_id: string;
+  live_stream_id: string;
+  rung: string;
+  number: number;
+  file_name: string;
+  header_name: string;
+  size_bytes: number;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     live_stream: LiveStreamTable;
     live_segment: LiveSegmentTable;
     live_format: LiveFormatTable;
+    live_rung: LiveRungTable;
+    live_rung_segment: LiveRungSegmentTable;
   }
 }

@@ -15,6 +15,7 @@ import {
   type GenerateTask,
   type ImageResult,
   type ImageTask,
+  type LiveTask,
   type MediaTask,
   type PrepareResult,
   type PrepareTask,
@@ -65,7 +66,7 @@ export function runMediaTask(
   options: MediaTaskOptions,
 ): Promise<TranscribeResult>;
 export function runMediaTask(
-  task: MediaTask,
+  task: Exclude<MediaTask, LiveTask>,
   options: MediaTaskOptions,
 ): Promise<
   PrepareResult | CompleteResult | GenerateResult | ImageResult | ThumbnailFacts | TranscribeResult

@@ -10,6 +10,9 @@ import type { Storage } from '../../../platform/storage/storage.ts';
 import { isPresent, lockEvenArchived, markLive, type ItemRow } from '../../content/content.ts';
 import { recordEvent } from '../../webhooks/webhooks.ts';
 import { leaveStream } from '../disconnections.ts';
+import { LiveLadder, type LadderOptions } from '../ladder/live-ladder.ts';
+import { RungPublisher } from '../ladder/rung-publisher.ts';
+import { readRungs, type Rung } from '../ladder/rung-queries.ts';
 import { finishStream } from '../live.ts';
 import { hashStreamKey } from '../stream-key.ts';
 import type { RtmpMessage } from '../rtmp/messages.ts';
@@ -39,6 +42,7 @@ export type IngestParts = {
   readonly storage: Storage;
   readonly log: Logger;
   readonly thumbnails: LiveThumbnails;
+  readonly ladder: LadderOptions;
   /** A stream that is so long ends. */
   readonly maxDurationMs: number;
   /** Free space that a stream leaves to the database: it ends before. */
@@ -64,8 +68,19 @@ export async function openPublication(
   const publisher = randomUUID();
   const stream = await claimStream(parts.db, keyHash, publisher);
   if (stream === null) return 'ended';
-  return new Publication(parts, stream, publisher, await loadFormats(parts.db, stream));
+  const formats = await loadFormats(parts.db, stream);
+  return new Publication(parts, publisher, {
+    stream,
+    formats,
+    rungs: await readRungs(parts.db, stream),
+  });
 }
+
+/** What earlier connections have published. */
+type Before = { stream: ClaimedStream; formats: readonly Format[]; rungs: readonly Rung[] };
+
+/** So long may the first segment wait for its rungs, so that the first viewers are offered them. */
+const maxFirstWaitMs = 1_000;
 
 export class Publication implements RtmpPublication {
   readonly #parts: IngestParts;
@@ -81,13 +96,12 @@ export class Publication implements RtmpPublication {
   #hasStarted = false;
   /** Segments that this connection has stored. */
   #stored = 0;
+  readonly #ladder: LiveLadder;
+  readonly #rungs: RungPublisher;
+  /** The first segment of the stream while it waits for its rungs. */
+  #first: { segment: Segment; atMs: number } | null = null;
 
-  constructor(
-    parts: IngestParts,
-    stream: ClaimedStream,
-    publisher: string,
-    formats: readonly Format[],
-  ) {
+  constructor(parts: IngestParts, publisher: string, { stream, formats, rungs }: Before) {
     const { organizationId, liveStreamId, contentId, durationMs, segmentCount, status } = stream;
     const { isTakeover, targetDurationSeconds: target } = stream;
     this.#parts = parts;
@@ -100,8 +114,15 @@ export class Publication implements RtmpPublication {
       maxLengthMs: target === null ? null : longestSegmentMs(target),
       firstRecord: recordedTracks(formats).video?.record ?? null,
       hasFormats: formats.filter(({ tracks }) => tracks.video !== null).length > 1,
+      keepsPictures: parts.ladder.steps.length > 0,
     });
     this.#log = parts.log.child({ liveStreamId });
+    this.#ladder = new LiveLadder(parts.ladder, this.#log, (segment, rung) =>
+      this.#rungs.take(segment, rung),
+    );
+    const liveNames = () => this.#ladder.liveNames;
+    const { db } = parts;
+    this.#rungs = new RungPublisher({ db, log: this.#log, claim: this.#claim, rungs, liveNames });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;
     this.#log.info({ isReturn, isTakeover }, 'live stream: a publisher has connected');
@@ -117,7 +138,9 @@ export class Publication implements RtmpPublication {
     const organizationId = this.#claim.organizationId as OrganizationId;
     const { hasStarted, tracks, jumps } = this.#segmenter;
     if (await isPresent(db, organizationId, this.#claim.contentId)) {
-      return renewClaim(db, this.#claim, hasStarted ? this.#meter.read(tracks, jumps) : null);
+      const rungs = this.#ladder.states;
+      const health = hasStarted ? this.#meter.read(tracks, jumps, rungs) : null;
+      return renewClaim(db, this.#claim, health);
     }
     // The item was archived or permanently deleted.
     await inTransaction(db, (tx) => finishStream(tx, this.#claim));
@@ -128,7 +151,10 @@ export class Publication implements RtmpPublication {
   /** @throws IngestError when it cannot be broadcast, or the claim is lost */
   async media(message: RtmpMessage): Promise<void> {
     this.#meter.take(message);
-    for (const segment of this.#segmenter.take(message)) await this.#store(segment);
+    const ended = this.#segmenter.take(message);
+    this.#ladder.take(this.#segmenter.takePictures());
+    await this.#storeFirst({ isDue: ended.length > 0 });
+    for (const segment of ended) await this.#storeOrHold(segment);
     if (!this.#hasStarted && this.#segmenter.hasStarted) await this.#start();
   }
 
@@ -136,8 +162,12 @@ export class Publication implements RtmpPublication {
   async close(error: Error | null): Promise<void> {
     this.#log.info({ reason: error?.message ?? null }, 'live stream: a publisher has left');
     try {
+      this.#ladder.take(this.#segmenter.takePictures({ all: true }));
+      await this.#storeFirst({ isDue: true });
       const last = this.#segmenter.finish();
       if (last !== null) await this.#store(last);
+      await this.#ladder.finish();
+      await this.#rungs.settled();
     } catch (failure) {
       const level = failure instanceof IngestError ? 'info' : 'warn';
       this.#log[level]({ err: failure }, 'live stream: the last segment was not stored');
@@ -176,6 +206,23 @@ export class Publication implements RtmpPublication {
     this.#parts.onChange();
   }
 
+  async #storeOrHold(segment: Segment): Promise<void> {
+    const isFirst = this.#stream.segmentCount + this.#stored === 0;
+    const isAlone = this.#ladder.liveNames.size === 0;
+    if (isFirst && !isAlone) this.#first = { segment, atMs: performance.now() };
+    else await this.#store(segment);
+  }
+
+  /** Stores the first segment if it is due, or its rungs are there, or it has waited long enough. */
+  async #storeFirst({ isDue }: { isDue: boolean }): Promise<void> {
+    if (this.#first === null) return;
+    const { segment, atMs } = this.#first;
+    const isMade = this.#rungs.madeOf(0) >= this.#ladder.liveNames.size;
+    if (!isDue && !isMade && performance.now() - atMs < maxFirstWaitMs) return;
+    this.#first = null;
+    await this.#store(segment);
+  }
+
   async #store(segment: Segment): Promise<void> {
     if (!this.#hasStarted) await this.#start();
     const format = formatOf(this.#formats, segment.tracks);
@@ -193,10 +240,14 @@ export class Publication implements RtmpPublication {
     }
     if (!this.#formats.includes(format)) this.#formats.push(format);
     this.#stored += 1;
-    this.#segmenter.limit(longestSegmentMs(length.targetDurationSeconds));
+    const { targetDurationSeconds } = length;
+    this.#segmenter.limit(longestSegmentMs(targetDurationSeconds));
+    const number = length.segmentCount - 1;
+    const top = { number, fileName, format: format.number, segment, targetDurationSeconds };
+    this.#rungs.topStored(files, top);
     if (isFirst) this.#parts.onChange();
     if (length.status === 'ended') return;
-    await files.putPlaylist(length.targetDurationSeconds);
+    await files.putPlaylist(targetDurationSeconds);
     this.#parts.thumbnails.offer(files, segment);
   }
 
