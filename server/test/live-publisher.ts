@@ -81,10 +81,11 @@ export async function publish(
   key: string,
   pace = 4,
   codec: Codec = 'h264',
+  size = portrait,
 ): Promise<Publishing> {
   const publisher = await RtmpPublisher.open(`rtmp://127.0.0.1:${port}/live`, key);
   const stopping = new AbortController();
-  const sending = new ClipLoop(await liveClip(portrait, codec), pace).send(
+  const sending = new ClipLoop(await liveClip(size, codec), pace).send(
     publisher,
     stopping.signal,
   );
