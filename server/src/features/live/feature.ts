@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { choices, integer, optional } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
 import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
@@ -10,6 +11,7 @@ import type { Metrics } from '../../platform/metrics.ts';
 import { setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { hourMs } from '../../platform/time.ts';
+import type { Vault } from '../../platform/vault.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
 import { processMedia } from '../processing/processing.ts';
 import type { UploadLimits } from '../uploads/uploads.ts';
@@ -33,6 +35,8 @@ type Parts = {
   log: Logger;
   metrics: Metrics;
   storage: Storage;
+  egress: Egress;
+  vault: Vault;
   cursors: ListCursors;
   mutations: Mutations;
   hints: Hints;
@@ -72,7 +76,14 @@ export const live = defineFeature({
         'Renditions to make of a broadcast while it goes on, below the one of the encoder, by the short side of their picture. off: none. Empty: 360 with two or three cores, 540 and 240 with four or more.',
     }),
   },
-  tables: ['live_stream', 'live_segment', 'live_format', 'live_rung', 'live_rung_segment'],
+  tables: [
+    'live_stream',
+    'live_segment',
+    'live_format',
+    'live_rung',
+    'live_rung_segment',
+    'live_simulcast_target',
+  ],
   extensions: [extend(webhookEvents, liveEvents)],
   build(parts: Parts, { rtmpPort, liveRenditions }) {
     const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
@@ -95,7 +106,9 @@ export const live = defineFeature({
       scratch: storage.scratch,
       places,
     };
-    const ingest = { db, storage, log, maxDurationMs, uploadLimits, ladder, onChange };
+    const { egress, vault } = parts;
+    const simulcast = { db, egress, vault };
+    const ingest = { db, storage, log, maxDurationMs, uploadLimits, ladder, simulcast, onChange };
     const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
     metrics.collected({
@@ -119,7 +132,7 @@ export const live = defineFeature({
     return {
       provides: { liveStreams },
       routes: (app) => {
-        addLiveRoutes(app, { db, cursors, mutations, rtmpUrl, onChange });
+        addLiveRoutes(app, { db, cursors, mutations, rtmpUrl, egress, vault, onChange });
         const onQueued = () => hints.give(makeClip.name);
         const { mediaAccess: urls, maxMediaDurationMs: maxClipDurationMs } = parts;
         addClipRoutes(app, { mutations, urls, maxClipDurationMs, onQueued });

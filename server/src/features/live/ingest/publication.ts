@@ -14,6 +14,7 @@ import { LiveLadder, type LadderOptions } from '../ladder/live-ladder.ts';
 import { RungPublisher } from '../ladder/rung-publisher.ts';
 import { readRungs, type Rung } from '../ladder/rung-queries.ts';
 import { finishStream } from '../live.ts';
+import { Relays, type SimulcastParts } from '../simulcast/relays.ts';
 import { hashStreamKey } from '../stream-key.ts';
 import type { RtmpMessage } from '../rtmp/messages.ts';
 import type { RtmpPublication, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
@@ -43,6 +44,7 @@ export type IngestParts = {
   readonly log: Logger;
   readonly thumbnails: LiveThumbnails;
   readonly ladder: LadderOptions;
+  readonly simulcast: SimulcastParts;
   /** A stream that is so long ends. */
   readonly maxDurationMs: number;
   /** Free space that a stream leaves to the database: it ends before. */
@@ -98,6 +100,7 @@ export class Publication implements RtmpPublication {
   #stored = 0;
   readonly #ladder: LiveLadder;
   readonly #rungs: RungPublisher;
+  readonly #relays: Relays;
   /** The first segment of the stream while it waits for its rungs. */
   #first: { segment: Segment; atMs: number } | null = null;
 
@@ -122,6 +125,7 @@ export class Publication implements RtmpPublication {
     );
     const liveNames = () => this.#ladder.liveNames;
     const { db } = parts;
+    this.#relays = new Relays(parts.simulcast, this.#claim, this.#log);
     this.#rungs = new RungPublisher({ db, log: this.#log, claim: this.#claim, rungs, liveNames });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;
@@ -138,6 +142,7 @@ export class Publication implements RtmpPublication {
     const organizationId = this.#claim.organizationId as OrganizationId;
     const { hasStarted, tracks, jumps } = this.#segmenter;
     if (await isPresent(db, organizationId, this.#claim.contentId)) {
+      if (hasStarted) await this.#relays.refresh();
       const rungs = this.#ladder.states;
       const health = hasStarted ? this.#meter.read(tracks, jumps, rungs) : null;
       return renewClaim(db, this.#claim, health);
@@ -152,15 +157,21 @@ export class Publication implements RtmpPublication {
   async media(message: RtmpMessage): Promise<void> {
     this.#meter.take(message);
     const ended = this.#segmenter.take(message);
+    this.#relays.take(message);
     this.#ladder.take(this.#segmenter.takePictures());
     await this.#storeFirst({ isDue: ended.length > 0 });
     for (const segment of ended) await this.#storeOrHold(segment);
     if (!this.#hasStarted && this.#segmenter.hasStarted) await this.#start();
   }
 
+  metadata(message: RtmpMessage): void {
+    this.#relays.takeMetadata(message);
+  }
+
   /** Stores what waits, and lets others publish. */
   async close(error: Error | null): Promise<void> {
     this.#log.info({ reason: error?.message ?? null }, 'live stream: a publisher has left');
+    const relayed = this.#relays.close();
     try {
       this.#ladder.take(this.#segmenter.takePictures({ all: true }));
       await this.#storeFirst({ isDue: true });
@@ -176,6 +187,7 @@ export class Publication implements RtmpPublication {
       const item = await lockEvenArchived(tx, this.#claim.organizationId, this.#claim.contentId);
       await leaveStream(tx, this.#claim, item?.title ?? '');
     });
+    await relayed;
     this.#parts.onChange();
   }
 
