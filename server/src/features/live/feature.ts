@@ -49,6 +49,27 @@ type Parts = {
   uploadLimits: UploadLimits;
 };
 
+function showMetrics(metrics: Metrics, places: LadderPlaces, publishers: () => number): void {
+  metrics.collected({
+    type: 'gauge',
+    name: 'live_publishers',
+    help: 'Encoders that publish a live stream to this process at the moment.',
+    collect: () => [{ labels: {}, value: publishers() }],
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'live_ladders',
+    help: 'Live streams of which this process makes renditions at the moment.',
+    collect: () => [{ labels: {}, value: places.taken }],
+  });
+  metrics.collected({
+    type: 'counter',
+    name: 'live_renditions_dropped_total',
+    help: 'Renditions of live streams that this process gave up, because it is too slow or they failed.',
+    collect: () => [{ labels: {}, value: places.dropped }],
+  });
+}
+
 const tendEveryMs = 1_000;
 
 /** One picture is decoded for each thumbnail. */
@@ -111,24 +132,7 @@ export const live = defineFeature({
     const ingest = { db, storage, log, maxDurationMs, uploadLimits, ladder, simulcast, onChange };
     const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
-    metrics.collected({
-      type: 'gauge',
-      name: 'live_publishers',
-      help: 'Encoders that publish a live stream to this process at the moment.',
-      collect: () => [{ labels: {}, value: listening?.publishers ?? 0 }],
-    });
-    metrics.collected({
-      type: 'gauge',
-      name: 'live_ladders',
-      help: 'Live streams of which this process makes renditions at the moment.',
-      collect: () => [{ labels: {}, value: places.taken }],
-    });
-    metrics.collected({
-      type: 'counter',
-      name: 'live_renditions_dropped_total',
-      help: 'Renditions of live streams that this process gave up, because it is too slow or they failed.',
-      collect: () => [{ labels: {}, value: places.dropped }],
-    });
+    showMetrics(metrics, places, () => listening?.publishers ?? 0);
     return {
       provides: { liveStreams },
       routes: (app) => {

@@ -41,10 +41,10 @@ import {
   updateSettled,
   type LiveStreamKey,
   type LiveStreamRow,
-  type ShownTarget,
 } from './queries.ts';
 import { healthWarnings } from './ingest/stream-meter.ts';
 import { makeRecording } from './recording-job.ts';
+import type { ShownTarget } from './simulcast/shown-targets.ts';
 import { addTarget, type TargetFields } from './simulcast/targets.ts';
 import { hashStreamKey, newStreamKey } from './stream-key.ts';
 

@@ -4,7 +4,8 @@ import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import { contentItems, type Visibility } from '../content/content.ts';
 import type { StreamHealth } from './ingest/stream-meter.ts';
-import type { LiveStatus, TargetStatus } from './tables.ts';
+import { shownTargets, type ShownTarget } from './simulcast/shown-targets.ts';
+import type { LiveStatus } from './tables.ts';
 
 export type LiveStreamKey = { readonly organizationId: string; readonly liveStreamId: string };
 
@@ -27,16 +28,6 @@ export type LiveStreamRow = {
   simulcast_targets: readonly ShownTarget[];
 };
 
-/** A server that the broadcast is passed on to. */
-export type ShownTarget = {
-  readonly id: string;
-  readonly name: string;
-  readonly url: string;
-  readonly keyEnd: string;
-  readonly status: TargetStatus;
-  readonly message: string | null;
-};
-
 /** A connection that was not seen for so long is gone, or its process is. */
 export const publisherTimeoutSeconds = 5;
 
@@ -48,12 +39,7 @@ const columns = sql`stream.organization_id, stream.live_stream_id, stream.conten
   ${isConnected} as is_connected,
   stream.segment_count, stream.duration_ms, stream.created_at, stream.started_at, stream.ended_at,
   stream.disconnect_count, stream.health,
-  coalesce((select json_agg(json_build_object('id', target_id, 'name', name, 'url', url,
-      'keyEnd', key_end, 'status', target.status, 'message', message)
-      order by target.created_at, target_id)
-    from live_simulcast_target target
-    where target.organization_id = stream.organization_id
-      and target.live_stream_id = stream.live_stream_id), '[]') as simulcast_targets`;
+  ${shownTargets} as simulcast_targets`;
 
 const streams = sql`live_stream stream join ${contentItems} item
   on item.organization_id = stream.organization_id and item.content_id = stream.content_id`;

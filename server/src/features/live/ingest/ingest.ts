@@ -6,7 +6,8 @@ import { systemCode } from '../../../platform/storage/storage-errors.ts';
 import { liveStreamsChanged } from '../live.ts';
 import type { RtmpConnection, RtmpHandlers, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
 import { RtmpServer, type RtmpServerLimits } from '../rtmp/rtmp-server.ts';
-import { openPublication, type IngestParts, type Publication } from './publication.ts';
+import { openPublication } from './open-publication.ts';
+import type { IngestParts, Publication } from './publication.ts';
 
 export type IngestOptions = {
   readonly port: number;

@@ -2,7 +2,6 @@
  * What one connection publishes: it claims the stream, makes it active with its first key frame, and
  * stores segment after segment until it is over.
  */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -10,23 +9,20 @@ import type { Storage } from '../../../platform/storage/storage.ts';
 import { isPresent, lockEvenArchived, markLive, type ItemRow } from '../../content/content.ts';
 import { recordEvent } from '../../webhooks/webhooks.ts';
 import { leaveStream } from '../disconnections.ts';
-import { LiveLadder, type LadderOptions } from '../ladder/live-ladder.ts';
-import { RungPublisher } from '../ladder/rung-publisher.ts';
-import { readRungs, type Rung } from '../ladder/rung-queries.ts';
+import type { LadderOptions } from '../ladder/live-ladder.ts';
+import type { Rung } from '../ladder/rung-queries.ts';
+import { Rungs } from '../ladder/rungs.ts';
 import { finishStream } from '../live.ts';
 import { Relays, type SimulcastParts } from '../simulcast/relays.ts';
-import { hashStreamKey } from '../stream-key.ts';
 import type { RtmpMessage } from '../rtmp/messages.ts';
-import type { RtmpPublication, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
-import { formatOf, loadFormats, recordedTracks, storedFormat, type Format } from './formats.ts';
+import type { RtmpPublication } from '../rtmp/rtmp-connection.ts';
+import { formatOf, recordedTracks, storedFormat, type Format } from './formats.ts';
 import { IngestError } from './ingest-error.ts';
 import { LiveFiles } from './live-files.ts';
 import type { LiveThumbnails } from './live-thumbnails.ts';
 import { longestSegmentMs, targetDurationOf } from './playlists.ts';
 import {
   activateStream,
-  claimStream,
-  findStreamOfKey,
   insertFormat,
   insertSegment,
   markReconnected,
@@ -53,33 +49,8 @@ export type IngestParts = {
   readonly onChange: () => void;
 };
 
-/**
- * Claims the stream of a key. `handOver` may first let another publication of the stream store what it
- * has.
- */
-export async function openPublication(
-  parts: IngestParts,
-  key: string,
-  handOver: (liveStreamId: string) => Promise<void>,
-): Promise<Publication | RtmpRefusal> {
-  const keyHash = hashStreamKey(key);
-  if (keyHash === null) return 'unknown';
-  const known = await findStreamOfKey(parts.db, keyHash);
-  if (known === null) return 'unknown';
-  await handOver(known.liveStreamId);
-  const publisher = randomUUID();
-  const stream = await claimStream(parts.db, keyHash, publisher);
-  if (stream === null) return 'ended';
-  const formats = await loadFormats(parts.db, stream);
-  return new Publication(parts, publisher, {
-    stream,
-    formats,
-    rungs: await readRungs(parts.db, stream),
-  });
-}
-
 /** What earlier connections have published. */
-type Before = { stream: ClaimedStream; formats: readonly Format[]; rungs: readonly Rung[] };
+export type Before = { stream: ClaimedStream; formats: readonly Format[]; rungs: readonly Rung[] };
 
 /** So long may the first segment wait for its rungs, so that the first viewers are offered them. */
 const maxFirstWaitMs = 1_000;
@@ -98,8 +69,7 @@ export class Publication implements RtmpPublication {
   #hasStarted = false;
   /** Segments that this connection has stored. */
   #stored = 0;
-  readonly #ladder: LiveLadder;
-  readonly #rungs: RungPublisher;
+  readonly #rungs: Rungs;
   readonly #relays: Relays;
   /** The first segment of the stream while it waits for its rungs. */
   #first: { segment: Segment; atMs: number } | null = null;
@@ -120,13 +90,9 @@ export class Publication implements RtmpPublication {
       keepsPictures: parts.ladder.steps.length > 0,
     });
     this.#log = parts.log.child({ liveStreamId });
-    this.#ladder = new LiveLadder(parts.ladder, this.#log, (segment, rung) =>
-      this.#rungs.take(segment, rung),
-    );
-    const liveNames = () => this.#ladder.liveNames;
-    const { db } = parts;
     this.#relays = new Relays(parts.simulcast, this.#claim, this.#log);
-    this.#rungs = new RungPublisher({ db, log: this.#log, claim: this.#claim, rungs, liveNames });
+    const { db, ladder } = parts;
+    this.#rungs = new Rungs({ db, ladder, log: this.#log, claim: this.#claim, rungs });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;
     this.#log.info({ isReturn, isTakeover }, 'live stream: a publisher has connected');
@@ -143,8 +109,7 @@ export class Publication implements RtmpPublication {
     const { hasStarted, tracks, jumps } = this.#segmenter;
     if (await isPresent(db, organizationId, this.#claim.contentId)) {
       if (hasStarted) await this.#relays.refresh();
-      const rungs = this.#ladder.states;
-      const health = hasStarted ? this.#meter.read(tracks, jumps, rungs) : null;
+      const health = hasStarted ? this.#meter.read(tracks, jumps, this.#rungs.states) : null;
       return renewClaim(db, this.#claim, health);
     }
     // The item was archived or permanently deleted.
@@ -158,7 +123,7 @@ export class Publication implements RtmpPublication {
     this.#meter.take(message);
     const ended = this.#segmenter.take(message);
     this.#relays.take(message);
-    this.#ladder.take(this.#segmenter.takePictures());
+    this.#rungs.take(this.#segmenter.takePictures());
     await this.#storeFirst({ isDue: ended.length > 0 });
     for (const segment of ended) await this.#storeOrHold(segment);
     if (!this.#hasStarted && this.#segmenter.hasStarted) await this.#start();
@@ -173,16 +138,15 @@ export class Publication implements RtmpPublication {
     this.#log.info({ reason: error?.message ?? null }, 'live stream: a publisher has left');
     const relayed = this.#relays.close();
     try {
-      this.#ladder.take(this.#segmenter.takePictures({ all: true }));
+      this.#rungs.take(this.#segmenter.takePictures({ all: true }));
       await this.#storeFirst({ isDue: true });
       const last = this.#segmenter.finish();
       if (last !== null) await this.#store(last);
-      await this.#ladder.finish();
-      await this.#rungs.settled();
     } catch (failure) {
       const level = failure instanceof IngestError ? 'info' : 'warn';
       this.#log[level]({ err: failure }, 'live stream: the last segment was not stored');
     }
+    await this.#rungs.finish();
     await inTransaction(this.#parts.db, async (tx) => {
       const item = await lockEvenArchived(tx, this.#claim.organizationId, this.#claim.contentId);
       await leaveStream(tx, this.#claim, item?.title ?? '');
@@ -220,8 +184,7 @@ export class Publication implements RtmpPublication {
 
   async #storeOrHold(segment: Segment): Promise<void> {
     const isFirst = this.#stream.segmentCount + this.#stored === 0;
-    const isAlone = this.#ladder.liveNames.size === 0;
-    if (isFirst && !isAlone) this.#first = { segment, atMs: performance.now() };
+    if (isFirst && !this.#rungs.hasMade(0)) this.#first = { segment, atMs: performance.now() };
     else await this.#store(segment);
   }
 
@@ -229,7 +192,7 @@ export class Publication implements RtmpPublication {
   async #storeFirst({ isDue }: { isDue: boolean }): Promise<void> {
     if (this.#first === null) return;
     const { segment, atMs } = this.#first;
-    const isMade = this.#rungs.madeOf(0) >= this.#ladder.liveNames.size;
+    const isMade = this.#rungs.hasMade(0);
     if (!isDue && !isMade && performance.now() - atMs < maxFirstWaitMs) return;
     this.#first = null;
     await this.#store(segment);

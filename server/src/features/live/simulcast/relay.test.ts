@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../../../../test/waiting.ts';
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
 import { RtmpConnection, type RtmpPublication } from '../rtmp/rtmp-connection.ts';
 import { RtmpPublisher } from '../rtmp/rtmp-publisher.ts';
@@ -70,7 +71,11 @@ test('a server gets the headers and all from a key frame on, with times from 0',
     relay.take(message(messageType.video, at, isKeyFrame ? 2 : 3, 100), { isKeyFrame });
   }, 5);
   await reached('sending');
-  while (taken.length < 30) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(
+    'thirty messages',
+    async () => taken.length,
+    (count) => count >= 30,
+  );
   clearInterval(feed);
   await relay[Symbol.asyncDispose]();
   server.close();
