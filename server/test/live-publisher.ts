@@ -31,25 +31,37 @@ type Codec = 'h264' | 'hevc' | 'av1';
 const portrait = { width: 180, height: 320 };
 const clips = new Map<string, Promise<FlvTag[]>>();
 
+/** How the pictures of a clip are encoded: 15 a second without B frames where nothing is said. */
+export type Encoding = { frameRate?: number; bFrames?: number };
+
 /** One second with one key frame, and a tone. */
-export function liveClip(size: Size = portrait, codec: Codec = 'h264'): Promise<FlvTag[]> {
-  const name = `${size.width}x${size.height} ${codec}`;
-  const clip = clips.get(name) ?? makeClip(size, codec);
+export function liveClip(
+  size: Size = portrait,
+  codec: Codec = 'h264',
+  encoding: Encoding = {},
+): Promise<FlvTag[]> {
+  const name = `${size.width}x${size.height} ${codec} ${JSON.stringify(encoding)}`;
+  const clip = clips.get(name) ?? makeClip(size, codec, encoding);
   clips.set(name, clip);
   return clip;
 }
 
-async function makeClip({ width, height }: Size, codec: Codec): Promise<FlvTag[]> {
+async function makeClip(
+  { width, height }: Size,
+  codec: Codec,
+  { frameRate = 15, bFrames }: Encoding,
+): Promise<FlvTag[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-live-'));
   atEnd(() => rm(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'clip.flv');
-  const picture = { source: 'testsrc2', width, height, frameRate: 15 } as const;
+  const picture = { source: 'testsrc2', width, height, frameRate } as const;
   const clip = {
     ...picture,
     path: file,
     seconds: 1,
     tone: 440,
     ...(codec !== 'h264' && { codec }),
+    ...(bFrames !== undefined && { bFrames }),
   };
   await generateClip(clip, AbortSignal.timeout(60_000));
   return readFlvFile(await readFile(file));
@@ -81,13 +93,11 @@ export async function publish(
   key: string,
   pace = 4,
   codec: Codec = 'h264',
+  size = portrait,
 ): Promise<Publishing> {
   const publisher = await RtmpPublisher.open(`rtmp://127.0.0.1:${port}/live`, key);
   const stopping = new AbortController();
-  const sending = new ClipLoop(await liveClip(portrait, codec), pace).send(
-    publisher,
-    stopping.signal,
-  );
+  const sending = new ClipLoop(await liveClip(size, codec), pace).send(publisher, stopping.signal);
   const publishing = {
     publisher,
     cut: () => {

@@ -11,6 +11,7 @@ import { askThen } from '../../questions.tsx';
 import { Failed, Show } from '../../states.tsx';
 import { ItemPlayer } from '../content/item-player.tsx';
 import { Clips } from './live-clips.tsx';
+import { Simulcast } from './simulcast.tsx';
 import { StreamHealth } from './stream-health.tsx';
 import { StreamAccess, StreamState } from './live.tsx';
 import { t } from '../../texts/texts.ts';
@@ -67,6 +68,7 @@ function Details({ stream }: { stream: LiveStream }): ReactNode {
       ) : (
         <Picture stream={stream} video={video} />
       )}
+      <Simulcast of={stream} />
       {stream.recordedSeconds > 0 && <Clips stream={stream} video={video} />}
       <Group>
         {status !== 'ended' && (

@@ -3,11 +3,12 @@ import { Alert, Group, List, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../data.ts';
 import { whole } from '../../format.ts';
+import { t } from '../../texts/texts.ts';
 
 type Health = NonNullable<Schemas['LiveStream']['health']>;
 
 export function StreamHealth({ of, drops }: { of: Health; drops: number }): ReactNode {
-  const { bitrate, frameRate, keyFrameInterval, warnings } = of;
+  const { bitrate, frameRate, keyFrameInterval, renditions, warnings } = of;
   return (
     <Stack gap="xs">
       <Group gap="xl">
@@ -16,6 +17,13 @@ export function StreamHealth({ of, drops }: { of: Health; drops: number }): Reac
         {keyFrameInterval !== null && (
           <Text size="sm">{`key frames every ${keyFrameInterval} s`}</Text>
         )}
+        {renditions.map(({ height, name, state, width }) => (
+          <Text size="sm" key={name}>
+            {state === 'live'
+              ? t('{width} × {height}', { width: String(width), height: String(height) })
+              : t('{width} × {height}: not made', { width: String(width), height: String(height) })}
+          </Text>
+        ))}
         <Text size="sm">{drops === 1 ? '1 drop' : `${whole(drops)} drops`}</Text>
       </Group>
       {warnings.length > 0 && (

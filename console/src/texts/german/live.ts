@@ -49,4 +49,17 @@ export const live = {
   'Where the clip begins': 'Wo der Clip beginnt',
   'Where the clip ends': 'Wo der Clip endet',
   '{title} (clip)': '{title} (Clip)',
+  'Pass on': 'Weiterleiten',
+  Simulcast: 'Simulcast',
+  'Stop passing on': 'Weiterleitung beenden',
+  'Stop passing on to “{name}”?': 'Weiterleitung an „{name}“ beenden?',
+  'The connection to this server ends, and its key is forgotten.':
+    'Die Verbindung zu diesem Server endet, und sein Schlüssel wird gelöscht.',
+  'This broadcast is passed on to no other service.':
+    'Diese Übertragung wird an keinen anderen Dienst weitergeleitet.',
+  connecting: 'verbindet',
+  sending: 'sendet',
+  failed: 'fehlgeschlagen',
+  '{width} × {height}': '{width} × {height}',
+  '{width} × {height}: not made': '{width} × {height}: wird nicht erzeugt',
 };

@@ -51,4 +51,17 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   'Where the clip begins': 'Dónde empieza el clip',
   'Where the clip ends': 'Dónde termina el clip',
   '{title} (clip)': '{title} (clip)',
+  'Pass on': 'Retransmitir',
+  Simulcast: 'Retransmisión simultánea',
+  'Stop passing on': 'Dejar de retransmitir',
+  'Stop passing on to “{name}”?': '¿Dejar de retransmitir a «{name}»?',
+  'The connection to this server ends, and its key is forgotten.':
+    'La conexión con este servidor termina y su clave se borra.',
+  'This broadcast is passed on to no other service.':
+    'Esta emisión no se retransmite a ningún otro servicio.',
+  connecting: 'conectando',
+  sending: 'enviando',
+  failed: 'con error',
+  '{width} × {height}': '{width} × {height}',
+  '{width} × {height}: not made': '{width} × {height}: no se genera',
 };

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import { integer } from '../../platform/config-values.ts';
+import { choices, integer, optional } from '../../platform/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
 import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
@@ -11,6 +12,7 @@ import { ConfigurationError, setting } from '../../platform/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { ServedCertificate } from '../../platform/tls/served-certificate.ts';
 import { hourMs } from '../../platform/time.ts';
+import type { Vault } from '../../platform/vault.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
 import { processMedia } from '../processing/processing.ts';
 import type { UploadLimits } from '../uploads/uploads.ts';
@@ -18,6 +20,7 @@ import { clipJob } from './clips/clip-job.ts';
 import { addClipRoutes } from './clips/clip-routes.ts';
 import { makeClip } from './clips/clips.ts';
 import { tendStreams } from './disconnections.ts';
+import { defaultRungs, LadderPlaces, liveSteps } from './ladder/live-ladder.ts';
 import { Ingest } from './ingest/ingest.ts';
 import { LiveThumbnails } from './ingest/live-thumbnails.ts';
 import { ingestUrlsOf, liveStreamsChanged } from './live.ts';
@@ -33,6 +36,8 @@ type Parts = {
   log: Logger;
   metrics: Metrics;
   storage: Storage;
+  egress: Egress;
+  vault: Vault;
   cursors: ListCursors;
   mutations: Mutations;
   hints: Hints;
@@ -45,6 +50,27 @@ type Parts = {
   mediaNiceness: number;
   uploadLimits: UploadLimits;
 };
+
+function showMetrics(metrics: Metrics, places: LadderPlaces, publishers: () => number): void {
+  metrics.collected({
+    type: 'gauge',
+    name: 'live_publishers',
+    help: 'Encoders that publish a live stream to this process at the moment.',
+    collect: () => [{ labels: {}, value: publishers() }],
+  });
+  metrics.collected({
+    type: 'gauge',
+    name: 'live_ladders',
+    help: 'Live streams of which this process makes renditions at the moment.',
+    collect: () => [{ labels: {}, value: places.taken }],
+  });
+  metrics.collected({
+    type: 'counter',
+    name: 'live_renditions_dropped_total',
+    help: 'Renditions of live streams that this process gave up, because it is too slow or they failed.',
+    collect: () => [{ labels: {}, value: places.dropped }],
+  });
+}
 
 const tendEveryMs = 1_000;
 
@@ -72,10 +98,24 @@ export const live = defineFeature({
       about:
         'Port on which they are taken by RTMPS, with the certificate of REELFEED_TLS_CERT, such as 443 or 1936. 0: none.',
     }),
+    liveRenditions: setting({
+      env: 'REELFEED_LIVE_RENDITIONS',
+      parse: optional(choices(liveSteps)),
+      fallback: '',
+      about:
+        'Renditions to make of a broadcast while it goes on, below the one of the encoder, by the short side of their picture. off: none. Empty: 360 with two or three cores, 540 and 240 with four or more.',
+    }),
   },
-  tables: ['live_stream', 'live_segment', 'live_format'],
+  tables: [
+    'live_stream',
+    'live_segment',
+    'live_format',
+    'live_rung',
+    'live_rung_segment',
+    'live_simulcast_target',
+  ],
   extensions: [extend(webhookEvents, liveEvents)],
-  build(parts: Parts, { rtmpPort, rtmpsPort }) {
+  build(parts: Parts, { rtmpPort, rtmpsPort, liveRenditions }) {
     refuseWithoutCertificate(parts.certificate, rtmpsPort);
     const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
     const liveStreams = new LiveStates(db);
@@ -89,19 +129,24 @@ export const live = defineFeature({
     const { uploadLimits } = parts;
     const { maxLiveDurationMs: maxDurationMs, mediaNiceness: niceness } = parts;
     const limits = { ...thumbnailLimits, niceness };
-    const ingest = { db, storage, log, maxDurationMs, uploadLimits, onChange };
+    const places = new LadderPlaces();
+    const ladder = {
+      steps: (liveRenditions ?? defaultRungs()).filter((step) => step !== 'off'),
+      memoryLimitBytes: thumbnailLimits.memoryLimitBytes,
+      niceness,
+      scratch: storage.scratch,
+      places,
+    };
+    const { egress, vault } = parts;
+    const simulcast = { db, egress, vault };
+    const ingest = { db, storage, log, maxDurationMs, uploadLimits, ladder, simulcast, onChange };
     const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
-    metrics.collected({
-      type: 'gauge',
-      name: 'live_publishers',
-      help: 'Encoders that publish a live stream to this process at the moment.',
-      collect: () => [{ labels: {}, value: listening?.publishers ?? 0 }],
-    });
+    showMetrics(metrics, places, () => listening?.publishers ?? 0);
     return {
       provides: { liveStreams },
       routes: (app) => {
-        addLiveRoutes(app, { db, cursors, mutations, ingestUrls, onChange });
+        addLiveRoutes(app, { db, cursors, mutations, ingestUrls, egress, vault, onChange });
         const onQueued = () => hints.give(makeClip.name);
         const { mediaAccess: urls, maxMediaDurationMs: maxClipDurationMs } = parts;
         addClipRoutes(app, { mutations, urls, maxClipDurationMs, onQueued });

@@ -20,6 +20,7 @@ import type { Db, Tx } from '../../platform/database/database.ts';
 import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import { formatTimestamp } from '../../platform/time.ts';
+import type { Vault } from '../../platform/vault.ts';
 import {
   archive,
   createLiveItem,
@@ -43,6 +44,8 @@ import {
 } from './queries.ts';
 import { healthWarnings } from './ingest/stream-meter.ts';
 import { makeRecording } from './recording-job.ts';
+import type { ShownTarget } from './simulcast/shown-targets.ts';
+import { addTarget, type TargetFields } from './simulcast/targets.ts';
 import { hashStreamKey, newStreamKey } from './stream-key.ts';
 
 export type { LiveState, LiveStreams } from './live-states.ts';
@@ -53,16 +56,27 @@ export { RtmpPublisher } from './rtmp/rtmp-publisher.ts';
 /** The hint that a stream was ended, deleted, or given another key by this process. */
 export const liveStreamsChanged = 'live-streams-changed';
 
-export type NewStream = Metadata & { reconnectWindow?: number; dvrWindow?: number };
+export type NewStream = Metadata & {
+  reconnectWindow?: number;
+  dvrWindow?: number;
+  simulcastTargets?: readonly TargetFields[];
+};
 
 const defaultReconnectWindowSeconds = 60;
 
-/** Makes a stream and its item. @throws ApiError VALIDATION_ERROR, CONFLICT */
+/**
+ * Makes a stream and its item. The caller has checked the URLs of its targets.
+ *
+ * @throws ApiError VALIDATION_ERROR, CONFLICT
+ */
 export async function createStream(
   tx: Tx,
+  vault: Vault,
   organizationId: OrganizationId,
-  { reconnectWindow = defaultReconnectWindowSeconds, dvrWindow = 0, ...metadata }: NewStream,
+  fields: NewStream,
 ): Promise<{ row: LiveStreamRow; streamKey: string }> {
+  const { reconnectWindow = defaultReconnectWindowSeconds, dvrWindow = 0, ...rest } = fields;
+  const { simulcastTargets = [], ...metadata } = rest;
   const item = await createLiveItem(tx, organizationId, metadata);
   const key = { organizationId, liveStreamId: newTypeId('lst') };
   const streamKey = newStreamKey();
@@ -73,6 +87,7 @@ export async function createStream(
     dvrWindowSeconds: dvrWindow,
     keyHash: requireHash(streamKey),
   });
+  for (const target of simulcastTargets) await addTarget(tx, vault, key, target);
   return { row: await getStream(tx, key), streamKey };
 }
 
@@ -202,6 +217,7 @@ export function presentStream(row: LiveStreamRow, ingestUrls: IngestUrls, curren
     ...ingestUrls,
     recordedSeconds: row.duration_ms / 1_000,
     health: isConnected && row.status === 'active' ? presentHealth(row) : null,
+    simulcastTargets: presentTargets(row),
     disconnects: row.disconnect_count,
     createdAt: row.created_at.toISOString(),
     startedAt: formatTimestamp(row.started_at),
@@ -209,10 +225,17 @@ export function presentStream(row: LiveStreamRow, ingestUrls: IngestUrls, curren
   };
 }
 
+/** Their states are of the last publisher, so they count only while there is one. */
+export function presentTargets(row: LiveStreamRow): ShownTarget[] {
+  const isLive = row.is_connected && row.status === 'active';
+  const idle = { status: 'idle', message: null } as const;
+  return row.simulcast_targets.map((target) => (isLive ? target : { ...target, ...idle }));
+}
+
 function presentHealth({ health }: LiveStreamRow) {
   if (health === null) return null;
   const warnings = health.warnings.map((code) => ({ code, message: healthWarnings[code] }));
-  return { ...health, warnings };
+  return { ...health, warnings, renditions: health.renditions ?? [] };
 }
 
 function requireHash(streamKey: string): Buffer {

@@ -4,6 +4,7 @@ import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import { contentItems, type Visibility } from '../content/content.ts';
 import type { StreamHealth } from './ingest/stream-meter.ts';
+import { shownTargets, type ShownTarget } from './simulcast/shown-targets.ts';
 import type { LiveStatus } from './tables.ts';
 
 export type LiveStreamKey = { readonly organizationId: string; readonly liveStreamId: string };
@@ -24,6 +25,7 @@ export type LiveStreamRow = {
   ended_at: Date | null;
   disconnect_count: number;
   health: StreamHealth | null;
+  simulcast_targets: readonly ShownTarget[];
 };
 
 /** A connection that was not seen for so long is gone, or its process is. */
@@ -36,7 +38,8 @@ const columns = sql`stream.organization_id, stream.live_stream_id, stream.conten
   stream.status, stream.reconnect_window_seconds, stream.dvr_window_seconds,
   ${isConnected} as is_connected,
   stream.segment_count, stream.duration_ms, stream.created_at, stream.started_at, stream.ended_at,
-  stream.disconnect_count, stream.health`;
+  stream.disconnect_count, stream.health,
+  ${shownTargets} as simulcast_targets`;
 
 const streams = sql`live_stream stream join ${contentItems} item
   on item.organization_id = stream.organization_id and item.content_id = stream.content_id`;

@@ -26,6 +26,16 @@ export function routeSamples(service: TestService): Record<string, RouteSample> 
       `${await create()}/clips`,
       { body: { clips: [{ startSec: 12.5, endSec: 20, title: 'The goal', tags: ['goal'] }] } },
     ],
+    addSimulcastTarget: async () => [
+      `${await create()}/simulcast-targets`,
+      { body: { url: 'rtmp://127.0.0.1/live', streamKey: 'abcd-efgh-ijkl', name: 'Elsewhere' } },
+    ],
+    removeSimulcastTarget: async () => {
+      const stream = await create();
+      const body = { url: 'rtmp://127.0.0.1/live', streamKey: 'abcd-efgh-ijkl' };
+      const made = await service.call('POST', `${stream}/simulcast-targets`, { body });
+      return [`${stream}/simulcast-targets/${made.body.data.id}`];
+    },
     deleteLiveStream: async () => [await create()],
   };
 }

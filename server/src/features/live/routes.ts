@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
+import type { Egress } from '../../platform/egress/egress.ts';
 import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import {
@@ -12,6 +13,7 @@ import {
   pageQuery,
 } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
+import type { Vault } from '../../platform/vault.ts';
 import { countLiveViewers } from '../analytics/analytics.ts';
 import {
   createStream,
@@ -24,6 +26,8 @@ import {
 } from './live.ts';
 import { countStreams, listStreams } from './queries.ts';
 import { LiveStream, LiveStreamWithKey, NewLiveStream } from './schemas.ts';
+import { addTargetRoutes } from './simulcast/target-routes.ts';
+import { checkTargets } from './simulcast/targets.ts';
 import { addStateRoutes, present } from './state-routes.ts';
 
 export type LiveRouteParts = {
@@ -31,6 +35,8 @@ export type LiveRouteParts = {
   cursors: ListCursors;
   mutations: Mutations;
   ingestUrls: IngestUrls;
+  egress: Egress;
+  vault: Vault;
   /** Called after a change was committed. */
   onChange: () => void;
 };
@@ -46,9 +52,11 @@ export function addLiveRoutes(app: HttpApp, parts: LiveRouteParts): void {
   addEndRoute(app, parts);
   addResetKeyRoute(app, parts);
   addDeleteRoute(app, parts);
+  addTargetRoutes(app, parts);
 }
 
-function addCreateRoute(app: HttpApp, { mutations, ingestUrls, onChange }: LiveRouteParts): void {
+function addCreateRoute(app: HttpApp, parts: LiveRouteParts): void {
+  const { egress, ingestUrls, mutations, onChange, vault } = parts;
   app.post(
     url,
     {
@@ -66,8 +74,10 @@ function addCreateRoute(app: HttpApp, { mutations, ingestUrls, onChange }: LiveR
     },
     async (request, reply) => {
       const { organizationId } = principalOf(request);
+      const { simulcastTargets = [] } = request.body;
+      await checkTargets(egress, simulcastTargets, (index) => `simulcastTargets.${index}.url`);
       await mutations.mutate(request, reply, async (tx) => {
-        const { row, streamKey } = await createStream(tx, organizationId, request.body);
+        const { row, streamKey } = await createStream(tx, vault, organizationId, request.body);
         return {
           statusCode: 201,
           headers: { location: `${url}/${row.live_stream_id}` },

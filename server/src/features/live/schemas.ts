@@ -1,9 +1,43 @@
 import { Type } from 'typebox';
-import { secretValue } from '../../platform/http/secret-fields.ts';
+import { secretQuery, secretValue } from '../../platform/http/secret-fields.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { NewContentMetadata } from '../content/content.ts';
 import { healthWarnings, type HealthWarning } from './ingest/stream-meter.ts';
-import { liveStatuses } from './tables.ts';
+import { maxTargets } from './simulcast/targets.ts';
+import { liveStatuses, targetStatuses } from './tables.ts';
+
+export const NewSimulcastTarget = Closed({
+  url: Type.String({
+    minLength: 1,
+    maxLength: 2_048,
+    ...secretQuery,
+    description: 'rtmp:// or rtmps://, as the service that takes the broadcast names it.',
+    examples: ['rtmps://live.example.com/app'],
+  }),
+  streamKey: Type.String({
+    minLength: 1,
+    maxLength: 1_024,
+    ...secretValue,
+    description: 'Stored encrypted; it is never shown again.',
+  }),
+  name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'The host where it is left out.' }),
+  ),
+});
+
+export const SimulcastTarget = Type.Object(
+  {
+    id: Type.String({ examples: ['sct_01jd0000000000000000000000'] }),
+    name: Type.String(),
+    url: Type.String(),
+    keyEnd: Type.String({
+      description: 'The last four characters of the key; empty for a short one.',
+    }),
+    status: OneOf(targetStatuses, '`idle` while nobody publishes.'),
+    message: Nullable(Type.String({ description: 'Why it failed, in a sentence.' })),
+  },
+  { title: 'SimulcastTarget' },
+);
 
 export const NewLiveStream = Closed({
   ...NewContentMetadata.properties,
@@ -22,6 +56,12 @@ export const NewLiveStream = Closed({
       default: 0,
       description:
         'Seconds by which viewers can go back during the broadcast. They always have the latest eight segments.',
+    }),
+  ),
+  simulcastTargets: Type.Optional(
+    Type.Array(NewSimulcastTarget, {
+      maxItems: maxTargets,
+      description: 'Servers to which the broadcast is passed on as it is.',
     }),
   ),
 });
@@ -52,6 +92,18 @@ const Health = Type.Object(
       }),
       { description: 'What the owner of the encoder should look at.' },
     ),
+    renditions: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'The short side that it stands for.', examples: ['360'] }),
+        width: Type.Integer(),
+        height: Type.Integer(),
+        state: OneOf(
+          ['live', 'dropped'] as const,
+          '`dropped`: this machine is too slow for it, or could not make it.',
+        ),
+      }),
+      { description: 'The renditions that are made below the one of the encoder.' },
+    ),
   },
   { description: 'How the publisher does. Null while none is connected.' },
 );
@@ -75,6 +127,7 @@ const fields = {
   ),
   recordedSeconds: Type.Number({ description: 'Length of what was published so far.' }),
   health: Nullable(Health),
+  simulcastTargets: Type.Array(SimulcastTarget),
   disconnects: Type.Integer({ description: 'How often a publisher has gone away so far.' }),
   createdAt: Timestamp,
   startedAt: Nullable(Timestamp),

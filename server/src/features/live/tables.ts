@@ -11,6 +11,9 @@ import type { VideoCodec } from './ingest/video-header.ts';
 export const liveStatuses = ['idle', 'active', 'ended'] as const;
 export type LiveStatus = (typeof liveStatuses)[number];
 
+export const targetStatuses = ['idle', 'connecting', 'sending', 'failed'] as const;
+export type TargetStatus = (typeof targetStatuses)[number];
+
 type LiveStreamTable = {
   organization_id: string;
   live_stream_id: string;
@@ -58,10 +61,47 @@ type LiveSegmentTable = {
   format: Generated<number>;
 };
 
+type LiveRungTable = {
+  organization_id: string;
+  live_stream_id: string;
+  name: string;
+  width: number;
+  height: number;
+  video_codec: string;
+  max_bitrate_bps: number;
+};
+
+type LiveRungSegmentTable = {
+  organization_id: string;
+  live_stream_id: string;
+  rung: string;
+  number: number;
+  file_name: string;
+  header_name: string;
+  size_bytes: number;
+};
+
+type LiveSimulcastTargetTable = {
+  organization_id: string;
+  live_stream_id: string;
+  target_id: string;
+  name: string;
+  url: string;
+  sealed_key: Buffer;
+  key_end: string;
+  status: Generated<TargetStatus>;
+  message: string | null;
+  changed_at: NullableTimestamp;
+  created_at: DefaultTimestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     live_stream: LiveStreamTable;
     live_segment: LiveSegmentTable;
     live_format: LiveFormatTable;
+    live_rung: LiveRungTable;
+    live_rung_segment: LiveRungSegmentTable;
+    live_simulcast_target: LiveSimulcastTargetTable;
   }
 }

@@ -24,7 +24,17 @@ export type MediaTaskLimits = {
 export type MediaTaskOptions = MediaTaskLimits & {
   /** Called with the completed fraction of the task, from 0 to 1. It never decreases. */
   readonly onProgress?: (fraction: number) => void;
+  /** For a task that goes on with what it is told. */
+  readonly talk?: Talk;
   readonly signal: AbortSignal;
+};
+
+/** A conversation with the child beside its progress and its result. */
+export type Talk = {
+  /** Called when the child has its task. What is said to one that has ended is lost. */
+  readonly opened: (say: (order: object) => void) => void;
+  /** Called with whatever the child says, which must be checked. */
+  readonly heard: (message: unknown) => void;
 };
 
 const CHILD_SCRIPT = fileURLToPath(new URL('./child/main.ts', import.meta.url));
@@ -86,7 +96,7 @@ function startChild({ file, args }: CagedCommand, workDir: string, niceness: num
 
 /** What a task reads and writes. */
 function cageContents(task: MediaTask, workDir: string, deadlineMs: number): CageContents {
-  const readable = task.type === 'generate' ? [] : [task.sourcePath];
+  const readable = 'sourcePath' in task ? [task.sourcePath] : [];
   if (task.type === 'transcribe') readable.push(task.modelPath);
   return { readable, writable: [workDir], cwd: workDir, deadlineMs };
 }
@@ -163,7 +173,10 @@ async function runToEnd(
   let answer: Outcome['answer'] = null;
   let fraction = 0;
   child.on('message', (message: unknown) => {
-    if (!Value.Check(ChildMessageSchema, message)) return;
+    if (!Value.Check(ChildMessageSchema, message)) {
+      options.talk?.heard(message);
+      return;
+    }
     if (message.type !== 'progress') {
       answer = message;
       return;
@@ -178,6 +191,7 @@ async function runToEnd(
     child.send(task, (error) => {
       if (error !== null) child.kill('SIGKILL');
     });
+    options.talk?.opened((order) => child.send(order, () => undefined));
   });
   watch.stop();
   return { answer, killReason: watch.killReason, exit, logTail: logTail() };

@@ -2,9 +2,23 @@
 export { describeCage, findCage, knownCage, type Cage, type CageLevel } from './cage.ts';
 export { DERIVED_FILES, type DerivedFile } from './derived-files.ts';
 export { THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from './thumbnail-sizes.ts';
-export { av1Rungs, DEFAULT_STEPS, LADDER_STEPS, planLadder, type LadderStep } from './ladder.ts';
+export {
+  av1Rungs,
+  DEFAULT_STEPS,
+  LADDER_STEPS,
+  planLadder,
+  type LadderStep,
+  type VideoRung,
+} from './ladder.ts';
 export { ImageDecoder, type ImageFiles } from './image-decoder.ts';
 export { growingPlaylist, GROWING_MIN_SEGMENTS, parseMediaPlaylist } from './media-playlist.ts';
+export {
+  liveRungs,
+  LiveRungs,
+  type LiveCodec,
+  type LivePicture,
+  type RungSegment,
+} from './live-rungs.ts';
 export { MediaError, type MediaErrorCode } from './media-error.ts';
 export { sniffImage, type ImageFormat } from './sniff-image.ts';
 export { SNIFF_BYTES, sniffMedia, type SniffedFormat } from './sniff.ts';

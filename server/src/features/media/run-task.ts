@@ -16,6 +16,7 @@ import {
   type GenerateTask,
   type ImageResult,
   type ImageTask,
+  type LiveTask,
   type MediaTask,
   type PrepareResult,
   type PrepareTask,
@@ -65,9 +66,12 @@ export function runMediaTask(
   task: TranscribeTask,
   options: MediaTaskOptions,
 ): Promise<TranscribeResult>;
-export function runMediaTask(task: MediaTask, options: MediaTaskOptions): Promise<AnyResult> {
+export function runMediaTask(task: QueuedTask, options: MediaTaskOptions): Promise<AnyResult> {
   return step(`media ${task.type}`, {}, () => runAny(task, options));
 }
+
+/** Tasks of broadcasts run on, so they are no single step. */
+type QueuedTask = Exclude<MediaTask, LiveTask>;
 
 type AnyResult =
   | PrepareResult
@@ -77,7 +81,7 @@ type AnyResult =
   | ThumbnailFacts
   | TranscribeResult;
 
-function runAny(task: MediaTask, options: MediaTaskOptions): Promise<AnyResult> {
+function runAny(task: QueuedTask, options: MediaTaskOptions): Promise<AnyResult> {
   switch (task.type) {
     case 'prepare':
       return runIntoFolder(task.outputDir, () =>

@@ -250,11 +250,18 @@ export type GenerateTask = {
   readonly clip: ClipSpec;
 };
 
+/** Rungs of a broadcast, of pictures that arrive while it goes on; see `live-rungs.ts`. */
+export type LiveTask = {
+  readonly type: 'live';
+  readonly outputDir: string;
+};
+
 export type MediaTask =
   | PrepareTask
   | CompleteTask
   | GenerateTask
   | ImageTask
+  | LiveTask
   | StillTask
   | TranscribeTask;
 

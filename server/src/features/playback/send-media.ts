@@ -122,7 +122,8 @@ function cachingOf(
   key: string,
   { isGrowing, isPrivate }: Pick<MediaFile, 'isGrowing' | 'isPrivate'>,
 ): string {
-  const isLive = key.endsWith('/live/index.m3u8') || (isGrowing && key.endsWith('/index.m3u8'));
+  const isLive =
+    /\/live\/(?:index|rung-\d+)\.m3u8$/.test(key) || (isGrowing && key.endsWith('/index.m3u8'));
   const isMaster = key.endsWith('/master.m3u8');
   const isLiveThumbnail = /\/live\/[\w-]+\.(?:jpg|webp)$/.test(key);
   const caching = isLive

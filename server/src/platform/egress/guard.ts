@@ -144,6 +144,8 @@ const defaultPorts: Readonly<Record<string, number>> = {
   'tls:': 4_222,
   'amqp:': 5_672,
   'amqps:': 5_671,
+  'rtmp:': 1_935,
+  'rtmps:': 443,
 };
 
 /** Schemes of brokers without TLS: only for targets that the operator has named. */

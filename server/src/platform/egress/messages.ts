@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 export type Scheme = 'http:' | 'https:' | BrokerScheme;
 
-/** Of message brokers, which are reached through `Egress.resolve`. */
-export type BrokerScheme = 'nats:' | 'tls:' | 'amqp:' | 'amqps:';
+/** Of message brokers and of RTMP, which are reached through `Egress.resolve`. */
+export type BrokerScheme = 'nats:' | 'tls:' | 'amqp:' | 'amqps:' | 'rtmp:' | 'rtmps:';
 
 /** Shown to receivers that ask for one. PEM. */
 export type ClientCertificate = {

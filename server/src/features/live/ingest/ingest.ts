@@ -9,7 +9,8 @@ import type { ServedCertificate } from '../../../platform/tls/served-certificate
 import { liveStreamsChanged } from '../live.ts';
 import type { RtmpConnection, RtmpHandlers, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
 import { RtmpServer, type RtmpServerLimits } from '../rtmp/rtmp-server.ts';
-import { openPublication, type IngestParts, type Publication } from './publication.ts';
+import { openPublication } from './open-publication.ts';
+import type { IngestParts, Publication } from './publication.ts';
 
 export type IngestOptions = {
   /** The ports of RTMP and of RTMPS; 0 for none. */

@@ -4,6 +4,8 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
 import { liveFolderOf } from '../../content/content.ts';
 import type { LiveStreamKey } from '../queries.ts';
+import { rungFiles, rungLines, rungPlaylist } from '../ladder/rung-playlists.ts';
+import { readRungs, readRungSegments, type Rung } from '../ladder/rung-queries.ts';
 import type { Format } from './formats.ts';
 import { initSegment } from './init-segment.ts';
 import { masterPlaylist, mediaPlaylist, playlistFiles, targetDurationOf } from './playlists.ts';
@@ -13,6 +15,8 @@ import type { Segment } from './segment-builder.ts';
 /** Segments that players are offered at least: about sixteen seconds. */
 const minListedSegments = 8;
 const usualSegmentSeconds = 2;
+/** A rung with more gaps than this is not listed for the whole of a broadcast. */
+const leastShareOfWhole = 0.9;
 
 type LiveFilesOf = {
   readonly db: Db;
@@ -78,13 +82,58 @@ export class LiveFiles {
 
   /** Announces the segments of this moment; with an end when there will be no more. */
   async putPlaylist(targetDurationSeconds: number, { isEnded = false } = {}): Promise<void> {
-    const { db, stream, dvrWindowSeconds } = this.#of;
-    const count = Math.max(minListedSegments, Math.ceil(dvrWindowSeconds / usualSegmentSeconds));
-    const segments = await readSegments(db, stream, count);
+    const { db, stream } = this.#of;
+    const segments = await readSegments(db, stream, this.#listedCount);
     const first = segments[0]?.number ?? 0;
     const earlierDiscontinuities = await countDiscontinuities(db, stream, first);
     const window = { segments, targetDurationSeconds, earlierDiscontinuities };
     await this.put(playlistFiles.media, mediaPlaylist({ ...window, isEnded, isWhole: false }));
+  }
+
+  /** Announces the segments of a rung up to a number of the top. */
+  async putRung(rung: string, { targetDurationSeconds, upTo }: RungEnd): Promise<void> {
+    await this.#putRung(rung, { targetDurationSeconds, upTo, isEnded: false });
+  }
+
+  /** Lists these rungs beside the top, of which a segment is given. */
+  async putMaster({ bytes, durationMs, tracks }: Segment, rungs: readonly Rung[]): Promise<void> {
+    const rate = { bits: bytes.length * 8, ms: durationMs };
+    const lines = rungLines(rungs, { audioCodec: tracks.audio?.codec ?? null });
+    await this.put(playlistFiles.master, masterPlaylist(tracks, rate, undefined, lines));
+  }
+
+  get #listedCount(): number {
+    const { dvrWindowSeconds } = this.#of;
+    return Math.max(minListedSegments, Math.ceil(dvrWindowSeconds / usualSegmentSeconds));
+  }
+
+  async #putRung(rung: string, end: RungEnd & { isEnded: boolean }): Promise<void> {
+    const { db, stream } = this.#of;
+    const { isEnded, targetDurationSeconds, upTo } = end;
+    const listed = { upTo, count: this.#listedCount };
+    const segments = await readRungSegments(db, stream, rung, listed);
+    const first = segments[0]?.number ?? 0;
+    const earlierDiscontinuities = await countDiscontinuities(db, stream, first);
+    const window = { segments, targetDurationSeconds, earlierDiscontinuities };
+    await this.put(rungFiles.live(rung), rungPlaylist({ ...window, isEnded, isWhole: false }));
+  }
+
+  /** Ends the rungs, and gives those back that have nearly all of the broadcast. */
+  async #putRungEnds(targetDurationSeconds: number, upTo: number): Promise<Rung[]> {
+    const { db, stream } = this.#of;
+    const whole: Rung[] = [];
+    for (const rung of await readRungs(db, stream)) {
+      const segments = await readRungSegments(db, stream, rung.name, { upTo, count: null });
+      const made = segments.filter(({ fileName }) => fileName !== null);
+      if (made.length >= segments.length * leastShareOfWhole) {
+        const end = { isEnded: true, isWhole: true };
+        const playlist = { segments, targetDurationSeconds, earlierDiscontinuities: 0, ...end };
+        await this.put(rungFiles.whole(rung.name), rungPlaylist(playlist));
+        whole.push(rung);
+      }
+      await this.#putRung(rung.name, { targetDurationSeconds, upTo, isEnded: true });
+    }
+    return whole;
   }
 
   /**
@@ -102,10 +151,16 @@ export class LiveFiles {
     // Nothing is known of the tracks of streams from before formats were stored.
     if (tracks.video === null && tracks.audio === null) return this.put(playlistFiles.media, text);
     await this.put(playlistFiles.whole, text);
-    await this.put(playlistFiles.master, masterPlaylist(tracks, rate, playlistFiles.whole));
+    const upTo = segments.at(-1)?.number ?? 0;
+    const rungs = await this.#putRungEnds(targetDurationSeconds, upTo);
+    const lines = rungLines(rungs, { audioCodec: tracks.audio?.codec ?? null, isWhole: true });
+    const master = masterPlaylist(tracks, rate, playlistFiles.whole, lines);
+    await this.put(playlistFiles.master, master);
     await this.putPlaylist(targetDurationSeconds, { isEnded: true });
   }
 }
+
+type RungEnd = { readonly targetDurationSeconds: number; readonly upTo: number };
 
 export type EndedBroadcast = {
   readonly tracks: Parameters<typeof masterPlaylist>[0];

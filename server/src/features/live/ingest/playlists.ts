@@ -75,10 +75,12 @@ const peakFactor = 1.5;
 
 export type Rate = { readonly bits: number; readonly ms: number };
 
+/** @param rungs the lines of renditions below this one */
 export function masterPlaylist(
   { video, audio }: Tracks,
   rate: Rate,
   playlist: string = playlistFiles.media,
+  rungs: readonly string[] = [],
 ): string {
   const average = Math.ceil((rate.bits * 1_000) / Math.max(1, rate.ms));
   const codecs = [video, audio].filter((track) => track !== null).map(({ codec }) => codec);
@@ -93,6 +95,7 @@ export function masterPlaylist(
     '#EXT-X-VERSION:7',
     `#EXT-X-STREAM-INF:${attributes.join(',')}`,
     playlist,
+    ...rungs,
     '',
   ].join('\n');
 }

@@ -2,7 +2,6 @@
  * What one connection publishes: it claims the stream, makes it active with its first key frame, and
  * stores segment after segment until it is over.
  */
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -10,19 +9,20 @@ import type { Storage } from '../../../platform/storage/storage.ts';
 import { isPresent, lockEvenArchived, markLive, type ItemRow } from '../../content/content.ts';
 import { recordEvent } from '../../webhooks/webhooks.ts';
 import { leaveStream } from '../disconnections.ts';
+import type { LadderOptions } from '../ladder/live-ladder.ts';
+import type { Rung } from '../ladder/rung-queries.ts';
+import { Rungs } from '../ladder/rungs.ts';
 import { finishStream } from '../live.ts';
-import { hashStreamKey } from '../stream-key.ts';
+import { Relays, type SimulcastParts } from '../simulcast/relays.ts';
 import type { RtmpMessage } from '../rtmp/messages.ts';
-import type { RtmpPublication, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
-import { formatOf, loadFormats, recordedTracks, storedFormat, type Format } from './formats.ts';
+import type { RtmpPublication } from '../rtmp/rtmp-connection.ts';
+import { formatOf, recordedTracks, storedFormat, type Format } from './formats.ts';
 import { IngestError } from './ingest-error.ts';
 import { LiveFiles } from './live-files.ts';
 import type { LiveThumbnails } from './live-thumbnails.ts';
 import { longestSegmentMs, targetDurationOf } from './playlists.ts';
 import {
   activateStream,
-  claimStream,
-  findStreamOfKey,
   insertFormat,
   insertSegment,
   markReconnected,
@@ -39,6 +39,8 @@ export type IngestParts = {
   readonly storage: Storage;
   readonly log: Logger;
   readonly thumbnails: LiveThumbnails;
+  readonly ladder: LadderOptions;
+  readonly simulcast: SimulcastParts;
   /** A stream that is so long ends. */
   readonly maxDurationMs: number;
   /** Free space that a stream leaves to the database: it ends before. */
@@ -47,25 +49,11 @@ export type IngestParts = {
   readonly onChange: () => void;
 };
 
-/**
- * Claims the stream of a key. `handOver` may first let another publication of the stream store what it
- * has.
- */
-export async function openPublication(
-  parts: IngestParts,
-  key: string,
-  handOver: (liveStreamId: string) => Promise<void>,
-): Promise<Publication | RtmpRefusal> {
-  const keyHash = hashStreamKey(key);
-  if (keyHash === null) return 'unknown';
-  const known = await findStreamOfKey(parts.db, keyHash);
-  if (known === null) return 'unknown';
-  await handOver(known.liveStreamId);
-  const publisher = randomUUID();
-  const stream = await claimStream(parts.db, keyHash, publisher);
-  if (stream === null) return 'ended';
-  return new Publication(parts, stream, publisher, await loadFormats(parts.db, stream));
-}
+/** What earlier connections have published. */
+export type Before = { stream: ClaimedStream; formats: readonly Format[]; rungs: readonly Rung[] };
+
+/** So long may the first segment wait for its rungs, so that the first viewers are offered them. */
+const maxFirstWaitMs = 1_000;
 
 export class Publication implements RtmpPublication {
   readonly #parts: IngestParts;
@@ -81,13 +69,12 @@ export class Publication implements RtmpPublication {
   #hasStarted = false;
   /** Segments that this connection has stored. */
   #stored = 0;
+  readonly #rungs: Rungs;
+  readonly #relays: Relays;
+  /** The first segment of the stream while it waits for its rungs. */
+  #first: { segment: Segment; atMs: number } | null = null;
 
-  constructor(
-    parts: IngestParts,
-    stream: ClaimedStream,
-    publisher: string,
-    formats: readonly Format[],
-  ) {
+  constructor(parts: IngestParts, publisher: string, { stream, formats, rungs }: Before) {
     const { organizationId, liveStreamId, contentId, durationMs, segmentCount, status } = stream;
     const { isTakeover, targetDurationSeconds: target } = stream;
     this.#parts = parts;
@@ -100,8 +87,12 @@ export class Publication implements RtmpPublication {
       maxLengthMs: target === null ? null : longestSegmentMs(target),
       firstRecord: recordedTracks(formats).video?.record ?? null,
       hasFormats: formats.filter(({ tracks }) => tracks.video !== null).length > 1,
+      keepsPictures: parts.ladder.steps.length > 0,
     });
     this.#log = parts.log.child({ liveStreamId });
+    this.#relays = new Relays(parts.simulcast, this.#claim, this.#log);
+    const { db, ladder } = parts;
+    this.#rungs = new Rungs({ db, ladder, log: this.#log, claim: this.#claim, rungs });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;
     this.#log.info({ isReturn, isTakeover }, 'live stream: a publisher has connected');
@@ -117,7 +108,9 @@ export class Publication implements RtmpPublication {
     const organizationId = this.#claim.organizationId as OrganizationId;
     const { hasStarted, tracks, jumps } = this.#segmenter;
     if (await isPresent(db, organizationId, this.#claim.contentId)) {
-      return renewClaim(db, this.#claim, hasStarted ? this.#meter.read(tracks, jumps) : null);
+      if (hasStarted) await this.#relays.refresh();
+      const health = hasStarted ? this.#meter.read(tracks, jumps, this.#rungs.states) : null;
+      return renewClaim(db, this.#claim, health);
     }
     // The item was archived or permanently deleted.
     await inTransaction(db, (tx) => finishStream(tx, this.#claim));
@@ -128,24 +121,37 @@ export class Publication implements RtmpPublication {
   /** @throws IngestError when it cannot be broadcast, or the claim is lost */
   async media(message: RtmpMessage): Promise<void> {
     this.#meter.take(message);
-    for (const segment of this.#segmenter.take(message)) await this.#store(segment);
+    const ended = this.#segmenter.take(message);
+    this.#relays.take(message);
+    this.#rungs.take(this.#segmenter.takePictures());
+    await this.#storeFirst({ isDue: ended.length > 0 });
+    for (const segment of ended) await this.#storeOrHold(segment);
     if (!this.#hasStarted && this.#segmenter.hasStarted) await this.#start();
+  }
+
+  metadata(message: RtmpMessage): void {
+    this.#relays.takeMetadata(message);
   }
 
   /** Stores what waits, and lets others publish. */
   async close(error: Error | null): Promise<void> {
     this.#log.info({ reason: error?.message ?? null }, 'live stream: a publisher has left');
+    const relayed = this.#relays.close();
     try {
+      this.#rungs.take(this.#segmenter.takePictures({ all: true }));
+      await this.#storeFirst({ isDue: true });
       const last = this.#segmenter.finish();
       if (last !== null) await this.#store(last);
     } catch (failure) {
       const level = failure instanceof IngestError ? 'info' : 'warn';
       this.#log[level]({ err: failure }, 'live stream: the last segment was not stored');
     }
+    await this.#rungs.finish();
     await inTransaction(this.#parts.db, async (tx) => {
       const item = await lockEvenArchived(tx, this.#claim.organizationId, this.#claim.contentId);
       await leaveStream(tx, this.#claim, item?.title ?? '');
     });
+    await relayed;
     this.#parts.onChange();
   }
 
@@ -176,6 +182,22 @@ export class Publication implements RtmpPublication {
     this.#parts.onChange();
   }
 
+  async #storeOrHold(segment: Segment): Promise<void> {
+    const isFirst = this.#stream.segmentCount + this.#stored === 0;
+    if (isFirst && !this.#rungs.hasMade(0)) this.#first = { segment, atMs: performance.now() };
+    else await this.#store(segment);
+  }
+
+  /** Stores the first segment if it is due, or its rungs are there, or it has waited long enough. */
+  async #storeFirst({ isDue }: { isDue: boolean }): Promise<void> {
+    if (this.#first === null) return;
+    const { segment, atMs } = this.#first;
+    const isMade = this.#rungs.hasMade(0);
+    if (!isDue && !isMade && performance.now() - atMs < maxFirstWaitMs) return;
+    this.#first = null;
+    await this.#store(segment);
+  }
+
   async #store(segment: Segment): Promise<void> {
     if (!this.#hasStarted) await this.#start();
     const format = formatOf(this.#formats, segment.tracks);
@@ -193,10 +215,14 @@ export class Publication implements RtmpPublication {
     }
     if (!this.#formats.includes(format)) this.#formats.push(format);
     this.#stored += 1;
-    this.#segmenter.limit(longestSegmentMs(length.targetDurationSeconds));
+    const { targetDurationSeconds } = length;
+    this.#segmenter.limit(longestSegmentMs(targetDurationSeconds));
+    const number = length.segmentCount - 1;
+    const top = { number, fileName, format: format.number, segment, targetDurationSeconds };
+    this.#rungs.topStored(files, top);
     if (isFirst) this.#parts.onChange();
     if (length.status === 'ended') return;
-    await files.putPlaylist(length.targetDurationSeconds);
+    await files.putPlaylist(targetDurationSeconds);
     this.#parts.thumbnails.offer(files, segment);
   }
 

@@ -57,7 +57,8 @@ export async function findStreamOfKey(db: Db, keyHash: Buffer): Promise<LiveStre
   return rows[0] ?? null;
 }
 
-const isOurs = ({ organizationId, liveStreamId, publisher }: Claim) =>
+/** Whether the connection has the stream's claim. */
+export const isOurs = ({ organizationId, liveStreamId, publisher }: Claim) =>
   sql`organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
     and publisher = ${publisher}`;
 

@@ -2,7 +2,7 @@
 import { samplesPerFrame, type AacHeader } from './aac-header.ts';
 import { IngestError } from './ingest-error.ts';
 import type { Tracks } from './init-segment.ts';
-import { mediaSegment, type Sample } from './media-segment.ts';
+import { mediaSegment, type Sample, type TrackRun } from './media-segment.ts';
 
 export type Segment = {
   readonly bytes: Buffer;
@@ -14,6 +14,8 @@ export type Segment = {
   readonly isDiscontinuity: boolean;
   /** The picture that it begins with; null where that can't be decoded alone. */
   readonly keyFrame: Buffer | null;
+  /** Its sound, which its rungs have as well. */
+  readonly sound: TrackRun | null;
 };
 
 export type Picture = { data: Buffer; isKey: boolean; offsetMs: number; atMs: number };
@@ -117,9 +119,10 @@ export class SegmentBuilder {
       return { data, duration, isKey, offset: offsetMs * unitsPerMs };
     });
     const { video, audio } = this.tracks;
+    const sound = audio === null ? null : { start: this.#soundStart, samples: this.#sounds };
     const bytes = mediaSegment(number, {
       video: video === null ? null : { start: this.startMs * unitsPerMs, samples: pictures },
-      audio: audio === null ? null : { start: this.#soundStart, samples: this.#sounds },
+      audio: sound,
     });
     return {
       bytes,
@@ -128,6 +131,7 @@ export class SegmentBuilder {
       tracks: this.tracks,
       isDiscontinuity: this.#isDiscontinuity,
       keyFrame: this.#pictures[0]?.isKey === true ? this.#pictures[0].data : null,
+      sound,
     };
   }
 

@@ -16,7 +16,7 @@ import { EncoderClock } from './encoder-clock.ts';
 import { readAudioTag, readVideoTag, type VideoTag } from './flv-tags.ts';
 import { IngestError } from './ingest-error.ts';
 import { sameTracks, type Tracks } from './init-segment.ts';
-import { SegmentBuilder, type Segment } from './segment-builder.ts';
+import { SegmentBuilder, type Picture, type Segment } from './segment-builder.ts';
 import { inStreamHeader, readVideoHeader, type VideoHeader } from './video-header.ts';
 
 /** A segment ends at the first key frame after so long. */
@@ -40,6 +40,19 @@ export type SegmenterStart = {
   readonly firstRecord: Buffer | null;
   /** Whether pictures of another format have been published. */
   readonly hasFormats: boolean;
+  /** Whether pictures are kept for `takePictures`. */
+  readonly keepsPictures?: boolean;
+};
+
+/** A picture of the broadcast, for its rungs. */
+export type SegmentPicture = {
+  /** The segment that it belongs to, as in its playlist: counted from 0. */
+  number: number;
+  readonly video: VideoHeader;
+  readonly isKey: boolean;
+  /** When it is shown, in milliseconds of the broadcast. */
+  readonly shownMs: number;
+  readonly data: Buffer;
 };
 
 export class Segmenter {
@@ -59,8 +72,12 @@ export class Segmenter {
   #firstSoundAt: number | null = null;
   #lastPictureMs: number | null = null;
   #frameMs = usualFrameMs;
+  readonly #pictures: SegmentPicture[] = [];
+  readonly #keepsPictures: boolean;
 
-  constructor({ baseMs, number, maxLengthMs, firstRecord, hasFormats }: SegmenterStart) {
+  constructor(start: SegmenterStart) {
+    const { baseMs, number, maxLengthMs, firstRecord, hasFormats, keepsPictures = false } = start;
+    this.#keepsPictures = keepsPictures;
     this.#baseMs = baseMs;
     this.#number = number;
     this.#maxLengthMs = maxLengthMs ?? longestFirstMs;
@@ -93,6 +110,14 @@ export class Segmenter {
     if (type === messageType.audio) return this.#takeSound(timestamp, payload);
     if (type === messageType.video) return this.#takePicture(timestamp, payload);
     return [];
+  }
+
+  /**
+   * The pictures since the call before. The latest one stays, unless all are asked for: it may yet
+   * begin a segment.
+   */
+  takePictures({ all = false } = {}): SegmentPicture[] {
+    return this.#pictures.splice(0, this.#pictures.length - (all ? 0 : 1));
   }
 
   /** The last segment of a connection that is over; null when nothing waits. */
@@ -135,6 +160,8 @@ export class Segmenter {
         ended.push(this.#cut(builder, rest.atMs));
         builder = this.#begin(rest.atMs, builder.tracks);
         builder.addPicture(rest);
+        const moved = this.#pictures.at(-1);
+        if (moved !== undefined) moved.number = this.#number - 1;
       }
     }
     if (builder !== null && tag.isKey && this.#isEnd(builder, atMs)) {
@@ -143,8 +170,16 @@ export class Segmenter {
     }
     builder ??= this.#begin(atMs);
     const { isKey, offsetMs } = tag;
-    builder.addPicture({ data: this.#pictureData(tag), isKey, offsetMs, atMs });
+    const picture = { data: this.#pictureData(tag), isKey, offsetMs, atMs };
+    builder.addPicture(picture);
+    this.#keep(picture, builder.tracks);
     return ended;
+  }
+
+  #keep({ atMs, data, isKey, offsetMs }: Picture, { video }: Tracks): void {
+    if (!this.#keepsPictures || video === null) return;
+    const shownMs = Math.max(0, atMs + offsetMs);
+    this.#pictures.push({ number: this.#number - 1, video, isKey, shownMs, data });
   }
 
   /** Whether the segment ends at a key frame. */

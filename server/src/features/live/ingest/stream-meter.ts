@@ -1,6 +1,7 @@
 /** How a publisher does: its bit rate, its pictures, and what its owner should change. */
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
 import { readVideoTag } from './flv-tags.ts';
+import type { RungState } from '../ladder/live-ladder.ts';
 import type { Tracks } from './init-segment.ts';
 
 export const healthWarnings = {
@@ -10,6 +11,8 @@ export const healthWarnings = {
   BEHIND: 'Less arrives than time passes: the line of the encoder is too slow for its bit rate.',
   NO_SOUND: 'There is no sound.',
   NO_PICTURE: 'There is no picture.',
+  RENDITIONS_DROPPED:
+    'The machine is too slow for all renditions, so some are not made. Viewers see the others.',
 } as const;
 
 export type HealthWarning = keyof typeof healthWarnings;
@@ -23,6 +26,8 @@ export type StreamHealth = {
   readonly keyFrameInterval: number | null;
   readonly clockJumps: number;
   readonly warnings: readonly HealthWarning[];
+  /** The renditions below the encoder's own. Absent in what earlier versions stored. */
+  readonly renditions?: readonly RungState[];
 };
 
 const windowSeconds = 5;
@@ -63,19 +68,24 @@ export class StreamMeter {
    *
    * @param elapsedSeconds since the call before
    */
-  read(tracks: Tracks, clockJumps: number): StreamHealth {
+  read(tracks: Tracks, clockJumps: number, renditions: readonly RungState[] = []): StreamHealth {
     const sum = (of: (bucket: Bucket) => number) =>
       this.#buckets.reduce((total, bucket) => total + of(bucket), 0) / this.#buckets.length;
+    const isDropped = renditions.some(({ state }) => state === 'dropped');
     const health = {
       bitrate: Math.round(sum(({ bytes }) => bytes) * 8),
       frameRate: Math.round(sum(({ pictures }) => pictures) * 10) / 10,
       keyFrameInterval: this.#keyFrameIntervalMs === null ? null : this.#keyFrameIntervalMs / 1_000,
       clockJumps,
-      warnings: this.#warnings(
-        tracks,
-        clockJumps,
-        sum(({ mediaMs }) => mediaMs),
-      ),
+      warnings: [
+        ...this.#warnings(
+          tracks,
+          clockJumps,
+          sum(({ mediaMs }) => mediaMs),
+        ),
+        ...(isDropped ? (['RENDITIONS_DROPPED'] as const) : []),
+      ],
+      renditions,
     };
     this.#buckets.push({ bytes: 0, pictures: 0, mediaMs: 0 });
     if (this.#buckets.length > windowSeconds) this.#buckets.shift();

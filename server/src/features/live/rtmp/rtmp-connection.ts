@@ -24,6 +24,8 @@ import { RtmpError } from './rtmp-error.ts';
 export type RtmpPublication = {
   /** Takes a message with sound or pictures. The connection is not read on until it resolves. */
   media(message: RtmpMessage): Promise<void> | void;
+  /** Takes what the encoder says of its stream. */
+  metadata(message: RtmpMessage): void;
 };
 
 /** Why a key is refused: no stream has it, its stream has ended, or too many publish to this server. */
@@ -163,6 +165,8 @@ export class RtmpConnection {
       case messageType.audio:
       case messageType.video:
         return this.#publication?.media(message);
+      case messageType.data:
+        return this.#publication?.metadata(message);
       default:
     }
   }

@@ -1,4 +1,4 @@
-/** The client's side of RTMP: publishes messages, for `reelfeed live test` and the tests. */
+/** The client's side of RTMP: publishes messages, for simulcasts, `reelfeed live test` and the tests. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -14,13 +14,17 @@ const controlChunks = 2;
 const commandChunks = 3;
 const mediaChunks = 4;
 const chunkBytes = 65_536;
-const mediaStreamId = 1;
+/** Kinds of user control messages (section 7.1.7). */
+const pingRequest = 6;
+const pingResponse = 7;
 
 export class RtmpPublisher implements Disposable {
   readonly #socket: Socket;
   readonly #writer = new ChunkWriter();
   readonly #commands: AsyncGenerator<AmfValue[]>;
   readonly #greeted = Promise.withResolvers<void>();
+  /** Given by the server. */
+  #streamId = 1;
 
   /** Resolves when the connection is over, however it ended. */
   readonly closed: Promise<void>;
@@ -37,15 +41,24 @@ export class RtmpPublisher implements Disposable {
    * @throws RtmpError when the server refuses
    */
   static async open(url: string, name: string): Promise<RtmpPublisher> {
-    const { protocol, hostname, port, pathname } = new URL(url);
+    const { protocol, hostname, port } = new URL(url);
     const isSecure = protocol === 'rtmps:';
     const target = { host: hostname, port: port === '' ? (isSecure ? 443 : 1935) : Number(port) };
     const socket = isSecure ? connectByTls(target) : connect(target);
     await once(socket, isSecure ? 'secureConnect' : 'connect');
+    return RtmpPublisher.over(socket, url, name);
+  }
+
+  /**
+   * Publishes over a connection that is open. It is closed if that fails.
+   *
+   * @throws RtmpError when the server refuses
+   */
+  static async over(socket: Socket, url: string, name: string): Promise<RtmpPublisher> {
     socket.on('error', () => undefined);
     const publisher = new RtmpPublisher(socket);
     try {
-      await publisher.#begin(url, pathname.slice(1), name);
+      await publisher.#begin(url, new URL(url).pathname.slice(1), name);
       return publisher;
     } catch (error) {
       socket.destroy();
@@ -57,9 +70,26 @@ export class RtmpPublisher implements Disposable {
     return this.#socket.writable;
   }
 
+  /** Bytes that wait to be sent. */
+  get waitingBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  /** Sends without waiting: the caller bounds `waitingBytes`. @returns the bytes it took */
+  post(type: number, timestamp: number, payload: Buffer): number {
+    const bytes = this.#writer.write(mediaChunks, {
+      type,
+      timestamp,
+      payload,
+      streamId: this.#streamId,
+    });
+    this.#socket.write(bytes);
+    return bytes.length;
+  }
+
   /** Sends sound or pictures; resolves when there is room for more. */
   async send(type: number, timestamp: number, payload: Buffer): Promise<void> {
-    const message = { type, timestamp, payload, streamId: mediaStreamId };
+    const message = { type, timestamp, payload, streamId: this.#streamId };
     if (this.#socket.write(this.#writer.write(mediaChunks, message))) return;
     const drained = new Promise((resolve) => this.#socket.once('drain', resolve));
     await Promise.race([drained, this.closed]);
@@ -67,7 +97,7 @@ export class RtmpPublisher implements Disposable {
 
   /** Ends the stream in good order. */
   async end(): Promise<void> {
-    this.#command(['deleteStream', 0, null, mediaStreamId]);
+    this.#command(['deleteStream', 0, null, this.#streamId]);
     this.#socket.end();
     await this.closed;
   }
@@ -86,17 +116,39 @@ export class RtmpPublisher implements Disposable {
     this.#socket.write(this.#writer.write(controlChunks, { ...size, payload: uint32(chunkBytes) }));
     this.#writer.chunkBytes = chunkBytes;
     this.#command(['connect', 1, { app, type: 'nonprivate', flashVer: 'FMLE/3.0', tcUrl }]);
-    if ((await first).done === true) throw new RtmpError('the server closed the connection');
-    this.#command(['createStream', 2, null]);
-    await this.#nextCommand();
-    this.#command(['publish', 3, null, name, 'live'], mediaStreamId);
-    const [, , , status] = await this.#nextCommand();
-    const { code, description } = (status ?? {}) as AmfObject;
-    if (code !== 'NetStream.Publish.Start') {
-      throw new RtmpError(typeof description === 'string' ? description : 'it was refused');
-    }
+    const greeting = await first;
+    if (greeting.done === true) throw closed();
+    await this.#result(1, greeting.value);
+    this.#command(['releaseStream', 2, null, name]);
+    this.#command(['FCPublish', 3, null, name]);
+    this.#command(['createStream', 4, null]);
+    const streamId = await this.#result(4);
+    this.#streamId = typeof streamId === 'number' ? streamId : 1;
+    this.#command(['publish', 5, null, name, 'live'], this.#streamId);
+    await this.#begun();
     // What the server says from here on is read, so that it can go on, and ignored.
     void this.#drain();
+  }
+
+  /** What a command is answered with. Servers send other commands in between. */
+  async #result(transaction: number, read?: AmfValue[]): Promise<AmfValue | undefined> {
+    let [verb, number, , value] = read ?? (await this.#nextCommand());
+    while (number !== transaction || (verb !== '_result' && verb !== '_error')) {
+      [verb, number, , value] = await this.#nextCommand();
+    }
+    if (verb === '_error') throw refused(value);
+    return value;
+  }
+
+  async #begun(): Promise<void> {
+    for (;;) {
+      const [verb, transaction, , value] = await this.#nextCommand();
+      if (verb === '_error' && transaction === 5) throw refused(value);
+      if (verb !== 'onStatus') continue;
+      const { code, level } = (value ?? {}) as AmfObject;
+      if (code === 'NetStream.Publish.Start') return;
+      if (level === 'error') throw refused(value);
+    }
   }
 
   async #drain(): Promise<void> {
@@ -109,7 +161,7 @@ export class RtmpPublisher implements Disposable {
 
   async #nextCommand(): Promise<AmfValue[]> {
     const next = await this.#commands.next();
-    if (next.done === true) throw new RtmpError('the server closed the connection');
+    if (next.done === true) throw closed();
     return next.value;
   }
 
@@ -129,9 +181,17 @@ export class RtmpPublisher implements Disposable {
         this.#greeted.resolve();
       }
       for (const { type, payload } of reader.read(rest)) {
+        if (type === messageType.userControl) this.#answerPing(payload);
         if (type === messageType.command) yield decodeAmf(payload);
       }
     }
+  }
+
+  #answerPing(payload: Buffer): void {
+    if (payload.length < 6 || payload.readUInt16BE() !== pingRequest) return;
+    const answer = Buffer.concat([Buffer.of(0, pingResponse), payload.subarray(2, 6)]);
+    const message = { type: messageType.userControl, streamId: 0, timestamp: 0, payload: answer };
+    this.#socket.write(this.#writer.write(controlChunks, message));
   }
 
   #command(values: readonly AmfValue[], streamId = 0): void {
@@ -140,4 +200,13 @@ export class RtmpPublisher implements Disposable {
       this.#writer.write(commandChunks, { ...message, payload: encodeAmf(...values) }),
     );
   }
+}
+
+function closed(): RtmpError {
+  return new RtmpError('the server closed the connection');
+}
+
+function refused(value: AmfValue | undefined): RtmpError {
+  const { description } = (value ?? {}) as AmfObject;
+  return new RtmpError(typeof description === 'string' ? description : 'it was refused');
 }

@@ -49,21 +49,10 @@ export async function openVideoEncoder(rung: VideoRung, threads: number): Promis
   const context = new CodecContext();
   context.allocContext3(codec);
   const frames = gopFrames(rung);
-  context.width = rung.width;
-  context.height = rung.height;
-  context.pixelFormat = AV_PIX_FMT_YUV420P;
+  describePictures(context, rung);
   context.timeBase = new Rational(rung.frameRate.den, rung.frameRate.num);
-  context.framerate = new Rational(rung.frameRate.num, rung.frameRate.den);
-  context.sampleAspectRatio = new Rational(1, 1);
-  context.colorRange = AVCOL_RANGE_MPEG;
-  context.colorPrimaries = AVCOL_PRI_BT709;
-  context.colorTrc = AVCOL_TRC_BT709;
-  context.colorSpace = AVCOL_SPC_BT709;
   context.gopSize = frames;
-  context.rcMaxRate = BigInt(rung.maxBitrateBps);
-  context.rcBufferSize = rung.maxBitrateBps * BUFFER_SECONDS;
   context.threadCount = threads;
-  context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER, AV_CODEC_FLAG_CLOSED_GOP);
   using options = Dictionary.fromObject(
     isAv1
       ? AV1_OPTIONS
@@ -76,6 +65,41 @@ export async function openVideoEncoder(rung: VideoRung, threads: number): Promis
   );
   check(await context.open2(codec, options), 'open video encoder');
   return context;
+}
+
+/** Without B frames times of decoding are those of showing, and few pictures are held back. */
+const LIVE_OPTIONS = { ...H264_OPTIONS.fast, profile: 'high', bf: 0, sc_threshold: 0 } as const;
+/** Key frames come where they are asked for; this is beyond every segment. */
+const LIVE_GOP_FRAMES = 1_000;
+
+/** Opens the encoder of a rung of a broadcast, whose times are in milliseconds. */
+export async function openLiveEncoder(rung: VideoRung): Promise<CodecContext> {
+  const codec = required(Codec.findEncoderByName(FF_ENCODER_LIBX264), FF_ENCODER_LIBX264);
+  const context = new CodecContext();
+  context.allocContext3(codec);
+  describePictures(context, rung);
+  context.timeBase = new Rational(1, 1_000);
+  context.gopSize = LIVE_GOP_FRAMES;
+  context.threadCount = 1;
+  using options = Dictionary.fromObject({ ...LIVE_OPTIONS, keyint_min: LIVE_GOP_FRAMES });
+  check(await context.open2(codec, options), 'open video encoder');
+  return context;
+}
+
+/** What a rung's pictures are, and how many bits they may have. */
+function describePictures(context: CodecContext, rung: VideoRung): void {
+  context.width = rung.width;
+  context.height = rung.height;
+  context.pixelFormat = AV_PIX_FMT_YUV420P;
+  context.framerate = new Rational(rung.frameRate.num, rung.frameRate.den);
+  context.sampleAspectRatio = new Rational(1, 1);
+  context.colorRange = AVCOL_RANGE_MPEG;
+  context.colorPrimaries = AVCOL_PRI_BT709;
+  context.colorTrc = AVCOL_TRC_BT709;
+  context.colorSpace = AVCOL_SPC_BT709;
+  context.rcMaxRate = BigInt(rung.maxBitrateBps);
+  context.rcBufferSize = rung.maxBitrateBps * BUFFER_SECONDS;
+  context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER, AV_CODEC_FLAG_CLOSED_GOP);
 }
 
 /** Opens an AAC encoder, stereo unless asked otherwise, whose time base is one sample. */

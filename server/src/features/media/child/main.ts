@@ -48,6 +48,8 @@ async function run(task: MediaTask): Promise<unknown> {
       return (await import('./cover.ts')).makeCover(task, reportProgress);
     case 'transcribe':
       return (await import('./transcribe.ts')).transcribe(task, reportProgress);
+    case 'live':
+      return (await import('./live.ts')).transcodeLive();
     case 'generate':
       return (await import('./generate.ts')).generate(task, reportProgress);
     default:

@@ -113,6 +113,21 @@ export function rungGraph(
   ].join(',');
 }
 
+/** The graph text of a rung whose frames keep their times, which are in milliseconds. */
+export function liveRungGraph(frame: Frame, rung: VideoRung): string {
+  const timeBase = { num: 1, den: 1_000 };
+  const { height, width } = rung;
+  const orientation = { rotationDegrees: 0, isTransposed: false, filters: [] } as const;
+  return [
+    videoInput(frame, { timeBase }),
+    ...deinterlacing(frame),
+    ...pictureFilters(frame, { width, height, orientation }),
+    `settb=expr=${timeBase.num}/${timeBase.den}`,
+    'setparams=color_primaries=bt709:color_trc=bt709:colorspace=bt709:range=tv',
+    GRAPH_OUTPUT,
+  ].join(',');
+}
+
 /** Red, green and blue bytes out of what {@link pictureFilters} makes for BT.709. */
 const TO_RGB = [
   'scale=in_color_matrix=bt709:in_range=tv:flags=bicubic+accurate_rnd',

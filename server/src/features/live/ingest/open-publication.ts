@@ -1,0 +1,33 @@
+/** Judges the key of a connection, and opens what it publishes. */
+import { randomUUID } from 'node:crypto';
+import { readRungs } from '../ladder/rung-queries.ts';
+import type { RtmpRefusal } from '../rtmp/rtmp-connection.ts';
+import { hashStreamKey } from '../stream-key.ts';
+import { loadFormats } from './formats.ts';
+import { Publication, type IngestParts } from './publication.ts';
+import { claimStream, findStreamOfKey } from './publisher-queries.ts';
+
+/**
+ * Claims the stream of a key. `handOver` may first let another publication of the stream store what it
+ * has.
+ */
+export async function openPublication(
+  parts: IngestParts,
+  key: string,
+  handOver: (liveStreamId: string) => Promise<void>,
+): Promise<Publication | RtmpRefusal> {
+  const keyHash = hashStreamKey(key);
+  if (keyHash === null) return 'unknown';
+  const known = await findStreamOfKey(parts.db, keyHash);
+  if (known === null) return 'unknown';
+  await handOver(known.liveStreamId);
+  const publisher = randomUUID();
+  const stream = await claimStream(parts.db, keyHash, publisher);
+  if (stream === null) return 'ended';
+  const formats = await loadFormats(parts.db, stream);
+  return new Publication(parts, publisher, {
+    stream,
+    formats,
+    rungs: await readRungs(parts.db, stream),
+  });
+}

@@ -1,0 +1,69 @@
+/**
+ * The playlists of a broadcast's rungs (RFC 8216). They have the numbers, lengths and discontinuities
+ * of the top's; a segment that was not made is a gap (RFC 8216bis, 4.4.4.7), at which players take
+ * another rendition.
+ */
+import type { Rung, ListedRungSegment } from './rung-queries.ts';
+
+export const rungFiles = {
+  live: (rung: string) => `rung-${rung}.m3u8`,
+  whole: (rung: string) => `rung-${rung}-whole.m3u8`,
+} as const;
+
+export type RungPlaylist = {
+  readonly segments: readonly ListedRungSegment[];
+  readonly targetDurationSeconds: number;
+  /** Discontinuities before the first segment that is listed. */
+  readonly earlierDiscontinuities: number;
+  readonly isEnded: boolean;
+  readonly isWhole: boolean;
+};
+
+/** Named for a segment that does not exist, because each must have a name. */
+const gapName = 'gap.m4s';
+
+export function rungPlaylist(playlist: RungPlaylist): string {
+  const { segments, targetDurationSeconds, earlierDiscontinuities, isEnded, isWhole } = playlist;
+  const lines = [
+    '#EXTM3U',
+    '#EXT-X-VERSION:8',
+    `#EXT-X-TARGETDURATION:${targetDurationSeconds}`,
+    `#EXT-X-MEDIA-SEQUENCE:${segments[0]?.number ?? 0}`,
+    `#EXT-X-DISCONTINUITY-SEQUENCE:${earlierDiscontinuities}`,
+    ...(isWhole ? ['#EXT-X-PLAYLIST-TYPE:VOD'] : []),
+    // Each segment of a rung begins with a key frame.
+    '#EXT-X-INDEPENDENT-SEGMENTS',
+  ];
+  let header: string | null = null;
+  for (const { durationMs, fileName, headerName, isDiscontinuity, startedAt } of segments) {
+    if (isDiscontinuity) lines.push('#EXT-X-DISCONTINUITY');
+    if (headerName !== null && headerName !== header) {
+      lines.push(`#EXT-X-MAP:URI="${headerName}"`);
+      header = headerName;
+    }
+    if (fileName === null) lines.push('#EXT-X-GAP');
+    lines.push(`#EXT-X-PROGRAM-DATE-TIME:${startedAt.toISOString()}`);
+    lines.push(`#EXTINF:${(durationMs / 1_000).toFixed(3)},`, fileName ?? gapName);
+  }
+  if (isEnded) lines.push('#EXT-X-ENDLIST');
+  return `${lines.join('\n')}\n`;
+}
+
+/** The peak of a rung whose encoder may exceed its rate for a while, beside its sound. */
+const peakFactor = 1.5;
+const soundBps = 160_000;
+
+/** The lines of the master playlist for these rungs. */
+export function rungLines(
+  rungs: readonly Rung[],
+  { audioCodec, isWhole = false }: { audioCodec: string | null; isWhole?: boolean },
+): string[] {
+  return rungs.flatMap(({ codec, height, maxBitrateBps, name, width }) => {
+    const codecs = audioCodec === null ? codec : `${codec},${audioCodec}`;
+    const bandwidth = maxBitrateBps * peakFactor + (audioCodec === null ? 0 : soundBps);
+    return [
+      `#EXT-X-STREAM-INF:BANDWIDTH=${bandwidth},CODECS="${codecs}",RESOLUTION=${width}x${height}`,
+      isWhole ? rungFiles.whole(name) : rungFiles.live(name),
+    ];
+  });
+}

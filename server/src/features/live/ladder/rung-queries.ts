@@ -1,0 +1,103 @@
+/** The SQL of a broadcast's rungs. Like all writes of a connection, these are fenced by its claim. */
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import { isOurs, type Claim } from '../ingest/publisher-queries.ts';
+import type { LiveStreamKey } from '../queries.ts';
+
+/** A rendition below the top. */
+export type Rung = {
+  /** The short side of its picture. */
+  readonly name: string;
+  readonly width: number;
+  readonly height: number;
+  /** As RFC 6381 writes it. */
+  readonly codec: string;
+  readonly maxBitrateBps: number;
+};
+
+/** The rungs that a stream has had segments of, largest first. */
+export async function readRungs(
+  db: Db,
+  { organizationId, liveStreamId }: LiveStreamKey,
+): Promise<Rung[]> {
+  const { rows } = await sql<Rung>`
+    select name, width, height, video_codec as codec, max_bitrate_bps as "maxBitrateBps"
+    from live_rung
+    where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
+    order by max_bitrate_bps desc`.execute(db);
+  return rows;
+}
+
+export type NewRungSegment = {
+  readonly number: number;
+  readonly fileName: string;
+  readonly headerName: string;
+  readonly sizeBytes: number;
+};
+
+/** Adds a segment of a rung to the one of the top. @returns false when the claim is lost */
+export async function insertRungSegment(
+  tx: Tx,
+  claim: Claim,
+  rung: Rung,
+  { number, fileName, headerName, sizeBytes }: NewRungSegment,
+): Promise<boolean> {
+  const { rows } = await sql`
+    with stream as (
+      select organization_id, live_stream_id from live_stream where ${isOurs(claim)}
+      for no key update
+    ), rung as (
+      insert into live_rung (organization_id, live_stream_id, name, width, height, video_codec,
+        max_bitrate_bps)
+      select organization_id, live_stream_id, ${rung.name}, ${rung.width}::integer,
+        ${rung.height}::integer, ${rung.codec}, ${rung.maxBitrateBps}::integer
+      from stream
+      on conflict (organization_id, live_stream_id, name) do update set width = excluded.width,
+        height = excluded.height, video_codec = excluded.video_codec
+    ), segment as (
+      insert into live_rung_segment (organization_id, live_stream_id, rung, number, file_name,
+        header_name, size_bytes)
+      select organization_id, live_stream_id, ${rung.name}, ${number}::integer, ${fileName},
+        ${headerName}, ${sizeBytes}::integer
+      from stream
+      on conflict do nothing
+    )
+    select from stream`.execute(tx);
+  return rows.length === 1;
+}
+
+/** A segment of the top with the files of a rung; without them it is a gap. */
+export type ListedRungSegment = {
+  readonly number: number;
+  readonly durationMs: number;
+  readonly startedAt: Date;
+  readonly isDiscontinuity: boolean;
+  readonly fileName: string | null;
+  readonly headerName: string | null;
+  readonly sizeBytes: number | null;
+};
+
+/**
+ * The last segments of a rung in their order, up to a number of the top; all of them when `count` is
+ * null.
+ */
+export async function readRungSegments(
+  db: Db,
+  { organizationId, liveStreamId }: LiveStreamKey,
+  rung: string,
+  { upTo, count }: { upTo: number; count: number | null },
+): Promise<ListedRungSegment[]> {
+  const { rows } = await sql<ListedRungSegment>`
+    select * from (
+      select top.number, top.duration_ms as "durationMs", top.started_at as "startedAt",
+        top.is_discontinuity as "isDiscontinuity", own.file_name as "fileName",
+        own.header_name as "headerName", own.size_bytes as "sizeBytes"
+      from live_segment top left join live_rung_segment own
+        on own.organization_id = top.organization_id and own.live_stream_id = top.live_stream_id
+          and own.number = top.number and own.rung = ${rung}
+      where top.organization_id = ${organizationId} and top.live_stream_id = ${liveStreamId}
+        and top.number <= ${upTo}
+      order by top.number desc limit ${count}
+    ) latest order by number`.execute(db);
+  return rows;
+}

@@ -1,0 +1,75 @@
+/** The servers that a stream is passed on to: added and removed one at a time, also while it is live. */
+import { Type } from 'typebox';
+import type { HttpApp } from '../../../platform/http/app.ts';
+import { principalOf } from '../../../platform/http/principal.ts';
+import { answers, Closed, Envelope, IdParams } from '../../../platform/http/schemas.ts';
+import { getStream, presentTargets, refuseUnknown, streamKeyOf } from '../live.ts';
+import type { LiveRouteParts } from '../routes.ts';
+import { NewSimulcastTarget, SimulcastTarget } from '../schemas.ts';
+import { addTarget, checkTargets, removeTarget } from './targets.ts';
+
+const tags = ['Live streams'];
+const config = { access: 'secret' as const };
+const url = '/v1/live-streams/:id/simulcast-targets';
+
+export function addTargetRoutes(app: HttpApp, parts: LiveRouteParts): void {
+  const { egress, mutations, onChange, vault } = parts;
+  app.post(
+    url,
+    {
+      config,
+      schema: {
+        operationId: 'addSimulcastTarget',
+        summary: 'Pass a live stream on to another server',
+        description:
+          'By RTMP, as the encoder sends it, from the next key frame on. At most five for each stream.',
+        tags,
+        params: IdParams,
+        body: NewSimulcastTarget,
+        response: answers({ 201: Envelope(SimulcastTarget) }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const key = streamKeyOf(organizationId, request.params.id);
+      await checkTargets(egress, [request.body], () => 'url');
+      await mutations.mutate(request, reply, async (tx) => {
+        await getStream(tx, key);
+        const targetId = await addTarget(tx, vault, key, request.body);
+        const targets = presentTargets(await getStream(tx, key));
+        const data = targets.find(({ id }) => id === targetId) ?? refuseUnknown();
+        return { statusCode: 201, data };
+      });
+      onChange();
+      return reply;
+    },
+  );
+  app.delete(
+    `${url}/:targetId`,
+    {
+      config,
+      schema: {
+        operationId: 'removeSimulcastTarget',
+        summary: 'Pass a live stream on to a server no longer',
+        description: 'The connection to the server ends within some seconds.',
+        tags,
+        params: Closed({ ...IdParams.properties, targetId: Type.String({ maxLength: 60 }) }),
+        response: answers({
+          200: Envelope(Type.Object({ id: Type.String(), deleted: Type.Literal(true) })),
+        }),
+      },
+    },
+    async (request, reply) => {
+      const { organizationId } = principalOf(request);
+      const { id, targetId } = request.params;
+      const key = streamKeyOf(organizationId, id);
+      await mutations.mutate(request, reply, async (tx) => {
+        await getStream(tx, key);
+        await removeTarget(tx, key, targetId);
+        return { data: { id: targetId, deleted: true } };
+      });
+      onChange();
+      return reply;
+    },
+  );
+}
