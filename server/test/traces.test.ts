@@ -169,6 +169,20 @@ test('the upload of a video is one trace, from the request to the webhook', asyn
   for (const secret of ['hunter2', 'hunter3', secretKey]) {
     assert.ok(!everything.includes(secret), 'no secret is in a span');
   }
+  // A body of JSON is parsed outside of the span, which its handler has all the same.
+  const items = [{ title: 'From elsewhere', sourceUrl: `${receiver.url}/clip.mp4` }];
+  const imported = await call('POST', '/v1/content/import', { body: { items } });
+  assert.ok(imported.status < 300, imported.text);
+  await until(
+    'the job of the import',
+    () => {
+      const parent = named('POST /v1/content/import')?.spanId;
+      return collector.spans.some(
+        ({ name, parentSpanId }) => name.startsWith('job ') && parentSpanId === parent,
+      );
+    },
+    Boolean,
+  );
   await call('GET', '/v1/organization');
   await stop(running);
   assert.ok(named('GET /v1/organization'), 'what was queued is sent before the end');

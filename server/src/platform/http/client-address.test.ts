@@ -42,6 +42,7 @@ test('a proxy that names nobody, or nothing readable, is itself the address', ()
 
 test('mapped addresses, ports, brackets and zones are read', () => {
   assert.equal(read(own, '::ffff:10.0.0.2', '::ffff:1.1.1.1'), '1.1.1.1 certain');
+  assert.equal(read(own, '::ffff:a00:2', '::FFFF:101:101'), '1.1.1.1 certain');
   assert.equal(read(own, '10.0.0.2', '1.1.1.1:5678'), '1.1.1.1 certain');
   assert.equal(read(own, '10.0.0.2', '[2606:4700::7]:443'), '2606:4700::7 certain');
   assert.equal(read(own, 'fe80::1%eth0', '1.1.1.1'), '1.1.1.1 certain');

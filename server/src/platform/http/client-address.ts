@@ -6,7 +6,7 @@
  */
 import { isIP } from 'node:net';
 import type { Parser } from '../config-values.ts';
-import { contains, parseRange, type AddressRanges } from '../egress/address.ts';
+import { canonicalAddress, contains, parseRange, type AddressRanges } from '../egress/address.ts';
 
 export type Client = {
   /** Without a zone; an IPv4 address in its four parts. Empty once the connection is gone. */
@@ -99,6 +99,8 @@ export function createClientReader(rules: ProxyRules): (request: RequestOrigin) 
 function plainAddress(text: string): string | null {
   const bare =
     /^\[([^[\]]+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  const address = bare.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '');
-  return isIP(address) === 0 ? null : address.toLowerCase();
+  const address = bare.replace(/%.*$/, '').toLowerCase();
+  if (isIP(address) === 0) return null;
+  const canonical = canonicalAddress(address);
+  return canonical.includes(':') ? address : canonical;
 }

@@ -37,10 +37,12 @@ export function traceRequests(
     reply.raw.once('close', () => endSpan(span, request, reply));
     withinSpan(span, done);
   });
-  // What is logged from here on tells the ids of the span.
-  app.addHook('onResponse', (request, _reply, done) => {
+  // A body, and the end of an answer, come by events that belong to the connection and not to the span.
+  const enter = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
     withinSpan(spans.get(request) ?? null, done);
-  });
+  };
+  app.addHook('preValidation', enter);
+  app.addHook('onResponse', enter);
 }
 
 function endSpan(span: Span, { principal }: FastifyRequest, { raw }: FastifyReply): void {
