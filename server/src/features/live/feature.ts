@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { integer } from '../../platform/config-values.ts';
-import type { Db } from '../../platform/database/database.ts';
+import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
 import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
@@ -8,15 +8,19 @@ import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { setting } from '../../platform/settings.ts';
+import { followSharedHint, tellOthers } from '../../platform/shared-hints.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { hourMs } from '../../platform/time.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
+import type { FileHandlers } from '../playback/playback.ts';
 import { processMedia } from '../processing/processing.ts';
 import type { UploadLimits } from '../uploads/uploads.ts';
 import { clipJob } from './clips/clip-job.ts';
 import { addClipRoutes } from './clips/clip-routes.ts';
 import { makeClip } from './clips/clips.ts';
 import { tendStreams } from './disconnections.ts';
+import { liveAdded } from './edge/followed-stream.ts';
+import { LiveEdge } from './edge/live-edge.ts';
 import { Ingest } from './ingest/ingest.ts';
 import { LiveThumbnails } from './ingest/live-thumbnails.ts';
 import { liveStreamsChanged, rtmpUrlOf } from './live.ts';
@@ -40,11 +44,18 @@ type Parts = {
   maxLiveDurationMs: number;
   maxMediaDurationMs: number;
   mediaAccess: MediaUrls;
+  fileHandlers: FileHandlers;
+  /** For code that opens its own connection. */
+  connection: DatabaseConnection;
+  ownsDataDirectory: boolean;
   mediaNiceness: number;
   uploadLimits: UploadLimits;
 };
 
 const tendEveryMs = 1_000;
+
+/** Notifications of parts and segments between processes. */
+const liveAddedElsewhere = 'live-added';
 
 /** One picture is decoded for each thumbnail. */
 const thumbnailLimits = { deadlineMs: 30_000, stallMs: 20_000, memoryLimitBytes: 2 * 1024 ** 3 };
@@ -64,7 +75,7 @@ export const live = defineFeature({
         'Port on which processes with the role worker take live streams by RTMP, on REELFEED_HOST. 0: none.',
     }),
   },
-  tables: ['live_stream', 'live_segment', 'live_format'],
+  tables: ['live_stream', 'live_segment', 'live_format', 'live_part'],
   extensions: [extend(webhookEvents, liveEvents)],
   build(parts: Parts, { rtmpPort }) {
     const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
@@ -79,7 +90,13 @@ export const live = defineFeature({
     const { uploadLimits } = parts;
     const { maxLiveDurationMs: maxDurationMs, mediaNiceness: niceness } = parts;
     const limits = { ...thumbnailLimits, niceness };
-    const ingest = { db, storage, log, maxDurationMs, uploadLimits, onChange };
+    const { connection, ownsDataDirectory, fileHandlers } = parts;
+    const tellProcesses = ownsDataDirectory ? () => undefined : tellOthers(db, liveAddedElsewhere);
+    const onAdded = (liveStreamId: string) => {
+      hints.give(liveAdded(liveStreamId));
+      tellProcesses(liveStreamId);
+    };
+    const ingest = { db, storage, log, maxDurationMs, uploadLimits, onChange, onAdded };
     const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
     metrics.collected({
@@ -90,7 +107,9 @@ export const live = defineFeature({
     });
     return {
       provides: { liveStreams },
-      routes: (app) => {
+      routes: (app, opened) => {
+        const edge = opened.use(new LiveEdge({ db, storage, hints }));
+        fileHandlers.add((request, reply, file) => edge.handle(request, reply, file));
         addLiveRoutes(app, { db, cursors, mutations, rtmpUrl, onChange });
         const onQueued = () => hints.give(makeClip.name);
         const { mediaAccess: urls, maxMediaDurationMs: maxClipDurationMs } = parts;
@@ -100,7 +119,10 @@ export const live = defineFeature({
         recordingJob({ db, storage, uploadLimits, onRecorded }),
         clipJob({ db, storage, uploadLimits, onChange: onRecorded }),
       ],
-      services: rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }],
+      services: [
+        ...(rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }]),
+        ...(ownsDataDirectory ? [] : [{ name: 'live hints', roles: ['api' as const], run: follow }]),
+      ],
       chores: [
         {
           name: 'tend live streams',
@@ -116,6 +138,14 @@ export const live = defineFeature({
         },
       ],
     };
+
+    /** Parts and segments of publishers of other processes. */
+    function follow(signal: AbortSignal): Promise<void> {
+      const onHint = (id?: string) => {
+        if (id !== undefined) hints.give(liveAdded(id));
+      };
+      return followSharedHint({ connection, log, name: liveAddedElsewhere, onHint }, signal);
+    }
 
     async function runIngest(signal: AbortSignal): Promise<void> {
       using thumbnails = new LiveThumbnails({ db, storage, log, limits, onChange });

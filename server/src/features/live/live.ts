@@ -44,6 +44,7 @@ import {
 import { healthWarnings } from './ingest/stream-meter.ts';
 import { makeRecording } from './recording-job.ts';
 import { hashStreamKey, newStreamKey } from './stream-key.ts';
+import type { Latency } from './tables.ts';
 
 export type { LiveState, LiveStreams } from './live-states.ts';
 export { ClipLoop, splitClip } from './rtmp/clip-loop.ts';
@@ -53,7 +54,7 @@ export { RtmpPublisher } from './rtmp/rtmp-publisher.ts';
 /** The hint that a stream was ended, deleted, or given another key by this process. */
 export const liveStreamsChanged = 'live-streams-changed';
 
-export type NewStream = Metadata & { reconnectWindow?: number; dvrWindow?: number };
+export type NewStream = Metadata & { reconnectWindow?: number; dvrWindow?: number; latency?: Latency };
 
 const defaultReconnectWindowSeconds = 60;
 
@@ -61,7 +62,12 @@ const defaultReconnectWindowSeconds = 60;
 export async function createStream(
   tx: Tx,
   organizationId: OrganizationId,
-  { reconnectWindow = defaultReconnectWindowSeconds, dvrWindow = 0, ...metadata }: NewStream,
+  {
+    reconnectWindow = defaultReconnectWindowSeconds,
+    dvrWindow = 0,
+    latency = 'low',
+    ...metadata
+  }: NewStream,
 ): Promise<{ row: LiveStreamRow; streamKey: string }> {
   const item = await createLiveItem(tx, organizationId, metadata);
   const key = { organizationId, liveStreamId: newTypeId('lst') };
@@ -71,6 +77,7 @@ export async function createStream(
     contentId: item.content_id,
     reconnectWindowSeconds: reconnectWindow,
     dvrWindowSeconds: dvrWindow,
+    latency,
     keyHash: requireHash(streamKey),
   });
   return { row: await getStream(tx, key), streamKey };
@@ -188,6 +195,7 @@ export function presentStream(row: LiveStreamRow, rtmpUrl: string | null, curren
     currentViewers: row.status === 'active' ? currentViewers : 0,
     reconnectWindow: row.reconnect_window_seconds,
     dvrWindow: row.dvr_window_seconds,
+    latency: row.latency,
     rtmpUrl,
     recordedSeconds: row.duration_ms / 1_000,
     health: isConnected && row.status === 'active' ? presentHealth(row) : null,

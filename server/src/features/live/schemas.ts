@@ -3,7 +3,7 @@ import { secretValue } from '../../platform/http/secret-fields.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { NewContentMetadata } from '../content/content.ts';
 import { healthWarnings, type HealthWarning } from './ingest/stream-meter.ts';
-import { liveStatuses } from './tables.ts';
+import { latencies, liveStatuses } from './tables.ts';
 
 export const NewLiveStream = Closed({
   ...NewContentMetadata.properties,
@@ -23,6 +23,13 @@ export const NewLiveStream = Closed({
       description:
         'Seconds by which viewers can go back during the broadcast. They always have the latest eight segments.',
     }),
+  ),
+  latency: Type.Optional(
+    OneOf(
+      latencies,
+      '`low` (the default): players that speak low-latency HLS are two to three seconds behind. `normal`: ' +
+        'about seven, with a quarter of the requests.',
+    ),
   ),
 });
 
@@ -65,6 +72,7 @@ const fields = {
   currentViewers,
   reconnectWindow: Type.Integer({ description: 'Seconds.' }),
   dvrWindow: Type.Integer({ description: 'Seconds.' }),
+  latency: OneOf(latencies),
   rtmpUrl: Nullable(
     Type.String({
       description: 'Where an encoder publishes, under the name of the key. Null: not here.',

@@ -11,6 +11,9 @@ import type { VideoCodec } from './ingest/video-header.ts';
 export const liveStatuses = ['idle', 'active', 'ended'] as const;
 export type LiveStatus = (typeof liveStatuses)[number];
 
+export const latencies = ['low', 'normal'] as const;
+export type Latency = (typeof latencies)[number];
+
 type LiveStreamTable = {
   organization_id: string;
   live_stream_id: string;
@@ -18,6 +21,7 @@ type LiveStreamTable = {
   status: Generated<LiveStatus>;
   reconnect_window_seconds: number;
   dvr_window_seconds: Generated<number>;
+  latency: Generated<Latency>;
   key_hash: Buffer;
   publisher: string | null;
   seen_at: NullableTimestamp;
@@ -58,10 +62,27 @@ type LiveSegmentTable = {
   format: Generated<number>;
 };
 
+type LivePartTable = {
+  organization_id: string;
+  live_stream_id: string;
+  rendition: Generated<number>;
+  segment: number;
+  number: number;
+  file_name: string;
+  duration_ms: number;
+  is_independent: boolean;
+  segment_started_at: Timestamp;
+  is_discontinuity: boolean;
+  format: number;
+  bytes: Buffer;
+  created_at: DefaultTimestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     live_stream: LiveStreamTable;
     live_segment: LiveSegmentTable;
     live_format: LiveFormatTable;
+    live_part: LivePartTable;
   }
 }

@@ -6,13 +6,15 @@ import { liveFolderOf } from '../../content/content.ts';
 import type { LiveStreamKey } from '../queries.ts';
 import type { Format } from './formats.ts';
 import { initSegment } from './init-segment.ts';
-import { masterPlaylist, mediaPlaylist, playlistFiles, targetDurationOf } from './playlists.ts';
+import {
+  listedSegments,
+  masterPlaylist,
+  mediaPlaylist,
+  playlistFiles,
+  targetDurationOf,
+} from './playlists.ts';
 import { countDiscontinuities, readSegments } from './publisher-queries.ts';
 import type { Segment } from './segment-builder.ts';
-
-/** Segments that players are offered at least: about sixteen seconds. */
-const minListedSegments = 8;
-const usualSegmentSeconds = 2;
 
 type LiveFilesOf = {
   readonly db: Db;
@@ -79,8 +81,7 @@ export class LiveFiles {
   /** Announces the segments of this moment; with an end when there will be no more. */
   async putPlaylist(targetDurationSeconds: number, { isEnded = false } = {}): Promise<void> {
     const { db, stream, dvrWindowSeconds } = this.#of;
-    const count = Math.max(minListedSegments, Math.ceil(dvrWindowSeconds / usualSegmentSeconds));
-    const segments = await readSegments(db, stream, count);
+    const segments = await readSegments(db, stream, listedSegments(dvrWindowSeconds));
     const first = segments[0]?.number ?? 0;
     const earlierDiscontinuities = await countDiscontinuities(db, stream, first);
     const window = { segments, targetDurationSeconds, earlierDiscontinuities };

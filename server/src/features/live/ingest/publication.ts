@@ -16,8 +16,12 @@ import type { RtmpMessage } from '../rtmp/messages.ts';
 import type { RtmpPublication, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
 import { formatOf, loadFormats, recordedTracks, storedFormat, type Format } from './formats.ts';
 import { IngestError } from './ingest-error.ts';
+import { sameTracks } from './init-segment.ts';
+import { keepLeftParts } from './left-parts.ts';
 import { LiveFiles } from './live-files.ts';
 import type { LiveThumbnails } from './live-thumbnails.ts';
+import { PartPublisher, partsKeptSeconds, partTargetMs } from './part-publisher.ts';
+import { deleteOldParts } from './part-queries.ts';
 import { longestSegmentMs, targetDurationOf } from './playlists.ts';
 import {
   activateStream,
@@ -31,7 +35,7 @@ import {
   type ClaimedStream,
 } from './publisher-queries.ts';
 import type { Segment } from './segment-builder.ts';
-import { Segmenter } from './segmenter.ts';
+import { Segmenter, type OpenSegment } from './segmenter.ts';
 import { StreamMeter } from './stream-meter.ts';
 
 export type IngestParts = {
@@ -45,6 +49,8 @@ export type IngestParts = {
   readonly uploadLimits: { readonly minFreeBytes: number };
   /** Called when a stream, or its item, has changed. */
   readonly onChange: () => void;
+  /** Called when a stream has another part or segment. */
+  readonly onAdded: (liveStreamId: string) => void;
 };
 
 /**
@@ -62,9 +68,23 @@ export async function openPublication(
   if (known === null) return 'unknown';
   await handOver(known.liveStreamId);
   const publisher = randomUUID();
-  const stream = await claimStream(parts.db, keyHash, publisher);
-  if (stream === null) return 'ended';
+  const claimed = await claimStream(parts.db, keyHash, publisher);
+  if (claimed === null) return 'ended';
+  const stream = await withLeftParts(parts, claimed, publisher);
   return new Publication(parts, stream, publisher, await loadFormats(parts.db, stream));
+}
+
+/** The stream with what a publisher before has left unfinished. */
+async function withLeftParts(
+  { db, storage }: IngestParts,
+  stream: ClaimedStream,
+  publisher: string,
+): Promise<ClaimedStream> {
+  const { segmentCount: segment, targetDurationSeconds, dvrWindowSeconds } = stream;
+  if (targetDurationSeconds === null) return stream;
+  const by = { ...stream, publisher };
+  const of = { db, storage, stream, segment, targetDurationSeconds, dvrWindowSeconds, by };
+  return { ...stream, ...(await keepLeftParts(of)) };
 }
 
 export class Publication implements RtmpPublication {
@@ -75,6 +95,7 @@ export class Publication implements RtmpPublication {
   readonly #segmenter: Segmenter;
   readonly #meter = new StreamMeter();
   readonly #log: Logger;
+  readonly #partPublisher: PartPublisher;
   #files: LiveFiles | null = null;
   #isActive: boolean;
   /** Whether this connection has something to show. */
@@ -100,8 +121,12 @@ export class Publication implements RtmpPublication {
       maxLengthMs: target === null ? null : longestSegmentMs(target),
       firstRecord: recordedTracks(formats).video?.record ?? null,
       hasFormats: formats.filter(({ tracks }) => tracks.video !== null).length > 1,
+      partMs: stream.latency === 'low' ? partTargetMs : null,
     });
     this.#log = parts.log.child({ liveStreamId });
+    const [claim, log] = [this.#claim, this.#log];
+    const onAdded = () => parts.onAdded(liveStreamId);
+    this.#partPublisher = new PartPublisher({ db: parts.db, claim, log, onAdded });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;
     this.#log.info({ isReturn, isTakeover }, 'live stream: a publisher has connected');
@@ -130,6 +155,24 @@ export class Publication implements RtmpPublication {
     this.#meter.take(message);
     for (const segment of this.#segmenter.take(message)) await this.#store(segment);
     if (!this.#hasStarted && this.#segmenter.hasStarted) await this.#start();
+    if (this.#segmenter.open !== null) await this.#publishParts(this.#segmenter.open);
+  }
+
+  /**
+   * Parts have the headers and the target duration of segments before them, so the first segment of a
+   * stream, and of a format, is published as a whole.
+   */
+  async #publishParts(open: OpenSegment): Promise<void> {
+    const segment = this.#stream.segmentCount + this.#stored;
+    const format = this.#formats.find(({ tracks }) => sameTracks(tracks, open.tracks));
+    if (this.#stream.latency !== 'low' || segment === 0 || format === undefined) return;
+    const isDiscontinuity = this.#isDiscontinuity(open);
+    await this.#partPublisher.publish(open, { segment, format: format.number, isDiscontinuity });
+  }
+
+  /** What a further connection sends does not continue what the one before has sent. */
+  #isDiscontinuity({ isDiscontinuity }: Pick<Segment, 'isDiscontinuity'>): boolean {
+    return isDiscontinuity || (this.#stored === 0 && this.#stream.segmentCount > 0);
   }
 
   /** Stores what waits, and lets others publish. */
@@ -178,6 +221,7 @@ export class Publication implements RtmpPublication {
 
   async #store(segment: Segment): Promise<void> {
     if (!this.#hasStarted) await this.#start();
+    await this.#publishParts(segment);
     const format = formatOf(this.#formats, segment.tracks);
     await this.#requireSpace();
     const files = await this.#openFiles();
@@ -194,6 +238,7 @@ export class Publication implements RtmpPublication {
     if (!this.#formats.includes(format)) this.#formats.push(format);
     this.#stored += 1;
     this.#segmenter.limit(longestSegmentMs(length.targetDurationSeconds));
+    this.#parts.onAdded(this.liveStreamId);
     if (isFirst) this.#parts.onChange();
     if (length.status === 'ended') return;
     await files.putPlaylist(length.targetDurationSeconds);
@@ -206,13 +251,12 @@ export class Publication implements RtmpPublication {
     return inTransaction(db, async (tx) => {
       await this.#lockItem(tx);
       const { durationMs, startedAt, bytes, tracks } = segment;
-      const isNewConnection = this.#stored === 0 && !isFirst;
       const added = await insertSegment(tx, this.#claim, {
         fileName,
         durationMs,
         sizeBytes: bytes.length,
         startedAt,
-        isDiscontinuity: isNewConnection || segment.isDiscontinuity,
+        isDiscontinuity: this.#isDiscontinuity(segment),
         format: format.number,
         targetDurationSeconds: targetDurationOf(durationMs),
       });
@@ -220,6 +264,8 @@ export class Publication implements RtmpPublication {
       await insertFormat(tx, this.#claim, storedFormat(format));
       const { width = null, height = null } = tracks.video ?? {};
       if (isFirst) await markLive(tx, this.#claim, { width, height });
+      const keptSeconds = partsKeptSeconds(added.targetDurationSeconds);
+      if (this.#stream.latency === 'low') await deleteOldParts(tx, this.#claim, keptSeconds);
       if (added.durationMs >= maxDurationMs) await finishStream(tx, this.#claim);
       return added;
     });
