@@ -52,7 +52,9 @@ export function tellOthers(
   const send = async (subject: string, told: { isWanted: boolean }): Promise<void> => {
     while (told.isWanted) {
       told.isWanted = false;
-      await sql`select pg_notify(${name}, ${`${id} ${subject}`})`.execute(db).catch(() => undefined);
+      await sql`select pg_notify(${name}, ${`${id} ${subject}`})`
+        .execute(db)
+        .catch(() => undefined);
     }
     underWay.delete(subject);
   };

@@ -121,7 +121,9 @@ export const live = defineFeature({
       ],
       services: [
         ...(rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }]),
-        ...(ownsDataDirectory ? [] : [{ name: 'live hints', roles: ['api' as const], run: follow }]),
+        ...(ownsDataDirectory
+          ? []
+          : [{ name: 'live hints', roles: ['api' as const], run: follow }]),
       ],
       chores: [
         {

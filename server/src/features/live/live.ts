@@ -54,7 +54,11 @@ export { RtmpPublisher } from './rtmp/rtmp-publisher.ts';
 /** The hint that a stream was ended, deleted, or given another key by this process. */
 export const liveStreamsChanged = 'live-streams-changed';
 
-export type NewStream = Metadata & { reconnectWindow?: number; dvrWindow?: number; latency?: Latency };
+export type NewStream = Metadata & {
+  reconnectWindow?: number;
+  dvrWindow?: number;
+  latency?: Latency;
+};
 
 const defaultReconnectWindowSeconds = 60;
 

@@ -95,7 +95,14 @@ async function keepParts(
 ): Promise<{ durationMs: number }> {
   const by = { ...key, isSettled: true } as const;
   const { segmentCount: segment, contentId } = stream;
-  const kept = await keepLeftParts({ ...stream, db, storage, segment, by, stream: { ...key, contentId } });
+  const kept = await keepLeftParts({
+    ...stream,
+    db,
+    storage,
+    segment,
+    by,
+    stream: { ...key, contentId },
+  });
   await deleteParts(db, key);
   return kept ?? stream;
 }

@@ -6,7 +6,12 @@ import type { Hints } from '../../../platform/hints.ts';
 import { isConditional } from '../../../platform/http/conditional.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
-import { cachingFor, mediaHeaders, mediaTypeOf, type HandledFile } from '../../playback/playback.ts';
+import {
+  cachingFor,
+  mediaHeaders,
+  mediaTypeOf,
+  type HandledFile,
+} from '../../playback/playback.ts';
 import { playlistFiles } from '../ingest/playlists.ts';
 import { isReached, readDirectives, refuseFarAhead } from './blocking-reload.ts';
 import { findByPlaybackId } from './edge-queries.ts';
@@ -83,7 +88,11 @@ export class LiveEdge {
     if (stream === null) throw new ApiError('NOT_FOUND');
     const isThere = () => stream.partBytes(name) !== null;
     if (!isThere() && stream.nextPart === name) {
-      await stream.until(() => isThere() || stream.nextPart !== name, waitMs(stream), request.signal);
+      await stream.until(
+        () => isThere() || stream.nextPart !== name,
+        waitMs(stream),
+        request.signal,
+      );
     }
     const bytes = stream.partBytes(name);
     if (bytes === null) throw new ApiError('NOT_FOUND');

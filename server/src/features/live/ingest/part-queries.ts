@@ -69,7 +69,9 @@ export async function deleteOldParts(
       and live_stream_id = ${liveStreamId}
       and created_at < clock_timestamp() - make_interval(secs => ${olderThanSeconds})
       and segment < (select segment_count from live_stream
-        where organization_id = ${organizationId} and live_stream_id = ${liveStreamId})`.execute(tx);
+        where organization_id = ${organizationId} and live_stream_id = ${liveStreamId})`.execute(
+    tx,
+  );
 }
 
 export async function deleteParts(
