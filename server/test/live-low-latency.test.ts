@@ -133,7 +133,9 @@ test('what a killed process has published of a segment stays listed, and is reco
   await first.publisher.closed;
   const before = follower.take(await (await get(url)).text());
   ingest = await startIngest();
-  await using second = await publish(port, stream.streamKey, 1);
+  await using second = await eventually('the encoder to be back', () =>
+    publish(port, stream.streamKey, 1).catch(() => null),
+  );
   await follow(url, follower, 10);
   const listed = follower.parts.filter(({ segment }) => segment === before.openSegment);
   const open = before.parts.filter(({ segment }) => segment === before.openSegment);
