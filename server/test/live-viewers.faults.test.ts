@@ -105,10 +105,11 @@ async function cpuMs(): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-async function transactions(): Promise<number> {
+/** Scans of the tables that a broadcast is served from, by whichever process. */
+async function scans(): Promise<number> {
   const { rows } = await database.query<{ count: string }>(
-    `select xact_commit + xact_rollback as count from pg_stat_database
-     where datname = current_database()`,
+    `select sum(coalesce(idx_scan, 0) + coalesce(seq_scan, 0)) as count from pg_stat_user_tables
+     where relname like 'live\\_%' or relname = 'content'`,
   );
   return Number(rows[0]?.count);
 }
@@ -121,7 +122,7 @@ async function measure(context: TestContext, url: URL, viewers: number, watch: t
   const counted = { requests: 0 };
   const watching = Array.from({ length: viewers }, () => watch(url, counted, stopping.signal));
   await pause(8_000, 'all viewers to play');
-  const before = { cpu: await cpuMs(), database: await transactions(), storage: reads() };
+  const before = { cpu: await cpuMs(), database: await scans(), storage: reads() };
   const requestsBefore = counted.requests;
   const startedAt = performance.now();
   await pause(measuredMs, 'the measurement');
@@ -129,7 +130,7 @@ async function measure(context: TestContext, url: URL, viewers: number, watch: t
   const requests = (counted.requests - requestsBefore) / seconds;
   const used = {
     cpu: (await cpuMs()) - before.cpu,
-    database: ((await transactions()) - before.database) / seconds,
+    database: ((await scans()) - before.database) / seconds,
     storage: (reads() - before.storage) / seconds,
   };
   stopping.abort();
@@ -138,7 +139,7 @@ async function measure(context: TestContext, url: URL, viewers: number, watch: t
   context.diagnostic(
     `${viewers} viewers: ${requests.toFixed(0)} requests/s, ` +
       `${each.toFixed(2)} ms of CPU per viewer and second, ` +
-      `${used.database.toFixed(1)} transactions/s, ${used.storage.toFixed(1)} storage reads/s`,
+      `${used.database.toFixed(1)} scans of tables/s, ${used.storage.toFixed(1)} storage reads/s`,
   );
   return used;
 }
@@ -165,7 +166,8 @@ for (const [latency, watch] of [
     const few = await measure(context, url, 10, watch);
     const many = await measure(context, url, 200, watch);
     // Of chores, whose turn comes now and then, some fall into one measurement alone.
-    assert.ok(many.database <= few.database + 8, `${few.database} and ${many.database} a second`);
+    const mostScans = 1.3 * few.database + 5;
+    assert.ok(many.database <= mostScans, `${few.database} and ${many.database} a second`);
     assert.ok(many.storage <= few.storage + 1, `${few.storage} and ${many.storage} a second`);
     await service.call('DELETE', `/v1/live-streams/${stream.id}`);
   });

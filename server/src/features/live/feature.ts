@@ -8,7 +8,6 @@ import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { setting } from '../../platform/settings.ts';
-import { followSharedHint, tellOthers } from '../../platform/shared-hints.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { hourMs } from '../../platform/time.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
@@ -19,7 +18,7 @@ import { clipJob } from './clips/clip-job.ts';
 import { addClipRoutes } from './clips/clip-routes.ts';
 import { makeClip } from './clips/clips.ts';
 import { tendStreams } from './disconnections.ts';
-import { liveAdded } from './edge/followed-stream.ts';
+import { edgeHints } from './edge/edge-hints.ts';
 import { LiveEdge } from './edge/live-edge.ts';
 import { Ingest } from './ingest/ingest.ts';
 import { LiveThumbnails } from './ingest/live-thumbnails.ts';
@@ -54,9 +53,6 @@ type Parts = {
 
 const tendEveryMs = 1_000;
 
-/** Notifications of parts and segments between processes. */
-const liveAddedElsewhere = 'live-added';
-
 /** One picture is decoded for each thumbnail. */
 const thumbnailLimits = { deadlineMs: 30_000, stallMs: 20_000, memoryLimitBytes: 2 * 1024 ** 3 };
 
@@ -90,12 +86,7 @@ export const live = defineFeature({
     const { uploadLimits } = parts;
     const { maxLiveDurationMs: maxDurationMs, mediaNiceness: niceness } = parts;
     const limits = { ...thumbnailLimits, niceness };
-    const { connection, ownsDataDirectory, fileHandlers } = parts;
-    const tellProcesses = ownsDataDirectory ? () => undefined : tellOthers(db, liveAddedElsewhere);
-    const onAdded = (liveStreamId: string) => {
-      hints.give(liveAdded(liveStreamId));
-      tellProcesses(liveStreamId);
-    };
+    const { onAdded, services } = edgeHints(parts);
     const ingest = { db, storage, log, maxDurationMs, uploadLimits, onChange, onAdded };
     const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
@@ -109,7 +100,7 @@ export const live = defineFeature({
       provides: { liveStreams },
       routes: (app, opened) => {
         const edge = opened.use(new LiveEdge({ db, storage, hints }));
-        fileHandlers.add((request, reply, file) => edge.handle(request, reply, file));
+        parts.fileHandlers.add((request, reply, file) => edge.handle(request, reply, file));
         addLiveRoutes(app, { db, cursors, mutations, rtmpUrl, onChange });
         const onQueued = () => hints.give(makeClip.name);
         const { mediaAccess: urls, maxMediaDurationMs: maxClipDurationMs } = parts;
@@ -119,12 +110,7 @@ export const live = defineFeature({
         recordingJob({ db, storage, uploadLimits, onRecorded }),
         clipJob({ db, storage, uploadLimits, onChange: onRecorded }),
       ],
-      services: [
-        ...(rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }]),
-        ...(ownsDataDirectory
-          ? []
-          : [{ name: 'live hints', roles: ['api' as const], run: follow }]),
-      ],
+      services: [...(rtmpPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }]), ...services],
       chores: [
         {
           name: 'tend live streams',
@@ -140,14 +126,6 @@ export const live = defineFeature({
         },
       ],
     };
-
-    /** Parts and segments of publishers of other processes. */
-    function follow(signal: AbortSignal): Promise<void> {
-      const onHint = (id?: string) => {
-        if (id !== undefined) hints.give(liveAdded(id));
-      };
-      return followSharedHint({ connection, log, name: liveAddedElsewhere, onHint }, signal);
-    }
 
     async function runIngest(signal: AbortSignal): Promise<void> {
       using thumbnails = new LiveThumbnails({ db, storage, log, limits, onChange });

@@ -11,6 +11,7 @@ import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { createStream, freePort } from '../../../test/live-publisher.ts';
 import { eventually, temporaryFolder } from '../../../test/service.ts';
+import { pause } from '../../../test/waiting.ts';
 import { readFlvFile, RtmpPublisher, splitClip, type FlvTag } from '../live/live.ts';
 import { generateClip } from '../media/media.ts';
 import { playing, startPlayerPages } from './player.fixture.ts';
@@ -62,7 +63,7 @@ function send(publisher: RtmpPublisher, clip: readonly FlvTag[], signal: AbortSi
       for (const { type, timestampMs, payload } of media) {
         const atMs = round * periodMs + timestampMs;
         const early = startedAt + atMs - Date.now();
-        if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
+        if (early > 0) await pause(early, 'the time of the picture');
         if (signal.aborted || !publisher.isOpen) return;
         await publisher.send(type, atMs >>> 0, payload);
       }
@@ -85,7 +86,7 @@ function look(page: Page): Promise<{ left: number; atMs: number } | null> {
     context.drawImage(video, 0, 0, width, height);
     const atMs = Date.now();
     const { data } = context.getImageData(0, 0, width, height);
-    const isLit = (x: number) => (data[(((x + width) % width) * 4) as number] ?? 0) > 128;
+    const isLit = (x: number) => (data[((x + width) % width) * 4] ?? 0) > 128;
     for (let x = 0; x < width; x += 1) if (isLit(x) && !isLit(x - 1)) return { left: x, atMs };
     return null;
   });

@@ -119,16 +119,21 @@ export class FollowedStream {
     return match === null ? null : `${match[1]}${Number(match[2]) + 1}${match[3]}`;
   }
 
-  playlist(isDelta: boolean): string {
+  /** Whether a publisher is there. */
+  get isAdvancing(): boolean {
+    return this.#state !== null && this.#state.isConnected && !this.#state.isOver;
+  }
+
+  /** Null when the segments are gone. */
+  playlist(isDelta: boolean): string | null {
+    if (this.#state === null) return null;
     const name = isDelta ? 'delta' : 'full';
-    const text = this.#texts[name] ?? this.#write(isDelta);
+    const text = this.#texts[name] ?? this.#write(this.#state, isDelta);
     this.#texts[name] = text;
     return text;
   }
 
-  #write(isDelta: boolean): string {
-    const state = this.#state;
-    if (state === null) throw new Error('The stream is not known.');
+  #write(state: EdgeState, isDelta: boolean): string {
     const { targetDurationSeconds, isOver: isEnded, latency, dvrWindowSeconds } = state;
     const [segments, earlierDiscontinuities] = [this.#segments, this.#earlierDiscontinuities];
     const window = { segments, targetDurationSeconds, earlierDiscontinuities };

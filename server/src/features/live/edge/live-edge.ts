@@ -66,8 +66,9 @@ export class LiveEdge {
     const isReady = () => isReached(directives, stream.edge);
     const isThere = await stream.until(isReady, waitMs(stream), request.signal);
     // While no publisher is there, a player that waits must not believe that the service is at fault.
-    const { isConnected = false, isOver = true } = stream.state ?? {};
-    if (!isThere && isConnected && !isOver) throw tooLate();
+    if (!isThere && stream.isAdvancing) throw tooLate();
+    const playlist = stream.playlist(directives.isDelta);
+    if (playlist === null) return null;
     const isBlocking = directives.segment !== null && isThere;
     const maxAge = isBlocking ? waitMs(stream) / 1_000 : playlistSeconds;
     return reply
@@ -75,7 +76,7 @@ export class LiveEdge {
         ...mediaHeaders('application/vnd.apple.mpegurl'),
         'cache-control': cachingFor(maxAge, isPrivate),
       })
-      .send(stream.playlist(directives.isDelta));
+      .send(playlist);
   }
 
   /** One that is announced is waited for. */

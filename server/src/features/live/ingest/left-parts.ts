@@ -11,6 +11,7 @@ import { readParts } from './part-queries.ts';
 import {
   insertSegment,
   type Claim,
+  type ClaimedStream,
   type SettledStream,
   type StreamLength,
 } from './publisher-queries.ts';
@@ -57,4 +58,16 @@ export async function keepLeftParts(of: LeftParts): Promise<StreamLength | null>
   });
   if (length === null) await files.remove(fileName);
   return length;
+}
+
+/** A stream with what its publisher before has left unfinished. */
+export async function withLeftParts(
+  db: Db,
+  storage: Storage,
+  stream: ClaimedStream & { readonly publisher: string },
+): Promise<ClaimedStream> {
+  const { segmentCount: segment, targetDurationSeconds, dvrWindowSeconds } = stream;
+  if (targetDurationSeconds === null) return stream;
+  const of = { db, storage, stream, segment, targetDurationSeconds, dvrWindowSeconds };
+  return { ...stream, ...(await keepLeftParts({ ...of, by: stream })) };
 }

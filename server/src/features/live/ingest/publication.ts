@@ -17,7 +17,7 @@ import type { RtmpPublication, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
 import { formatOf, loadFormats, recordedTracks, storedFormat, type Format } from './formats.ts';
 import { IngestError } from './ingest-error.ts';
 import { sameTracks } from './init-segment.ts';
-import { keepLeftParts } from './left-parts.ts';
+import { withLeftParts } from './left-parts.ts';
 import { LiveFiles } from './live-files.ts';
 import type { LiveThumbnails } from './live-thumbnails.ts';
 import { PartPublisher, partsKeptSeconds, partTargetMs } from './part-publisher.ts';
@@ -70,21 +70,8 @@ export async function openPublication(
   const publisher = randomUUID();
   const claimed = await claimStream(parts.db, keyHash, publisher);
   if (claimed === null) return 'ended';
-  const stream = await withLeftParts(parts, claimed, publisher);
+  const stream = await withLeftParts(parts.db, parts.storage, { ...claimed, publisher });
   return new Publication(parts, stream, publisher, await loadFormats(parts.db, stream));
-}
-
-/** The stream with what a publisher before has left unfinished. */
-async function withLeftParts(
-  { db, storage }: IngestParts,
-  stream: ClaimedStream,
-  publisher: string,
-): Promise<ClaimedStream> {
-  const { segmentCount: segment, targetDurationSeconds, dvrWindowSeconds } = stream;
-  if (targetDurationSeconds === null) return stream;
-  const by = { ...stream, publisher };
-  const of = { db, storage, stream, segment, targetDurationSeconds, dvrWindowSeconds, by };
-  return { ...stream, ...(await keepLeftParts(of)) };
 }
 
 export class Publication implements RtmpPublication {
