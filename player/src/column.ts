@@ -84,6 +84,10 @@ export class Column {
       article.remove();
     }
     for (const slide of slides.slice(this.#articles.length)) this.#append(slide);
+    for (const slide of slides) {
+      const view = this.#views.get(slide.id);
+      if (view !== undefined && view.slide !== slide) this.#unmount(slide.id);
+    }
     if (this.#tail !== tail) this.#tail?.remove();
     this.#tail = tail;
     if (tail !== null) this.#root.append(tail);

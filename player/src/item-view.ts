@@ -25,6 +25,7 @@ export type SlideActions = {
   retry(): void;
   skip(): void;
   seekTo(fraction: number): void;
+  goLive(): void;
 };
 
 /** One slide in the column: the words, the buttons and the place for the picture. */
@@ -44,6 +45,7 @@ export class ItemView implements PlaybackView {
   #waitingThumbnail: string | null = null;
   #mayLoadPictures = false;
   #mounted = true;
+  #isBehind: boolean | null = null;
 
   constructor(
     article: HTMLElement,
@@ -131,6 +133,25 @@ export class ItemView implements PlaybackView {
     this.#part('.badges', HTMLElement).replaceChildren(element('span', {}, this.#texts.liveEnded));
   }
 
+  /** Whether the viewer of a broadcast sees its past: then a button leads to its latest moment. */
+  showBehind(isBehind: boolean): void {
+    if (!this.#mounted || isBehind === this.#isBehind) return;
+    this.#isBehind = isBehind;
+    const button = this.#article.querySelector<HTMLButtonElement>('button.live');
+    if (button === null) return;
+    button.classList.toggle('behind', isBehind);
+    button.disabled = !isBehind;
+    if (isBehind) setName(button, this.#texts.goLive);
+    else setName(button, this.#texts.live);
+  }
+
+  showWatching(viewers: number): void {
+    const badge = this.#mounted ? this.#article.querySelector<HTMLElement>('.watching') : null;
+    if (badge === null) return;
+    badge.hidden = viewers === 0;
+    badge.textContent = this.#texts.watching(formatCount(viewers));
+  }
+
   /** The pictures of a protected item may not be seen. */
   showRefusal(): void {
     if (!this.#mounted) return;
@@ -189,9 +210,11 @@ export class ItemView implements PlaybackView {
     this.#fill('.author', item.author);
     this.#fill('.description', item.description);
     const badges = this.#part('.badges', HTMLElement);
-    const live = formatCount(item.currentViewers);
-    if (item.isLive) badges.append(element('span', { className: 'live' }, this.#texts.live));
-    if (item.isLive && live !== '') badges.append(element('span', {}, this.#texts.watching(live)));
+    if (item.isLive) {
+      const live = element('button', { className: 'live', type: 'button' }, this.#texts.live);
+      badges.append(live, element('span', { className: 'watching' }));
+      this.showWatching(item.currentViewers);
+    }
     if (item.section !== null) badges.append(element('span', {}, item.section));
     if (member !== null) {
       badges.append(element('span', {}, this.#texts.member(member.position, member.count)));
@@ -286,6 +309,7 @@ export class ItemView implements PlaybackView {
     this.#on('.like', () => actions.toggleLike());
     this.#on('.save', () => actions.toggleSave());
     this.#on('.share', () => actions.share());
+    if (slide.item.isLive) this.#on('.live', () => actions.goLive());
     this.#on('.mute', () => actions.toggleMute());
     this.#on('.captions', () => actions.toggleCaptions());
     this.#on('.retry', () => actions.retry());

@@ -4,6 +4,7 @@ import type { ErrorData, HlsConfig, LoadPolicy } from 'hls.js';
 import { type PlaybackFailure, type Sample } from '@reelfeed/client/playing';
 import { type Conditions } from './conditions.ts';
 import { startLevel } from './line.ts';
+import { broadcastConfig, isBehind, latestPosition } from './live-edge.ts';
 import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './hls-library.ts';
 
 /**
@@ -168,7 +169,7 @@ export class Playback {
     this.#active = true;
     if (this.#hls !== null) this.#hls.config.maxBufferLength = playingBufferSeconds;
     this.warm();
-    this.#goToLatest();
+    if (this.isBroadcast) this.goToLatest();
     this.play();
   }
 
@@ -177,16 +178,25 @@ export class Playback {
     if (!this.#active) return;
     this.#active = false;
     this.video.pause();
-    if (this.#source?.isBroadcast !== true) this.video.currentTime = 0;
+    if (!this.isBroadcast) this.video.currentTime = 0;
     this.#hls?.stopLoad();
     this.#loadsFragments = false;
     if (this.#hls !== null) this.#hls.config.maxBufferLength = waitingBufferSeconds;
   }
 
+  get isBroadcast(): boolean {
+    return this.#source?.isBroadcast === true;
+  }
+
+  /** Whether the viewer sees the past of a broadcast. */
+  get isBehind(): boolean {
+    return this.isBroadcast && isBehind(this.#hls, this.video);
+  }
+
   /** A broadcast that was left goes on where it is now. */
-  #goToLatest(): void {
-    const latest = this.#source?.isBroadcast === true ? this.#hls?.liveSyncPosition : null;
-    if (latest != null && latest > this.video.currentTime) this.video.currentTime = latest;
+  goToLatest(): void {
+    const latest = latestPosition(this.#hls, this.video);
+    if (latest !== null && latest > this.video.currentTime) this.video.currentTime = latest;
   }
 
   play(): void {
@@ -313,12 +323,15 @@ export class Playback {
       manifestLoadPolicy: loadPolicy,
       playlistLoadPolicy: loadPolicy,
       fragLoadPolicy: loadPolicy,
+      ...(this.isBroadcast && broadcastConfig),
     };
   }
 
   #onHlsError(hls: HlsEngine, data: ErrorData, isMediaError: boolean): void {
     if (!data.fatal) {
-      if (!isMediaError) this.#noteTrouble(data);
+      // The service waits for a part that does not come: the encoder is at fault, not the line.
+      const isWaiting = this.isBroadcast && data.response?.code === 503;
+      if (!isMediaError && !isWaiting) this.#noteTrouble(data);
       return;
     }
     // A playlist of codecs that the browser lacks is no damage: there is nothing to repair.
@@ -361,7 +374,9 @@ export class Playback {
       if (this.#isWatched && !video.paused && video.readyState > 2) this.#enter('playing');
     });
     video.addEventListener('ended', () => {
-      if (this.#source?.isBroadcast === true) this.#source.view.showEnded();
+      if (!this.isBroadcast) return;
+      this.#source?.view.showEnded();
+      this.#changed(this);
     });
     video.addEventListener('error', () => {
       // With hls.js the library sees the error first and may repair it.

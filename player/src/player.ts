@@ -1,5 +1,6 @@
 import { type FeedItem, type FeedPage, ReelfeedError } from '@reelfeed/client';
 import { showCaptions } from './captions.ts';
+import { Broadcast } from './broadcast.ts';
 import { Column } from './column.ts';
 import { Conditions } from './conditions.ts';
 import { FeedList, type Slide, slidesOf, Viewing, webAddress } from '@reelfeed/client/playing';
@@ -46,6 +47,7 @@ export class Player implements SlideActions, KeyActions {
   readonly #broken = new Set<string>();
   #skipTimer: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
+  readonly #broadcast: Broadcast;
   /** Until the page says that the element is in sight, nothing plays and nothing is told. */
   #hidden = true;
 
@@ -76,6 +78,10 @@ export class Player implements SlideActions, KeyActions {
       () => this.#onList(),
       (item, error) => this.#onBroken(item, error),
     );
+    this.#broadcast = new Broadcast({
+      read: (id, signal) => options.client.item(id, { signal }),
+      changed: (item) => this.#onBroadcast(item),
+    });
     this.#drawPosition();
   }
 
@@ -123,6 +129,7 @@ export class Player implements SlideActions, KeyActions {
   close(): void {
     cancelAnimationFrame(this.#frame);
     clearTimeout(this.#skipTimer);
+    this.#broadcast.follow(null);
     this.#viewing.pause();
     this.list.stop();
     this.#pool.close();
@@ -188,6 +195,11 @@ export class Player implements SlideActions, KeyActions {
     if (source !== null) this.#pool.retry(source);
   }
 
+  goLive(): void {
+    this.#pool.active?.goToLatest();
+    this.#pool.active?.play();
+  }
+
   skip(): void {
     this.#column.step(1);
   }
@@ -200,6 +212,7 @@ export class Player implements SlideActions, KeyActions {
       this.#pool.suspend();
       this.#view?.pictures?.stop();
       this.#viewing.pause();
+      this.#broadcast.follow(null);
       return;
     }
     this.#pool.resume();
@@ -244,6 +257,7 @@ export class Player implements SlideActions, KeyActions {
       next: this.#source(waits ? 0 : 1),
     });
     if (!this.#hidden) this.#watch(slide, isSwipe);
+    this.#broadcast.follow(slide?.item.isLive === true && !this.#hidden ? slide.id : null);
     this.#prepareNeighbours();
     this.#showSound();
     this.#showCaptions();
@@ -304,8 +318,21 @@ export class Player implements SlideActions, KeyActions {
       return;
     }
     if (playback.state === 'failed') this.#onFailed();
+    if (playback.isBroadcast && playback.video.ended) this.#broadcast.awaitRecording();
     // The browser may have taken the sound back, which only shows when playing begins.
     if (playback.state === 'playing') this.#showSound();
+  }
+
+  /** The broadcast that is watched is over when its item is a video: its recording is watched on. */
+  #onBroadcast(item: FeedItem): void {
+    if (item.isLive) {
+      this.#column.view(item.id)?.showWatching(item.currentViewers);
+      return;
+    }
+    const isWatched = item.id === this.#column.slideAt(0)?.id;
+    // It has no length before its recording was processed.
+    if (!isWatched || item.duration === null || this.#pool.active?.video.ended !== true) return;
+    if (this.list.replace(item)) this.retry();
   }
 
   #onFailed(): void {
@@ -401,6 +428,7 @@ export class Player implements SlideActions, KeyActions {
     this.#viewing.measure(playback.sample(performance.now()));
     const { currentTime, duration } = playback.video;
     const bufferedSeconds = currentTime + playback.bufferedAheadSeconds;
+    this.#view?.showBehind(playback.isBehind);
     this.#view?.seekBar.show(currentTime, duration, bufferedSeconds);
   }
 }

@@ -44,6 +44,7 @@ export const defaultTexts = {
   more: 'more',
   less: 'less',
   live: 'LIVE',
+  goLive: 'LIVE: go to the latest moment',
   liveEnded: 'The broadcast has ended',
   watching: (count: string) => `${count} watching`,
   member: (position: number, count: number) => `${position} of ${count}`,

@@ -117,6 +117,15 @@ export class FeedList {
     this.#changed();
   }
 
+  /** Shows an item as it is now, in its place. False when nothing can be shown of it yet. */
+  replace(item: FeedItem): boolean {
+    const [slide] = slidesOf(item, this.#onBroken);
+    if (slide === undefined) return false;
+    this.#slides = this.#slides.map((known) => (known.id === slide.id ? slide : known));
+    this.#changed();
+    return true;
+  }
+
   /** Lets go of the oldest slides of a long session. The caller moves its own position. */
   dropFirst(count: number): void {
     this.#slides = this.#slides.slice(count);

@@ -39,13 +39,42 @@ export function shareHint(db: Db, hints: Hints, name: string, id: string = proce
   });
 }
 
+/**
+ * Tells other processes by a notification of its own for each subject. Of many about the same subject,
+ * those that come while one is under way are told as one.
+ */
+export function tellOthers(
+  db: Db,
+  name: string,
+  id: string = processId,
+): (subject: string) => void {
+  const underWay = new Map<string, { isWanted: boolean }>();
+  const send = async (subject: string, told: { isWanted: boolean }): Promise<void> => {
+    while (told.isWanted) {
+      told.isWanted = false;
+      await sql`select pg_notify(${name}, ${`${id} ${subject}`})`
+        .execute(db)
+        .catch(() => undefined);
+    }
+    underWay.delete(subject);
+  };
+  return (subject) => {
+    const told = underWay.get(subject) ?? { isWanted: false };
+    told.isWanted = true;
+    if (underWay.has(subject)) return;
+    underWay.set(subject, told);
+    void send(subject, told);
+  };
+}
+
 /** Calls the listener for each hint of that name of another process, until the signal aborts. */
 export async function followSharedHint(
   options: {
     connection: DatabaseConnection;
     log: Logger;
     name: string;
-    onHint: () => void;
+    /** The subject is that of `tellOthers`; undefined where anything may have changed. */
+    onHint: (subject?: string) => void;
     /** For tests: the name of this process. */
     id?: string;
     onListening?: () => void;
@@ -83,7 +112,8 @@ async function follow(
   try {
     await client.connect();
     client.on('notification', ({ payload }) => {
-      if (payload !== id) onHint();
+      const [from, subject] = payload?.split(' ') ?? [];
+      if (from !== id) onHint(subject);
     });
     await client.query(`listen ${client.escapeIdentifier(name)}`);
     // Hints given before this connection listened are lost.

@@ -305,7 +305,7 @@ export async function selectExisting(
 export const contentItems = sql.raw(
   `(select organization_id, content_id, serial_number, content_type, title, tags, author, section,
       external_id, upload_status, error_code, error_message, duration_seconds, created_at,
-      visibility, archived_at,
+      visibility, archived_at, playback_id,
       custom_metadata ->> 'language' as language
       from content)`,
 );

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { choices, integer, optional } from '../../platform/config-values.ts';
-import type { Db } from '../../platform/database/database.ts';
+import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { extend } from '../../platform/extension-point.ts';
 import { defineFeature } from '../../platform/feature.ts';
@@ -14,12 +14,15 @@ import type { ServedCertificate } from '../../platform/tls/served-certificate.ts
 import { hourMs } from '../../platform/time.ts';
 import type { Vault } from '../../platform/vault.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
+import type { FileHandlers } from '../playback/playback.ts';
 import { processMedia } from '../processing/processing.ts';
 import type { UploadLimits } from '../uploads/uploads.ts';
 import { clipJob } from './clips/clip-job.ts';
 import { addClipRoutes } from './clips/clip-routes.ts';
 import { makeClip } from './clips/clips.ts';
 import { tendStreams } from './disconnections.ts';
+import { edgeHints } from './edge/edge-hints.ts';
+import { LiveEdge } from './edge/live-edge.ts';
 import { defaultRungs, LadderPlaces, liveSteps } from './ladder/live-ladder.ts';
 import { Ingest } from './ingest/ingest.ts';
 import { LiveThumbnails } from './ingest/live-thumbnails.ts';
@@ -47,6 +50,10 @@ type Parts = {
   maxLiveDurationMs: number;
   maxMediaDurationMs: number;
   mediaAccess: MediaUrls;
+  fileHandlers: FileHandlers;
+  /** For code that opens its own connection. */
+  connection: DatabaseConnection;
+  ownsDataDirectory: boolean;
   mediaNiceness: number;
   uploadLimits: UploadLimits;
 };
@@ -110,6 +117,7 @@ export const live = defineFeature({
     'live_stream',
     'live_segment',
     'live_format',
+    'live_part',
     'live_rung',
     'live_rung_segment',
     'live_simulcast_target',
@@ -139,13 +147,17 @@ export const live = defineFeature({
     };
     const { egress, vault } = parts;
     const simulcast = { db, egress, vault };
-    const ingest = { db, storage, log, maxDurationMs, uploadLimits, ladder, simulcast, onChange };
+    const { onAdded, services } = edgeHints(parts);
+    const stored = { db, storage, log, maxDurationMs, uploadLimits };
+    const ingest = { ...stored, ladder, simulcast, onChange, onAdded };
     const onRecorded = () => hints.give(processMedia.name);
     let listening: Ingest | null = null;
     showMetrics(metrics, places, () => listening?.publishers ?? 0);
     return {
       provides: { liveStreams },
-      routes: (app) => {
+      routes: (app, opened) => {
+        const edge = opened.use(new LiveEdge({ db, storage, hints }));
+        parts.fileHandlers.add((request, reply, file) => edge.handle(request, reply, file));
         addLiveRoutes(app, { db, cursors, mutations, ingestUrls, egress, vault, onChange });
         const onQueued = () => hints.give(makeClip.name);
         const { mediaAccess: urls, maxMediaDurationMs: maxClipDurationMs } = parts;
@@ -155,7 +167,10 @@ export const live = defineFeature({
         recordingJob({ db, storage, uploadLimits, onRecorded }),
         clipJob({ db, storage, uploadLimits, onChange: onRecorded }),
       ],
-      services: rtmpPort === 0 && rtmpsPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }],
+      services: [
+        ...(rtmpPort === 0 && rtmpsPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }]),
+        ...services,
+      ],
       chores: [
         {
           name: 'tend live streams',

@@ -47,6 +47,7 @@ import { makeRecording } from './recording-job.ts';
 import type { ShownTarget } from './simulcast/shown-targets.ts';
 import { addTarget, type TargetFields } from './simulcast/targets.ts';
 import { hashStreamKey, newStreamKey } from './stream-key.ts';
+import type { Latency } from './tables.ts';
 
 export type { LiveState, LiveStreams } from './live-states.ts';
 export { ClipLoop, splitClip } from './rtmp/clip-loop.ts';
@@ -60,6 +61,7 @@ export type NewStream = Metadata & {
   reconnectWindow?: number;
   dvrWindow?: number;
   simulcastTargets?: readonly TargetFields[];
+  latency?: Latency;
 };
 
 const defaultReconnectWindowSeconds = 60;
@@ -73,10 +75,14 @@ export async function createStream(
   tx: Tx,
   vault: Vault,
   organizationId: OrganizationId,
-  fields: NewStream,
+  {
+    reconnectWindow = defaultReconnectWindowSeconds,
+    dvrWindow = 0,
+    latency = 'low',
+    simulcastTargets = [],
+    ...metadata
+  }: NewStream,
 ): Promise<{ row: LiveStreamRow; streamKey: string }> {
-  const { reconnectWindow = defaultReconnectWindowSeconds, dvrWindow = 0, ...rest } = fields;
-  const { simulcastTargets = [], ...metadata } = rest;
   const item = await createLiveItem(tx, organizationId, metadata);
   const key = { organizationId, liveStreamId: newTypeId('lst') };
   const streamKey = newStreamKey();
@@ -85,6 +91,7 @@ export async function createStream(
     contentId: item.content_id,
     reconnectWindowSeconds: reconnectWindow,
     dvrWindowSeconds: dvrWindow,
+    latency,
     keyHash: requireHash(streamKey),
   });
   for (const target of simulcastTargets) await addTarget(tx, vault, key, target);
@@ -214,6 +221,7 @@ export function presentStream(row: LiveStreamRow, ingestUrls: IngestUrls, curren
     currentViewers: row.status === 'active' ? currentViewers : 0,
     reconnectWindow: row.reconnect_window_seconds,
     dvrWindow: row.dvr_window_seconds,
+    latency: row.latency,
     ...ingestUrls,
     recordedSeconds: row.duration_ms / 1_000,
     health: isConnected && row.status === 'active' ? presentHealth(row) : null,

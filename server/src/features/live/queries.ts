@@ -5,7 +5,7 @@ import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import { contentItems, type Visibility } from '../content/content.ts';
 import type { StreamHealth } from './ingest/stream-meter.ts';
 import { shownTargets, type ShownTarget } from './simulcast/shown-targets.ts';
-import type { LiveStatus } from './tables.ts';
+import type { Latency, LiveStatus } from './tables.ts';
 
 export type LiveStreamKey = { readonly organizationId: string; readonly liveStreamId: string };
 
@@ -17,6 +17,7 @@ export type LiveStreamRow = {
   status: LiveStatus;
   reconnect_window_seconds: number;
   dvr_window_seconds: number;
+  latency: Latency;
   is_connected: boolean;
   segment_count: number;
   duration_ms: number;
@@ -31,11 +32,12 @@ export type LiveStreamRow = {
 /** A connection that was not seen for so long is gone, or its process is. */
 export const publisherTimeoutSeconds = 5;
 
-const isConnected = sql`(stream.publisher is not null
+/** For statements that call the stream `stream`. */
+export const isConnected = sql`(stream.publisher is not null
   and stream.seen_at > clock_timestamp() - make_interval(secs => ${sql.lit(publisherTimeoutSeconds)}))`;
 
 const columns = sql`stream.organization_id, stream.live_stream_id, stream.content_id, item.title,
-  stream.status, stream.reconnect_window_seconds, stream.dvr_window_seconds,
+  stream.status, stream.reconnect_window_seconds, stream.dvr_window_seconds, stream.latency,
   ${isConnected} as is_connected,
   stream.segment_count, stream.duration_ms, stream.created_at, stream.started_at, stream.ended_at,
   stream.disconnect_count, stream.health,
@@ -50,6 +52,7 @@ export async function insertStream(
     contentId: string;
     reconnectWindowSeconds: number;
     dvrWindowSeconds: number;
+    latency: Latency;
     keyHash: Buffer;
   },
 ): Promise<void> {
@@ -61,6 +64,7 @@ export async function insertStream(
       content_id: values.contentId,
       reconnect_window_seconds: values.reconnectWindowSeconds,
       dvr_window_seconds: values.dvrWindowSeconds,
+      latency: values.latency,
       key_hash: values.keyHash,
       publisher: null,
       init_segment: null,
@@ -266,13 +270,15 @@ export type RecordedStream = {
   durationMs: number;
   targetDurationSeconds: number;
   dvrWindowSeconds: number;
+  segmentCount: number;
 };
 
 /** A stream that has ended and has segments, a deleted one too. */
 export async function findRecorded(db: Db, key: LiveStreamKey): Promise<RecordedStream | null> {
   const { rows } = await sql<RecordedStream>`
     select content_id as "contentId", init_segment as "initSegment", duration_ms as "durationMs",
-      target_duration_seconds as "targetDurationSeconds", dvr_window_seconds as "dvrWindowSeconds"
+      target_duration_seconds as "targetDurationSeconds", dvr_window_seconds as "dvrWindowSeconds",
+      segment_count as "segmentCount"
     from live_stream
     where organization_id = ${key.organizationId} and live_stream_id = ${key.liveStreamId}
       and status = 'ended' and has_segments`.execute(db);

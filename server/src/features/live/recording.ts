@@ -18,9 +18,17 @@ import { enqueueProcessing } from '../processing/processing.ts';
 import { wasRolledBack } from '../uploads/uploads.ts';
 import { loadFormats, recordedHeader, recordedTracks } from './ingest/formats.ts';
 import { withDuration } from './ingest/init-segment.ts';
+import { keepLeftParts } from './ingest/left-parts.ts';
 import { LiveFiles } from './ingest/live-files.ts';
+import { deleteParts } from './ingest/part-queries.ts';
 import { readSegments, type RecordedSegment } from './ingest/publisher-queries.ts';
-import { findRecorded, findWithSegments, forgetSegments, type LiveStreamKey } from './queries.ts';
+import {
+  findRecorded,
+  findWithSegments,
+  forgetSegments,
+  type LiveStreamKey,
+  type RecordedStream,
+} from './queries.ts';
 import { makeRecording } from './recording-job.ts';
 
 type RecordingParts = {
@@ -42,6 +50,7 @@ export function recordingJob(parts: RecordingParts): HandledJob {
     const owner = { organizationId, contentId: stream.contentId };
     const item = await findMediaSource(db, organizationId, stream.contentId);
     if (item === null) return skipped('the item is gone');
+    const { durationMs } = await keepParts(parts, key, stream);
     const segments = await readSegments(db, key, null);
     const sizeBytes = segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
     // The segments play meanwhile, and no attempt is counted, so a full disk loses no recording.
@@ -52,7 +61,7 @@ export function recordingJob(parts: RecordingParts): HandledJob {
     const prefix = `media/${liveFolderOf(item.playbackId)}`;
     const formats = await loadFormats(db, key);
     const named = { ...key, contentId: stream.contentId };
-    const { durationMs, targetDurationSeconds, dvrWindowSeconds } = stream;
+    const { targetDurationSeconds, dvrWindowSeconds } = stream;
     const { playbackId } = item;
     const files = new LiveFiles({ db, storage, stream: named, dvrWindowSeconds, playbackId });
     await files.putEnd({ tracks: recordedTracks(formats), targetDurationSeconds });
@@ -76,6 +85,26 @@ export function recordingJob(parts: RecordingParts): HandledJob {
     onRecorded();
     return done;
   });
+}
+
+/** What the last publisher has left unfinished belongs to the recording. */
+async function keepParts(
+  { db, storage }: RecordingParts,
+  key: LiveStreamKey,
+  stream: RecordedStream,
+): Promise<{ durationMs: number }> {
+  const by = { ...key, isSettled: true } as const;
+  const { segmentCount: segment, contentId } = stream;
+  const kept = await keepLeftParts({
+    ...stream,
+    db,
+    storage,
+    segment,
+    by,
+    stream: { ...key, contentId },
+  });
+  await deleteParts(db, key);
+  return kept ?? stream;
 }
 
 type Recorded = {

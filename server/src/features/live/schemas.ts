@@ -4,7 +4,7 @@ import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.
 import { NewContentMetadata } from '../content/content.ts';
 import { healthWarnings, type HealthWarning } from './ingest/stream-meter.ts';
 import { maxTargets } from './simulcast/targets.ts';
-import { liveStatuses, targetStatuses } from './tables.ts';
+import { latencies, liveStatuses, targetStatuses } from './tables.ts';
 
 export const NewSimulcastTarget = Closed({
   url: Type.String({
@@ -64,6 +64,13 @@ export const NewLiveStream = Closed({
       description: 'Servers to which the broadcast is passed on as it is.',
     }),
   ),
+  latency: Type.Optional(
+    OneOf(
+      latencies,
+      '`low` (the default): players that speak low-latency HLS are two to three seconds behind. `normal`: ' +
+        'about seven, with a quarter of the requests.',
+    ),
+  ),
 });
 
 const id = Type.String({ examples: ['lst_01jd0000000000000000000000'] });
@@ -117,6 +124,7 @@ const fields = {
   currentViewers,
   reconnectWindow: Type.Integer({ description: 'Seconds.' }),
   dvrWindow: Type.Integer({ description: 'Seconds.' }),
+  latency: OneOf(latencies),
   rtmpUrl: Nullable(
     Type.String({
       description: 'Where an encoder publishes, under the name of the key. Null: not here.',

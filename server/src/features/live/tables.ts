@@ -14,6 +14,9 @@ export type LiveStatus = (typeof liveStatuses)[number];
 export const targetStatuses = ['idle', 'connecting', 'sending', 'failed'] as const;
 export type TargetStatus = (typeof targetStatuses)[number];
 
+export const latencies = ['low', 'normal'] as const;
+export type Latency = (typeof latencies)[number];
+
 type LiveStreamTable = {
   organization_id: string;
   live_stream_id: string;
@@ -21,6 +24,7 @@ type LiveStreamTable = {
   status: Generated<LiveStatus>;
   reconnect_window_seconds: number;
   dvr_window_seconds: Generated<number>;
+  latency: Generated<Latency>;
   key_hash: Buffer;
   publisher: string | null;
   seen_at: NullableTimestamp;
@@ -95,6 +99,22 @@ type LiveSimulcastTargetTable = {
   created_at: DefaultTimestamp;
 };
 
+type LivePartTable = {
+  organization_id: string;
+  live_stream_id: string;
+  rendition: Generated<number>;
+  segment: number;
+  number: number;
+  file_name: string;
+  duration_ms: number;
+  is_independent: boolean;
+  segment_started_at: Timestamp;
+  is_discontinuity: boolean;
+  format: number;
+  bytes: Buffer;
+  created_at: DefaultTimestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     live_stream: LiveStreamTable;
@@ -103,5 +123,6 @@ declare module '../../platform/database/tables.ts' {
     live_rung: LiveRungTable;
     live_rung_segment: LiveRungSegmentTable;
     live_simulcast_target: LiveSimulcastTargetTable;
+    live_part: LivePartTable;
   }
 }

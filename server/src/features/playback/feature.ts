@@ -6,6 +6,7 @@ import type { Signer } from '../../platform/signing-keys.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged } from '../content/content.ts';
 import { playbackErrors } from './errors.ts';
+import { FileHandlers } from './file-handlers.ts';
 import { createFileRules, createMediaAccess } from './playback.ts';
 import { addPlaybackRoutes } from './routes.ts';
 
@@ -26,12 +27,14 @@ export const playback = defineFeature({
   errors: playbackErrors,
   build({ db, mutations, storage, signer, hints, publicUrl }: Parts) {
     const mediaAccess = createMediaAccess(publicUrl, signer);
+    const fileHandlers = new FileHandlers();
     return {
-      provides: { mediaAccess },
+      provides: { mediaAccess, fileHandlers },
       routes: (app) => {
         const fileRules = createFileRules(db);
         hints.listen(contentChanged, () => fileRules.forget());
-        addPlaybackRoutes(app, { db, storage, mutations, access: mediaAccess, fileRules });
+        const access = mediaAccess;
+        addPlaybackRoutes(app, { db, storage, mutations, access, fileRules, fileHandlers });
       },
     };
   },

@@ -8,6 +8,8 @@ import type { MediaAccess, SignedMedia } from './media-urls.ts';
 
 export { createFileRules } from './file-rules.ts';
 export { createMediaAccess, type MediaAccess } from './media-urls.ts';
+export type { FileHandlers, HandledFile } from './file-handlers.ts';
+export { cachingFor, mediaHeaders, mediaTypeOf } from './send-media.ts';
 
 /**
  * Signed URLs of an item that needs them.

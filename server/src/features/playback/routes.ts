@@ -14,6 +14,7 @@ import {
   liveFolderOf,
   type PlaybackRules,
 } from '../content/content.ts';
+import type { FileHandlers } from './file-handlers.ts';
 import { checkFileRequest, type FileRequest, type FileRules } from './file-rules.ts';
 import { signItem, type MediaAccess } from './playback.ts';
 import { sendMedia } from './send-media.ts';
@@ -24,6 +25,7 @@ export type PlaybackRouteParts = {
   mutations: Mutations;
   access: MediaAccess;
   fileRules: FileRules;
+  fileHandlers: FileHandlers;
 };
 
 /**
@@ -98,7 +100,8 @@ const preflight = { access: 'public', limitedAs: 'nothing' } as const;
 const FileParams = Type.Object({ playbackId: Type.String(), '*': Type.String() });
 const TokenParams = Type.Object({ token: Type.String(), ...FileParams.properties });
 
-function addFileRoutes(app: HttpApp, { storage, access, fileRules }: PlaybackRouteParts): void {
+function addFileRoutes(app: HttpApp, parts: PlaybackRouteParts): void {
+  const { storage, access, fileRules, fileHandlers } = parts;
   async function serve(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -110,6 +113,8 @@ function addFileRoutes(app: HttpApp, { storage, access, fileRules }: PlaybackRou
     const { isPrivate } = checkFileRequest(rules, file, access, Date.now());
     const moved = movedTo(rules, file);
     if (moved !== null) return reply.redirect(moved, 302);
+    const sent = await fileHandlers.handle(request, reply, { ...file, isPrivate });
+    if (sent !== null) return sent;
     return sendMedia(request, reply, storage, {
       key: `media/${file.playbackId}/${file.rest}`,
       isPrivate,

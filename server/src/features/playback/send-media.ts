@@ -53,7 +53,7 @@ export async function sendMedia(
   storage: Storage,
   { key, isPrivate, isGrowing, captions }: MediaFile,
 ): Promise<FastifyReply> {
-  const contentType = contentTypes[key.slice(key.lastIndexOf('.') + 1)];
+  const contentType = mediaTypeOf(key);
   if (contentType === undefined) throw new ApiError('NOT_FOUND');
   if (request.method === 'GET' && key.endsWith(`/${DERIVED_FILES.download}`)) {
     const url = await orNotFound(() => downloadFromStorage(storage, key, contentType));
@@ -68,10 +68,7 @@ export async function sendMedia(
   const file = isPlain ? opened : await orNotFound(() => storage.head(key));
   if (file === null) throw new ApiError('NOT_FOUND');
   reply.headers({
-    'content-type': contentType,
-    'content-disposition': 'inline',
-    'content-security-policy': "sandbox; default-src 'none'",
-    'cross-origin-resource-policy': 'cross-origin',
+    ...mediaHeaders(contentType),
     'cache-control': cachingOf(key, { isGrowing, isPrivate }),
     'accept-ranges': 'bytes',
     etag: file.etag,
@@ -92,6 +89,27 @@ export async function sendMedia(
     : await readRange(request.headers.range, reply, storage, key);
   if (read === null) throw new ApiError('NOT_FOUND');
   return sendRead(reply, read);
+}
+
+/** The type of a file by its name; undefined for one that is not served. */
+export function mediaTypeOf(name: string): string | undefined {
+  return contentTypes[name.slice(name.lastIndexOf('.') + 1)];
+}
+
+/** What every answer with media says. */
+export function mediaHeaders(contentType: string): Record<string, string> {
+  return {
+    'content-type': contentType,
+    'content-disposition': 'inline',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'cross-origin-resource-policy': 'cross-origin',
+  };
+}
+
+/** @param maxAgeSeconds null for what never changes */
+export function cachingFor(maxAgeSeconds: number | null, isPrivate: boolean): string {
+  const caching = maxAgeSeconds === null ? foreverCaching : `public, max-age=${maxAgeSeconds}`;
+  return isPrivate ? caching.replace('public', 'private') : caching;
 }
 
 const buffers = new SendBuffers();

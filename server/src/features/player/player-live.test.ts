@@ -1,6 +1,7 @@
-/** Proves that a live stream plays in a browser, and that its viewer learns of its end. */
+/** Proves that a live stream plays in a browser, at its latest moment, and goes on as its recording. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
+import { sampleEvent } from '../../../test/event-samples.ts';
 import { createStream, freePort, publish } from '../../../test/live-publisher.ts';
 import { eventually } from '../../../test/service.ts';
 import { playing, startPlayerPages } from './player.fixture.ts';
@@ -30,6 +31,61 @@ test('a live stream plays at its latest moment until it ends', options, async (c
   await slide.getByText('The broadcast has ended').waitFor();
   assert.deepEqual(errors, []);
 });
+
+test(
+  'who falls behind is led back, and the end becomes the recording',
+  options,
+  async (context) => {
+    const { service } = pages;
+    const stream = await createStream(service, { title: 'Long day' });
+    await using publishing = await publish(port, stream.streamKey, 1);
+    await eventually('the stream in the feed', async () => {
+      const { body } = await service.call('GET', '/v1/feed');
+      return body.data[0]?.id === stream.contentId ? true : null;
+    });
+    const viewer = { key: service.publishableKey };
+    const watched = sampleEvent('playStart', stream.contentId, { userId: 'ada' });
+    await service.call('POST', '/v1/events/batch', { ...viewer, body: { events: [watched] } });
+    await eventually('a viewer', async () => {
+      const { body } = await service.call('GET', `/v1/feed/items/${stream.contentId}`, viewer);
+      return body.data.currentViewers > 0 ? true : null;
+    });
+    const { page, errors } = await pages.visit(context);
+    assert.equal(await playing(page), `slide-${stream.contentId}`);
+    await page.evaluate(() => Object.assign(window, { isSamePage: true }));
+    const slide = page.locator('.slide:not([inert])');
+    await slide.getByText(/\d watching/).waitFor();
+    const video = slide.locator('video');
+    const isPaused = () => video.evaluate((one) => (one as HTMLVideoElement).paused);
+    const moment = () => video.evaluate((one) => (one as HTMLVideoElement).currentTime);
+
+    const live = slide.locator('button.live');
+    assert.equal(await live.isEnabled(), false);
+    await slide.locator('.surface').click();
+    await eventually('the pause', async () => ((await isPaused()) ? true : null));
+    const left = await moment();
+    await slide.locator('button.live.behind').waitFor();
+    await live.click();
+    await eventually('the latest moment', async () => {
+      const isThere = (await moment()) > left + 3 && !(await isPaused());
+      return isThere && !(await live.isEnabled()) ? true : null;
+    });
+
+    await publishing.end();
+    await slide.getByText('The broadcast has ended').waitFor();
+    await eventually('the recording', async () => {
+      const isRecording = (await slide.locator('.live').count()) === 0;
+      return isRecording && !(await isPaused()) && (await moment()) > 0.5 ? true : null;
+    });
+    assert.equal(await slide.locator('.seek').isVisible(), true);
+    assert.equal(await page.evaluate(() => 'isSamePage' in window), true);
+    // The browser writes a line for each answer other than 2xx: the item is away until it is processed.
+    assert.deepEqual(
+      errors.filter((line) => !line.includes('404')),
+      [],
+    );
+  },
+);
 
 test('a broadcast that the browser cannot play stops no feed', options, async (context) => {
   const { service } = pages;

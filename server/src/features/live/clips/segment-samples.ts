@@ -1,4 +1,7 @@
-/** Reads the segments that `media-segment.ts` writes: a fragment with a run of samples for each track. */
+/**
+ * Reads the segments that `media-segment.ts` writes: fragments with a run of samples for each track. A
+ * segment of low latency has one for each part.
+ */
 import { audioTrack, videoTrack } from '../ingest/init-segment.ts';
 
 /** A sample, whose bytes stay in its segment. Times are in units of its track. */
@@ -20,23 +23,38 @@ const notKey = 0x1_0000;
 /** @throws RangeError for bytes that are no segment of ours */
 export function readSamples(segment: Buffer): SegmentSamples {
   const samples: SegmentSamples = { video: [], audio: [] };
-  const [moof] = boxes(segment, 0, segment.length);
-  if (moof?.name !== 'moof') throw new RangeError('The segment does not begin with a fragment.');
-  for (const traf of boxes(segment, moof.from, moof.to)) {
-    if (traf.name !== 'traf') continue;
+  const outer = boxes(segment, 0, segment.length);
+  if (outer[0]?.name !== 'moof') {
+    throw new RangeError('The segment does not begin with a fragment.');
+  }
+  for (const moof of outer.filter(({ name }) => name === 'moof')) readFragment(moof);
+  return samples;
+
+  function readFragment(moof: { from: number; to: number }): void {
+    for (const traf of boxes(segment, moof.from, moof.to)) {
+      if (traf.name === 'traf') readTrack(traf, moof.from - 8);
+    }
+  }
+
+  function readTrack(traf: { from: number; to: number }, fragmentAt: number): void {
     const inside = new Map(boxes(segment, traf.from, traf.to).map((box) => [box.name, box.from]));
     const [tfhd, tfdt, trun] = [inside.get('tfhd'), inside.get('tfdt'), inside.get('trun')];
-    if (tfhd === undefined || tfdt === undefined || trun === undefined) continue;
+    if (tfhd === undefined || tfdt === undefined || trun === undefined) return;
     const track = segment.readUInt32BE(tfhd + 4);
-    const run = readRun(segment, trun, Number(segment.readBigUInt64BE(tfdt + 4)));
+    const start = Number(segment.readBigUInt64BE(tfdt + 4));
+    const run = readRun(segment, trun, { start, fragmentAt });
     if (track === videoTrack) samples.video.push(...run);
     if (track === audioTrack) samples.audio.push(...run);
   }
-  return samples;
 }
 
-function readRun(segment: Buffer, trun: number, start: number): PlacedSample[] {
-  let [at, position] = [start, segment.readUInt32BE(trun + 8)];
+/** @param place when the run starts, and where its fragment begins, from which its bytes count */
+function readRun(
+  segment: Buffer,
+  trun: number,
+  place: { start: number; fragmentAt: number },
+): PlacedSample[] {
+  let [at, position] = [place.start, place.fragmentAt + segment.readUInt32BE(trun + 8)];
   return Array.from({ length: segment.readUInt32BE(trun + 4) }, (_, index) => {
     const entry = trun + 12 + index * entryBytes;
     const duration = segment.readUInt32BE(entry);

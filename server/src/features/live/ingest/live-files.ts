@@ -8,13 +8,16 @@ import { rungFiles, rungLines, rungPlaylist } from '../ladder/rung-playlists.ts'
 import { readRungs, readRungSegments, type Rung } from '../ladder/rung-queries.ts';
 import type { Format } from './formats.ts';
 import { initSegment } from './init-segment.ts';
-import { masterPlaylist, mediaPlaylist, playlistFiles, targetDurationOf } from './playlists.ts';
+import {
+  listedSegments,
+  masterPlaylist,
+  mediaPlaylist,
+  playlistFiles,
+  targetDurationOf,
+} from './playlists.ts';
 import { countDiscontinuities, readSegments } from './publisher-queries.ts';
 import type { Segment } from './segment-builder.ts';
 
-/** Segments that players are offered at least: about sixteen seconds. */
-const minListedSegments = 8;
-const usualSegmentSeconds = 2;
 /** A rung with more gaps than this is not listed for the whole of a broadcast. */
 const leastShareOfWhole = 0.9;
 
@@ -82,8 +85,8 @@ export class LiveFiles {
 
   /** Announces the segments of this moment; with an end when there will be no more. */
   async putPlaylist(targetDurationSeconds: number, { isEnded = false } = {}): Promise<void> {
-    const { db, stream } = this.#of;
-    const segments = await readSegments(db, stream, this.#listedCount);
+    const { db, stream, dvrWindowSeconds } = this.#of;
+    const segments = await readSegments(db, stream, listedSegments(dvrWindowSeconds));
     const first = segments[0]?.number ?? 0;
     const earlierDiscontinuities = await countDiscontinuities(db, stream, first);
     const window = { segments, targetDurationSeconds, earlierDiscontinuities };
@@ -102,15 +105,10 @@ export class LiveFiles {
     await this.put(playlistFiles.master, masterPlaylist(tracks, rate, undefined, lines));
   }
 
-  get #listedCount(): number {
-    const { dvrWindowSeconds } = this.#of;
-    return Math.max(minListedSegments, Math.ceil(dvrWindowSeconds / usualSegmentSeconds));
-  }
-
   async #putRung(rung: string, end: RungEnd & { isEnded: boolean }): Promise<void> {
-    const { db, stream } = this.#of;
+    const { db, stream, dvrWindowSeconds } = this.#of;
     const { isEnded, targetDurationSeconds, upTo } = end;
-    const listed = { upTo, count: this.#listedCount };
+    const listed = { upTo, count: listedSegments(dvrWindowSeconds) };
     const segments = await readRungSegments(db, stream, rung, listed);
     const first = segments[0]?.number ?? 0;
     const earlierDiscontinuities = await countDiscontinuities(db, stream, first);

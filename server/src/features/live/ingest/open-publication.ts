@@ -4,6 +4,7 @@ import { readRungs } from '../ladder/rung-queries.ts';
 import type { RtmpRefusal } from '../rtmp/rtmp-connection.ts';
 import { hashStreamKey } from '../stream-key.ts';
 import { loadFormats } from './formats.ts';
+import { withLeftParts } from './left-parts.ts';
 import { Publication, type IngestParts } from './publication.ts';
 import { claimStream, findStreamOfKey } from './publisher-queries.ts';
 
@@ -22,8 +23,9 @@ export async function openPublication(
   if (known === null) return 'unknown';
   await handOver(known.liveStreamId);
   const publisher = randomUUID();
-  const stream = await claimStream(parts.db, keyHash, publisher);
-  if (stream === null) return 'ended';
+  const claimed = await claimStream(parts.db, keyHash, publisher);
+  if (claimed === null) return 'ended';
+  const stream = await withLeftParts(parts.db, parts.storage, { ...claimed, publisher });
   const formats = await loadFormats(parts.db, stream);
   return new Publication(parts, publisher, {
     stream,

@@ -35,6 +35,15 @@ export const playlistFiles = {
   init: (format: number) => (format === 0 ? 'init.mp4' : `init-${format}.mp4`),
 } as const;
 
+/** Segments that players are offered at least: about sixteen seconds. */
+const minListedSegments = 8;
+const usualSegmentSeconds = 2;
+
+/** How many of the latest segments a playlist lists. */
+export function listedSegments(dvrWindowSeconds: number): number {
+  return Math.max(minListedSegments, Math.ceil(dvrWindowSeconds / usualSegmentSeconds));
+}
+
 /** The target duration that a first segment of this length asks for. */
 export function targetDurationOf(firstSegmentMs: number): number {
   return Math.max(2, Math.round(firstSegmentMs / 1_000));

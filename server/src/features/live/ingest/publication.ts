@@ -18,8 +18,11 @@ import type { RtmpMessage } from '../rtmp/messages.ts';
 import type { RtmpPublication } from '../rtmp/rtmp-connection.ts';
 import { formatOf, recordedTracks, storedFormat, type Format } from './formats.ts';
 import { IngestError } from './ingest-error.ts';
+import { sameTracks } from './init-segment.ts';
 import { LiveFiles } from './live-files.ts';
 import type { LiveThumbnails } from './live-thumbnails.ts';
+import { PartPublisher, partsKeptSeconds, partTargetMs } from './part-publisher.ts';
+import { deleteOldParts } from './part-queries.ts';
 import { longestSegmentMs, targetDurationOf } from './playlists.ts';
 import {
   activateStream,
@@ -31,7 +34,7 @@ import {
   type ClaimedStream,
 } from './publisher-queries.ts';
 import type { Segment } from './segment-builder.ts';
-import { Segmenter } from './segmenter.ts';
+import { Segmenter, type OpenSegment } from './segmenter.ts';
 import { StreamMeter } from './stream-meter.ts';
 
 export type IngestParts = {
@@ -47,6 +50,8 @@ export type IngestParts = {
   readonly uploadLimits: { readonly minFreeBytes: number };
   /** Called when a stream, or its item, has changed. */
   readonly onChange: () => void;
+  /** Called when a stream has another part or segment. */
+  readonly onAdded: (liveStreamId: string) => void;
 };
 
 /** What earlier connections have published. */
@@ -63,6 +68,7 @@ export class Publication implements RtmpPublication {
   readonly #segmenter: Segmenter;
   readonly #meter = new StreamMeter();
   readonly #log: Logger;
+  readonly #partPublisher: PartPublisher;
   #files: LiveFiles | null = null;
   #isActive: boolean;
   /** Whether this connection has something to show. */
@@ -87,12 +93,16 @@ export class Publication implements RtmpPublication {
       maxLengthMs: target === null ? null : longestSegmentMs(target),
       firstRecord: recordedTracks(formats).video?.record ?? null,
       hasFormats: formats.filter(({ tracks }) => tracks.video !== null).length > 1,
+      partMs: stream.latency === 'low' ? partTargetMs : null,
       keepsPictures: parts.ladder.steps.length > 0,
     });
-    this.#log = parts.log.child({ liveStreamId });
-    this.#relays = new Relays(parts.simulcast, this.#claim, this.#log);
-    const { db, ladder } = parts;
-    this.#rungs = new Rungs({ db, ladder, log: this.#log, claim: this.#claim, rungs });
+    const { db, ladder, simulcast } = parts;
+    const [claim, log] = [this.#claim, parts.log.child({ liveStreamId })];
+    this.#log = log;
+    this.#relays = new Relays(simulcast, claim, log);
+    this.#rungs = new Rungs({ db, ladder, log, claim, rungs });
+    const onAdded = () => parts.onAdded(liveStreamId);
+    this.#partPublisher = new PartPublisher({ db, claim, log, onAdded });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;
     this.#log.info({ isReturn, isTakeover }, 'live stream: a publisher has connected');
@@ -127,6 +137,24 @@ export class Publication implements RtmpPublication {
     await this.#storeFirst({ isDue: ended.length > 0 });
     for (const segment of ended) await this.#storeOrHold(segment);
     if (!this.#hasStarted && this.#segmenter.hasStarted) await this.#start();
+    if (this.#segmenter.open !== null) await this.#publishParts(this.#segmenter.open);
+  }
+
+  /**
+   * Parts have the headers and the target duration of segments before them, so the first segment of a
+   * stream, and of a format, is published as a whole.
+   */
+  async #publishParts(open: OpenSegment): Promise<void> {
+    const segment = this.#stream.segmentCount + this.#stored;
+    const format = this.#formats.find(({ tracks }) => sameTracks(tracks, open.tracks));
+    if (this.#stream.latency !== 'low' || segment === 0 || format === undefined) return;
+    const isDiscontinuity = this.#isDiscontinuity(open);
+    await this.#partPublisher.publish(open, { segment, format: format.number, isDiscontinuity });
+  }
+
+  /** What a further connection sends does not continue what the one before has sent. */
+  #isDiscontinuity({ isDiscontinuity }: Pick<Segment, 'isDiscontinuity'>): boolean {
+    return isDiscontinuity || (this.#stored === 0 && this.#stream.segmentCount > 0);
   }
 
   metadata(message: RtmpMessage): void {
@@ -200,6 +228,7 @@ export class Publication implements RtmpPublication {
 
   async #store(segment: Segment): Promise<void> {
     if (!this.#hasStarted) await this.#start();
+    await this.#publishParts(segment);
     const format = formatOf(this.#formats, segment.tracks);
     await this.#requireSpace();
     const files = await this.#openFiles();
@@ -220,6 +249,7 @@ export class Publication implements RtmpPublication {
     const number = length.segmentCount - 1;
     const top = { number, fileName, format: format.number, segment, targetDurationSeconds };
     this.#rungs.topStored(files, top);
+    this.#parts.onAdded(this.liveStreamId);
     if (isFirst) this.#parts.onChange();
     if (length.status === 'ended') return;
     await files.putPlaylist(targetDurationSeconds);
@@ -232,13 +262,12 @@ export class Publication implements RtmpPublication {
     return inTransaction(db, async (tx) => {
       await this.#lockItem(tx);
       const { durationMs, startedAt, bytes, tracks } = segment;
-      const isNewConnection = this.#stored === 0 && !isFirst;
       const added = await insertSegment(tx, this.#claim, {
         fileName,
         durationMs,
         sizeBytes: bytes.length,
         startedAt,
-        isDiscontinuity: isNewConnection || segment.isDiscontinuity,
+        isDiscontinuity: this.#isDiscontinuity(segment),
         format: format.number,
         targetDurationSeconds: targetDurationOf(durationMs),
       });
@@ -246,6 +275,8 @@ export class Publication implements RtmpPublication {
       await insertFormat(tx, this.#claim, storedFormat(format));
       const { width = null, height = null } = tracks.video ?? {};
       if (isFirst) await markLive(tx, this.#claim, { width, height });
+      const keptSeconds = partsKeptSeconds(added.targetDurationSeconds);
+      if (this.#stream.latency === 'low') await deleteOldParts(tx, this.#claim, keptSeconds);
       if (added.durationMs >= maxDurationMs) await finishStream(tx, this.#claim);
       return added;
     });

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';
-import type { LiveStatus } from '../tables.ts';
+import type { Latency, LiveStatus } from '../tables.ts';
 import type { StreamHealth } from './stream-meter.ts';
 import type { ListedSegment } from './playlists.ts';
 import type { VideoCodec } from './video-header.ts';
@@ -19,6 +19,7 @@ export type ClaimedStream = LiveStreamKey & {
   durationMs: number;
   targetDurationSeconds: number | null;
   dvrWindowSeconds: number;
+  latency: Latency;
 };
 
 /**
@@ -44,7 +45,7 @@ export async function claimStream(
       stream.live_stream_id as "liveStreamId", stream.content_id as "contentId", stream.status,
       stream.segment_count as "segmentCount", stream.duration_ms as "durationMs",
       stream.target_duration_seconds as "targetDurationSeconds",
-      stream.dvr_window_seconds as "dvrWindowSeconds",
+      stream.dvr_window_seconds as "dvrWindowSeconds", stream.latency,
       found.publisher is not null as "isTakeover"`.execute(db);
   return rows[0] ?? null;
 }
@@ -56,6 +57,9 @@ export async function findStreamOfKey(db: Db, keyHash: Buffer): Promise<LiveStre
     from live_stream where key_hash = ${keyHash}`.execute(db);
   return rows[0] ?? null;
 }
+
+/** An ended stream that no publisher adds to any more. */
+export type SettledStream = LiveStreamKey & { readonly isSettled: true };
 
 /** Whether the connection has the stream's claim. */
 export const isOurs = ({ organizationId, liveStreamId, publisher }: Claim) =>
@@ -139,9 +143,14 @@ export type StreamLength = {
  */
 export async function insertSegment(
   tx: Tx,
-  claim: Claim,
+  by: Claim | SettledStream,
   segment: NewSegment,
 ): Promise<StreamLength | null> {
+  const isAllowed =
+    'publisher' in by
+      ? sql`${isOurs(by)} and (status = 'active' or (status = 'ended' and not is_settled))`
+      : sql`organization_id = ${by.organizationId} and live_stream_id = ${by.liveStreamId}
+          and status = 'ended' and is_settled`;
   const { fileName, durationMs, sizeBytes, startedAt, isDiscontinuity } = segment;
   const { format, targetDurationSeconds } = segment;
   const { rows } = await sql<StreamLength>`
@@ -151,7 +160,7 @@ export async function insertSegment(
         longest_segment_ms = greatest(longest_segment_ms, ${durationMs}),
         target_duration_seconds = coalesce(target_duration_seconds, ${targetDurationSeconds}),
         has_segments = true, seen_at = clock_timestamp()
-      where ${isOurs(claim)} and (status = 'active' or (status = 'ended' and not is_settled))
+      where ${isAllowed}
       returning *
     ), segment as (
       insert into live_segment (organization_id, live_stream_id, number, file_name, duration_ms,

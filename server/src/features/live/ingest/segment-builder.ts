@@ -1,11 +1,26 @@
-/** The segment that is being received: pictures and sound in the order of their arrival. */
+/**
+ * The segment that is being received: pictures and sound in the order of their arrival.
+ *
+ * 1. A segment is the concatenation of its parts, each of which is a fragment of MP4.
+ * 2. A part ends where one more picture like the latest would make it longer than the part target. Only
+ *    the last part of a segment is much shorter, and none is longer unless a single picture is.
+ * 3. The latest picture is in no part yet: how long it is shown is known when the next one arrives.
+ */
 import { samplesPerFrame, type AacHeader } from './aac-header.ts';
 import { IngestError } from './ingest-error.ts';
 import type { Tracks } from './init-segment.ts';
 import { mediaSegment, type Sample, type TrackRun } from './media-segment.ts';
 
+export type Part = {
+  readonly bytes: Buffer;
+  readonly durationMs: number;
+  /** Whether it begins with a key frame, or is sound alone. */
+  readonly isIndependent: boolean;
+};
+
 export type Segment = {
   readonly bytes: Buffer;
+  readonly parts: readonly Part[];
   readonly durationMs: number;
   /** When its first picture arrived. */
   readonly startedAt: Date;
@@ -26,29 +41,52 @@ type SegmentStart = {
   readonly isDiscontinuity: boolean;
   /** Where the next frame of sound belongs, in samples; null where the sound begins. */
   readonly nextSound: number | null;
+  /** Sound that belongs behind the segment before. */
+  readonly sounds?: readonly Sample[];
+  /** In the file that all segments make together. */
+  readonly number: number;
+  /** The longest part; Infinity for segments of one part. */
+  readonly partMs: number;
 };
 
 const maxSegmentBytes = 48 * 1024 * 1024;
 /** How far sound may be from where its count says, before the gap is taken over. */
 const maxAudioDriftSeconds = 0.1;
 const unitsPerMs = 90;
+/** Fragments count on from segment to segment; none has so many parts. */
+const maxParts = 1_000;
 
 export class SegmentBuilder {
   readonly startMs: number;
   #tracks: Tracks;
-  readonly #isDiscontinuity: boolean;
-  readonly #startedAt = new Date();
-  readonly #pictures: Picture[] = [];
+  readonly isDiscontinuity: boolean;
+  readonly startedAt = new Date();
+  readonly #number: number;
+  readonly #partMs: number;
+  readonly #parts: Part[] = [];
+  #partStartMs: number;
+  /** Pictures and sound of the part that is being received. */
+  #pictures: Picture[] = [];
   #sounds: Sample[] = [];
+  #first: Picture | null = null;
+  #pictureCount = 0;
   #soundStart = 0;
   #nextSound: number | null;
+  /** The sound of the parts that are complete. */
+  #sound: { start: number; samples: Sample[] } | null = null;
   #bytes = 0;
 
-  constructor({ tracks, startMs, isDiscontinuity, nextSound }: SegmentStart) {
+  constructor(start: SegmentStart) {
+    const { tracks, startMs, isDiscontinuity, nextSound, sounds = [], number, partMs } = start;
     this.#tracks = tracks;
     this.startMs = startMs;
-    this.#isDiscontinuity = isDiscontinuity;
+    this.#partStartMs = startMs;
+    this.isDiscontinuity = isDiscontinuity;
     this.#nextSound = nextSound;
+    this.#sounds = [...sounds];
+    if (nextSound !== null) this.#soundStart = nextSound - lengthOf(sounds);
+    this.#number = number;
+    this.#partMs = partMs;
   }
 
   get tracks(): Tracks {
@@ -62,7 +100,17 @@ export class SegmentBuilder {
 
   /** Whether it can be decoded without the segment before it. */
   get isIndependent(): boolean {
-    return this.#pictures[0]?.isKey ?? true;
+    return this.#first?.isKey ?? true;
+  }
+
+  /** The parts that are complete. */
+  get parts(): readonly Part[] {
+    return this.#parts;
+  }
+
+  /** Sound that has come behind the last picture of a segment that was cut before it. */
+  get leftSounds(): readonly Sample[] {
+    return this.#sounds;
   }
 
   /** When the latest picture begins, or the latest sound where there are no pictures. */
@@ -80,13 +128,29 @@ export class SegmentBuilder {
 
   /** @throws IngestError when the segment is too large */
   addPicture(picture: Picture): void {
+    this.#endPartBefore(picture.atMs);
+    this.#first ??= picture;
+    this.#pictureCount += 1;
     this.#pictures.push(picture);
     this.#countBytes(picture.data);
   }
 
+  /** Ends the part where the next picture would make it too long. */
+  #endPartBefore(atMs: number): void {
+    const last = this.#pictures.at(-1);
+    if (last === undefined) return;
+    const isTooLong = atMs - this.#partStartMs > this.#partMs;
+    if (isTooLong && this.#pictures.length > 1) {
+      this.#pictures.pop();
+      this.#endPart(last.atMs);
+      this.#pictures.push(last);
+    }
+    if (atMs - this.#partStartMs + (atMs - last.atMs) > this.#partMs) this.#endPart(atMs);
+  }
+
   /** Takes the latest picture out again; null where it is the only one. */
   takeLast(): Picture | null {
-    return this.#pictures.length < 2 ? null : (this.#pictures.pop() ?? null);
+    return this.#pictureCount < 2 ? null : (this.#pictures.pop() ?? null);
   }
 
   /** @throws IngestError when the segment is too large */
@@ -100,6 +164,7 @@ export class SegmentBuilder {
     if (counted - told > maxDrift) return;
     const hasGap = told - counted > maxDrift;
     const start = hasGap ? told : counted;
+    if (this.#tracks.video === null) this.#endSoundPartBefore(atMs, audio);
     const last = this.#sounds.at(-1);
     if (last === undefined) this.#soundStart = start;
     else if (hasGap) {
@@ -111,27 +176,61 @@ export class SegmentBuilder {
     this.#countBytes(data);
   }
 
+  /** Where there are no pictures, frames of sound make the parts. */
+  #endSoundPartBefore(atMs: number, { sampleRate }: AacHeader): void {
+    const frameMs = (samplesPerFrame * 1_000) / sampleRate;
+    const isFull = atMs + frameMs - this.#partStartMs > this.#partMs;
+    if (isFull && this.#sounds.length > 0) this.#endPart(Math.round(atMs));
+  }
+
   /** @param endMs until when the last picture is shown */
-  build(number: number, endMs: number): Segment {
+  #endPart(endMs: number): void {
     const pictures = this.#pictures.map(({ data, isKey, offsetMs, atMs }, index): Sample => {
       const nextMs = this.#pictures[index + 1]?.atMs ?? endMs;
       const duration = (nextMs - atMs) * unitsPerMs;
       return { data, duration, isKey, offset: offsetMs * unitsPerMs };
     });
     const { video, audio } = this.tracks;
-    const sound = audio === null ? null : { start: this.#soundStart, samples: this.#sounds };
-    const bytes = mediaSegment(number, {
-      video: video === null ? null : { start: this.startMs * unitsPerMs, samples: pictures },
-      audio: sound,
+    const bytes = mediaSegment(this.#number * maxParts + this.#parts.length, {
+      video: video === null ? null : { start: this.#partStartMs * unitsPerMs, samples: pictures },
+      audio: audio === null ? null : { start: this.#soundStart, samples: this.#sounds },
     });
+    const isIndependent = video === null || this.#pictures[0]?.isKey === true;
+    this.#parts.push({ bytes, durationMs: endMs - this.#partStartMs, isIndependent });
+    this.#partStartMs = endMs;
+    this.#pictures = [];
+    if (audio !== null) this.#keepSound();
+    this.#sounds = [];
+  }
+
+  /** Puts the sound of a part behind that of the parts before it. A gap lengthens the sample before it. */
+  #keepSound(): void {
+    this.#sound ??= { start: this.#soundStart, samples: [] };
+    const { start, samples } = this.#sound;
+    const last = samples.at(-1);
+    const gap = this.#soundStart - start - lengthOf(samples);
+    if (last !== undefined && this.#sounds.length > 0 && gap > 0) {
+      samples[samples.length - 1] = { ...last, duration: last.duration + gap };
+    }
+    samples.push(...this.#sounds);
+  }
+
+  /** @param toldEndMs until when the last picture is shown */
+  build(toldEndMs: number): Segment {
+    // The times of sound may fall by a little.
+    const endMs = Math.max(toldEndMs, this.#partStartMs + (this.#tracks.video === null ? 1 : 0));
+    const hasRest = this.#pictures.length > 0 || this.#tracks.video === null;
+    if (hasRest || this.#parts.length === 0) this.#endPart(endMs);
+    const { startMs, startedAt, tracks, isDiscontinuity } = this;
     return {
-      bytes,
-      durationMs: endMs - this.startMs,
-      startedAt: this.#startedAt,
-      tracks: this.tracks,
-      isDiscontinuity: this.#isDiscontinuity,
-      keyFrame: this.#pictures[0]?.isKey === true ? this.#pictures[0].data : null,
-      sound,
+      bytes: Buffer.concat(this.#parts.map(({ bytes }) => bytes)),
+      parts: this.#parts,
+      durationMs: endMs - startMs,
+      startedAt,
+      tracks,
+      isDiscontinuity,
+      keyFrame: this.#first?.isKey === true ? this.#first.data : null,
+      sound: this.#sound,
     };
   }
 
@@ -139,4 +238,8 @@ export class SegmentBuilder {
     this.#bytes += data.length;
     if (this.#bytes > maxSegmentBytes) throw new IngestError('a segment is too large');
   }
+}
+
+function lengthOf(sounds: readonly Sample[]): number {
+  return sounds.reduce((sum, { duration }) => sum + duration, 0);
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
 import { audioHeader, videoHeader } from './headers.fixture.ts';
+import { readSamples } from '../clips/segment-samples.ts';
 import { IngestError } from './ingest-error.ts';
 import { longestSegmentMs } from './playlists.ts';
 import type { Segment } from './segment-builder.ts';
@@ -61,6 +62,73 @@ test('segments end at key frames after two seconds, and all of the time is in on
   assert.ok(
     segments.every(({ isDiscontinuity, keyFrame }) => !isDiscontinuity && keyFrame !== null),
   );
+});
+
+for (const frameMs of [17, 20, 33, 40, 67, 100]) {
+  test(`parts of pictures of ${frameMs} ms are as long as the target allows, and make their segment`, () => {
+    const segmenter = open({ partMs: 500 });
+    segmenter.take(soundHeader());
+    const segments: Segment[] = [];
+    for (let ms = 0; ms < 12_000; ms += frameMs) {
+      const isKey = ms === 0 || Math.floor(ms / 2_000) > Math.floor((ms - frameMs) / 2_000);
+      segments.push(...segmenter.take(picture(ms, isKey)), ...segmenter.take(sound(ms)));
+      const open = segmenter.open?.parts ?? [];
+      assert.ok(open.every(({ durationMs }) => durationMs <= 500 && durationMs >= 400));
+    }
+    assert.ok(segments.length >= 5);
+    for (const { parts, durationMs, bytes } of segments) {
+      assert.ok(parts.every((part) => part.durationMs <= 500));
+      assert.ok(parts.slice(0, -1).every((part) => part.durationMs >= 0.85 * 500));
+      assert.equal(
+        parts.reduce((sum, part) => sum + part.durationMs, 0),
+        durationMs,
+      );
+      assert.deepEqual(Buffer.concat(parts.map((part) => part.bytes)), bytes);
+      assert.deepEqual(
+        parts.map(({ isIndependent }) => isIndependent),
+        parts.map((_, index) => index === 0),
+      );
+    }
+  });
+}
+
+test('parts lose no sample: a segment of parts holds what one without them holds', () => {
+  const read = (partMs: number | null) => {
+    const segmenter = open({ partMs, maxLengthMs: longestSegmentMs(2) });
+    segmenter.take(soundHeader());
+    const segments: Segment[] = [];
+    for (let ms = 0; ms < 20_000; ms += 40) {
+      // A late picture, and key frames that are too far apart: segments are cut between them.
+      if (ms % 3_000 < 600 && ms % 3_000 > 0) continue;
+      segments.push(...segmenter.take(picture(ms, ms % 5_000 === 0)));
+      segments.push(...segmenter.take(sound(ms)));
+    }
+    const samples = segments.map(({ bytes }) => readSamples(bytes));
+    return {
+      lengths: segments.map(({ durationMs }) => durationMs),
+      video: samples.flatMap(({ video }) => video.map(({ at, duration }) => [at, duration])),
+      audio: samples.reduce((count, { audio }) => count + audio.length, 0),
+    };
+  };
+  const [whole, parts] = [read(null), read(500)];
+  assert.deepEqual(parts.lengths, whole.lengths);
+  assert.deepEqual(parts.video, whole.video);
+  assert.ok(Math.abs(parts.audio - whole.audio) <= 1);
+});
+
+test('parts of sound alone make their segments', () => {
+  const segmenter = new Segmenter({ ...fresh, partMs: 500 });
+  segmenter.take(soundHeader());
+  const segments: Segment[] = [];
+  for (let ms = 0; ms < 12_000; ms += 23) segments.push(...segmenter.take(sound(ms)));
+  assert.ok(segments.length >= 4);
+  for (const { parts, durationMs } of segments) {
+    assert.ok(parts.every((part) => part.durationMs > 0 && part.durationMs <= 500));
+    assert.equal(
+      parts.reduce((sum, part) => sum + part.durationMs, 0),
+      durationMs,
+    );
+  }
 });
 
 for (const jump of [7_200_000, 30_000, -30_000, -7_200_000]) {

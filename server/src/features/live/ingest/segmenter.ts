@@ -40,6 +40,8 @@ export type SegmenterStart = {
   readonly firstRecord: Buffer | null;
   /** Whether pictures of another format have been published. */
   readonly hasFormats: boolean;
+  /** The longest part of a segment; null for segments of one part. */
+  readonly partMs?: number | null;
   /** Whether pictures are kept for `takePictures`. */
   readonly keepsPictures?: boolean;
 };
@@ -54,6 +56,8 @@ export type SegmentPicture = {
   readonly shownMs: number;
   readonly data: Buffer;
 };
+
+export type OpenSegment = Pick<Segment, 'parts' | 'startedAt' | 'tracks' | 'isDiscontinuity'>;
 
 export class Segmenter {
   readonly #baseMs: number;
@@ -72,12 +76,14 @@ export class Segmenter {
   #firstSoundAt: number | null = null;
   #lastPictureMs: number | null = null;
   #frameMs = usualFrameMs;
+  readonly #partMs: number;
   readonly #pictures: SegmentPicture[] = [];
   readonly #keepsPictures: boolean;
 
   constructor(start: SegmenterStart) {
-    const { baseMs, number, maxLengthMs, firstRecord, hasFormats, keepsPictures = false } = start;
-    this.#keepsPictures = keepsPictures;
+    const { baseMs, number, maxLengthMs, firstRecord, hasFormats } = start;
+    this.#partMs = start.partMs ?? Infinity;
+    this.#keepsPictures = start.keepsPictures ?? false;
     this.#baseMs = baseMs;
     this.#number = number;
     this.#maxLengthMs = maxLengthMs ?? longestFirstMs;
@@ -98,6 +104,11 @@ export class Segmenter {
   /** What is being published at this moment. */
   get tracks(): Tracks {
     return this.#builder?.tracks ?? { video: this.#video, audio: this.#audio };
+  }
+
+  /** The segment that is being received; its parts are those that are complete. */
+  get open(): OpenSegment | null {
+    return this.#builder;
   }
 
   /** From now on no segment is longer. */
@@ -267,14 +278,16 @@ export class Segmenter {
     this.#knownJumps = this.jumps;
     const isNew = this.#builder !== null && !sameTracks(this.#builder.tracks, tracks);
     const isDiscontinuity = hasJumped || isNew;
-    const sound = this.#builder?.nextSound ?? null;
-    this.#builder = new SegmentBuilder({ tracks, startMs, isDiscontinuity, nextSound: sound });
+    const { nextSound = null, leftSounds: sounds = [] } = this.#builder ?? {};
+    const [number, partMs] = [this.#number, this.#partMs];
+    const start = { tracks, startMs, isDiscontinuity, nextSound, sounds, number, partMs };
+    this.#builder = new SegmentBuilder(start);
     return this.#builder;
   }
 
   /** Ends the segment, whose last picture is shown until `endMs`. */
   #cut(builder: SegmentBuilder, endMs: number): Segment {
-    const segment = builder.build(this.#number, endMs);
+    const segment = builder.build(endMs);
     this.#isFirst = false;
     this.#number += 1;
     return segment;

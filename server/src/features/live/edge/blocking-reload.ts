@@ -1,0 +1,69 @@
+/** The delivery directives of a playlist request (RFC 8216bis, section 6.2.5). */
+import { fieldError } from '../../../platform/http/errors.ts';
+import { partTargetMs } from '../ingest/part-publisher.ts';
+
+export type Directives = {
+  /** The segment that the answer shall have; null for the playlist of this moment. */
+  readonly segment: number | null;
+  /** The part of it; null for all of it. */
+  readonly part: number | null;
+  readonly isDelta: boolean;
+};
+
+/** How far a playlist goes. */
+export type Edge = {
+  /** The number of the segment that is being received. */
+  readonly openSegment: number;
+  /** Its parts so far. */
+  readonly openParts: number;
+  /** The parts of the segment before it; 0 where it has none. */
+  readonly lastParts: number;
+};
+
+/** A player may ask for so many parts beyond the next one. */
+const advancePartLimit = Math.ceil(3_000 / partTargetMs);
+
+/** @throws ApiError VALIDATION_ERROR */
+export function readDirectives(query: Readonly<Record<string, unknown>>): Directives {
+  const segment = readNumber(query, '_HLS_msn');
+  const part = readNumber(query, '_HLS_part');
+  if (part !== null && segment === null) {
+    throw fieldError('query._HLS_part', 'needs _HLS_msn beside it');
+  }
+  const skip = query['_HLS_skip'];
+  return { segment, part, isDelta: skip === 'YES' || skip === 'v2' };
+}
+
+function readNumber(query: Readonly<Record<string, unknown>>, name: string): number | null {
+  const value = query[name];
+  if (value === undefined) return null;
+  if (typeof value !== 'string' || !/^\d{1,9}$/.test(value)) {
+    throw fieldError(`query.${name}`, 'must be a whole number of at most nine digits');
+  }
+  return Number(value);
+}
+
+/**
+ * Whether a playlist of this edge answers the directives. A part behind the last one of a segment means
+ * the first one of the next.
+ */
+export function isReached({ segment, part }: Directives, edge: Edge): boolean {
+  const { openSegment, openParts, lastParts } = edge;
+  if (segment === null || segment < openSegment - 1) return true;
+  if (segment === openSegment) return part !== null && part < openParts;
+  const isBehindLast = part !== null && lastParts > 0 && part >= lastParts;
+  return segment < openSegment && (!isBehindLast || openParts > 0);
+}
+
+/** @throws ApiError VALIDATION_ERROR for what is so far ahead that the player must be mistaken */
+export function refuseFarAhead({ segment, part }: Directives, edge: Edge): void {
+  if (segment === null) return;
+  const { openSegment, openParts } = edge;
+  if (segment > openSegment + 1) {
+    throw fieldError('query._HLS_msn', `is too far ahead: the last segment is ${openSegment - 1}`);
+  }
+  const limit = (segment === openSegment ? openParts : 0) + advancePartLimit;
+  if (segment >= openSegment && part !== null && part > limit) {
+    throw fieldError('query._HLS_part', `is too far ahead: it may be ${limit} at most`);
+  }
+}

@@ -1,0 +1,177 @@
+/** Sends the playlists, parts and segments of broadcasts from the memory of the process. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import type { Db } from '../../../platform/database/database.ts';
+import type { Hints } from '../../../platform/hints.ts';
+import { isConditional } from '../../../platform/http/conditional.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
+import type { Storage } from '../../../platform/storage/storage.ts';
+import {
+  cachingFor,
+  mediaHeaders,
+  mediaTypeOf,
+  type HandledFile,
+} from '../../playback/playback.ts';
+import { playlistFiles } from '../ingest/playlists.ts';
+import { isReached, readDirectives, refuseFarAhead } from './blocking-reload.ts';
+import { findByPlaybackId } from './edge-queries.ts';
+import { FollowedStream } from './followed-stream.ts';
+import { SegmentCache } from './segment-cache.ts';
+
+type EdgeParts = { readonly db: Db; readonly storage: Storage; readonly hints: Hints };
+
+const maxStreams = 1_000;
+/** A request waits for so many target durations (RFC 8216bis, section 6.2.5.2). */
+const maxWaitTargets = 3;
+const playlistSeconds = 1;
+
+const partFile = /^part-[\w-]+\.m4s$/;
+
+export class LiveEdge {
+  readonly #parts: EdgeParts;
+  readonly #segments: SegmentCache;
+  readonly #streams = new LRUCache<string, Promise<FollowedStream | null>>({
+    max: maxStreams,
+    dispose: (following) => void following.then((stream) => stream?.close()),
+  });
+
+  constructor(parts: EdgeParts) {
+    this.#parts = parts;
+    this.#segments = new SegmentCache(parts.storage);
+  }
+
+  /** Null for what is sent from the storage. @throws ApiError */
+  async handle(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    file: HandledFile,
+  ): Promise<FastifyReply | null> {
+    const name = /^live\/([\w-]+\.(?:m3u8|m4s|mp4))$/.exec(file.rest)?.[1];
+    if (name === undefined || request.method !== 'GET') return null;
+    if (name === playlistFiles.media) return this.#sendPlaylist(request, reply, file);
+    if (partFile.test(name)) return this.#sendPart(request, reply, { ...file, name });
+    return name.endsWith('.m3u8') ? null : this.#sendSegment(request, reply, { ...file, name });
+  }
+
+  async #sendPlaylist(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { playbackId, isPrivate }: HandledFile,
+  ): Promise<FastifyReply | null> {
+    const stream = await this.#follow(playbackId);
+    if (stream?.state == null) return null;
+    const isLow = stream.state.latency === 'low' && !stream.state.isOver;
+    const directives = readDirectives(isLow ? (request.query as Record<string, unknown>) : {});
+    refuseFarAhead(directives, stream.edge);
+    const isReady = () => isReached(directives, stream.edge);
+    const isThere = await stream.until(isReady, waitMs(stream), request.signal);
+    // While no publisher is there, a player that waits must not believe that the service is at fault.
+    if (!isThere && stream.isAdvancing) throw tooLate();
+    const playlist = stream.playlist(directives.isDelta);
+    if (playlist === null) return null;
+    const isBlocking = directives.segment !== null && isThere;
+    const maxAge = isBlocking ? waitMs(stream) / 1_000 : playlistSeconds;
+    return reply
+      .headers({
+        ...mediaHeaders('application/vnd.apple.mpegurl'),
+        'cache-control': cachingFor(maxAge, isPrivate),
+      })
+      .send(playlist);
+  }
+
+  /** One that is announced is waited for. */
+  async #sendPart(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { playbackId, isPrivate, name }: HandledFile & { name: string },
+  ): Promise<FastifyReply> {
+    const stream = await this.#follow(playbackId);
+    if (stream === null) throw new ApiError('NOT_FOUND');
+    const isThere = () => stream.partBytes(name) !== null;
+    if (!isThere() && stream.nextPart === name) {
+      await stream.until(
+        () => isThere() || stream.nextPart !== name,
+        waitMs(stream),
+        request.signal,
+      );
+    }
+    const bytes = stream.partBytes(name);
+    if (bytes === null) throw new ApiError('NOT_FOUND');
+    return reply
+      .headers({
+        ...mediaHeaders('video/iso.segment'),
+        'cache-control': cachingFor(null, isPrivate),
+      })
+      .send(bytes);
+  }
+
+  async #sendSegment(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { playbackId, rest, isPrivate, name }: HandledFile & { name: string },
+  ): Promise<FastifyReply | null> {
+    const contentType = mediaTypeOf(name);
+    const isPlain = request.headers.range === undefined && !isConditional(request.headers);
+    if (!isPlain || contentType === undefined) return null;
+    const cached = await this.#segments.read(`media/${playbackId}/${rest}`);
+    if (cached === null) return null;
+    const { file, bytes } = cached;
+    return reply
+      .headers({
+        ...mediaHeaders(contentType),
+        'cache-control': cachingFor(null, isPrivate),
+        'accept-ranges': 'bytes',
+        etag: file.etag,
+        'last-modified': file.modifiedAt.toUTCString(),
+      })
+      .send(bytes);
+  }
+
+  /** Null when the item has no segments, or the database is away before they are known. */
+  async #follow(playbackId: string): Promise<FollowedStream | null> {
+    const following = this.#streams.get(playbackId) ?? this.#begin(playbackId);
+    const stream = await following;
+    stream?.touch();
+    return stream;
+  }
+
+  #begin(playbackId: string): Promise<FollowedStream | null> {
+    const following = this.#open(playbackId).catch(() => null);
+    this.#streams.set(playbackId, following);
+    void following.then((stream) => {
+      const isCurrent = this.#streams.peek(playbackId) === following;
+      if (isCurrent && stream === null) this.#streams.delete(playbackId);
+    });
+    return following;
+  }
+
+  async #open(playbackId: string): Promise<FollowedStream | null> {
+    const { db, hints } = this.#parts;
+    const key = await findByPlaybackId(db, playbackId);
+    if (key === null) return null;
+    const onClosed = () => void this.#streams.delete(playbackId);
+    const stream = new FollowedStream({ db, hints, key, onClosed });
+    try {
+      await stream.refresh();
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+    return stream.state === null ? null : stream;
+  }
+
+  [Symbol.dispose](): void {
+    this.#streams.clear();
+  }
+}
+
+function waitMs({ state }: FollowedStream): number {
+  return (state?.targetDurationSeconds ?? 2) * maxWaitTargets * 1_000;
+}
+
+function tooLate(): ApiError {
+  return new ApiError('UNAVAILABLE', {
+    message: 'The part did not come in time.',
+    headers: { 'cache-control': 'no-store' },
+  });
+}

@@ -1,0 +1,55 @@
+/**
+ * The latest segments and headers of broadcasts in memory: all viewers want the same ones in the same
+ * seconds, and the storage is asked once for each by a process.
+ */
+import { buffer } from 'node:stream/consumers';
+import { LRUCache } from 'lru-cache';
+import type { Storage, StoredFile } from '../../../platform/storage/storage.ts';
+
+const maxBytes = 96 * 1024 * 1024;
+/** Larger ones are sent from the storage. */
+const maxFileBytes = 12 * 1024 * 1024;
+
+export type CachedFile = { readonly file: StoredFile; readonly bytes: Buffer };
+
+export class SegmentCache {
+  readonly #storage: Storage;
+  readonly #files = new LRUCache<string, CachedFile>({
+    maxSize: maxBytes,
+    sizeCalculation: ({ bytes }) => Math.max(1, bytes.length),
+  });
+  readonly #reading = new Map<string, Promise<CachedFile | null>>();
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+  }
+
+  /** A file that never changes; null when it is absent or too large. */
+  async read(key: string): Promise<CachedFile | null> {
+    const known = this.#files.get(key);
+    if (known !== undefined) return known;
+    const reading = this.#reading.get(key) ?? this.#load(key);
+    this.#reading.set(key, reading);
+    return reading;
+  }
+
+  async #load(key: string): Promise<CachedFile | null> {
+    try {
+      const read = await this.#storage.read(key);
+      if (read === null) return null;
+      if (read.sizeBytes > maxFileBytes) {
+        read.stream.destroy();
+        return null;
+      }
+      const { sizeBytes, modifiedAt, etag } = read;
+      const cached = {
+        file: { key, sizeBytes, modifiedAt, etag },
+        bytes: await buffer(read.stream),
+      };
+      this.#files.set(key, cached);
+      return cached;
+    } finally {
+      this.#reading.delete(key);
+    }
+  }
+}
