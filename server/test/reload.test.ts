@@ -53,20 +53,27 @@ test('SIGHUP applies what can be applied, and garbage changes nothing', async ()
     'REELFEED_LOG_LEVEL=info',
     'REELFEED_MAX_UPLOAD_BYTES="2MB"',
     'REELFEED_BACKUP_KEEP=9d',
+    'REELFEED_ADDRESS_LIMIT_PAGES=1',
+    'REELFEED_TRUSTED_PROXIES=none',
     'REELFEED_PUBLIC_URL=https://other.example.com',
     'REELFEED_NO_SETTING=1',
   );
   const done = await reload(/^settings were reloaded$/);
   assert.deepEqual(done.applied.toSorted(), [
+    'REELFEED_ADDRESS_LIMIT_PAGES',
     'REELFEED_BACKUP_KEEP',
     'REELFEED_LOG_LEVEL',
     'REELFEED_MAX_UPLOAD_BYTES',
+    'REELFEED_TRUSTED_PROXIES',
   ]);
   assert.deepEqual(done.needRestart, ['REELFEED_PUBLIC_URL']);
   await eventually('the unknown name', async () =>
     lines().some(({ variable }) => variable === 'REELFEED_NO_SETTING') ? true : null,
   );
   assert.equal(await maxUpload(), 2 * 2 ** 20);
+  const page = async (told: string) =>
+    (await send(`${url}/console/`, 'GET', { headers: { 'x-forwarded-for': told } })).status;
+  assert.deepEqual([await page('8.8.8.8'), await page('8.8.4.4')], [200, 429]);
   await send(`${url}/v1/feed?second`, 'GET', { key });
   await eventually('the request in the log', async () => (isLogged('/v1/feed') ? true : null));
 
