@@ -280,6 +280,12 @@ test('clips are exact, from a running stream and from its recording, and fail al
   const cut = await recorded({ contentId: later.body.data.results[0].item.id });
   assert.equal(cut.title, 'A broadcast (clip)');
   assert.ok(Math.abs(cut.duration - 2.5) < 0.15, `the clip has ${cut.duration} s`);
+  // Recordings of earlier versions have no index.
+  await query(service, `delete from live_format where live_stream_id = $1`, [stream.id]);
+  await query(service, `delete from live_segment where live_stream_id = $1`, [stream.id]);
+  const old = await clip([{ startSec: 2.5, endSec: 6 }]);
+  const found = await recorded({ contentId: old.body.data.results[0].item.id });
+  assert.ok(Math.abs(found.duration - 3.5) < 0.15, `the clip has ${found.duration} s`);
   assert.equal((await clip([])).status, 400);
   assert.equal((await clip(Array.from({ length: 21 }, () => ({})))).status, 400);
 });

@@ -201,7 +201,7 @@ const firstOfRung = (stream: Stream, after: number) =>
   });
 
 test('a killed process leaves a gap in its rung, which returns', async () => {
-  const stream = await createStream(service);
+  const stream = await createStream(service, { dvrWindow: 600 });
   await using publishing = await publish(port, stream.streamKey, 2, 'h264', portrait);
   const { number } = await firstOfRung(stream, 0);
   await signalChildren('SIGKILL');

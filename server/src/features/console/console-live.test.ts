@@ -6,7 +6,10 @@ import { freePort, publish } from '../../../test/live-publisher.ts';
 import { startConsole, type ConsolePage } from './console.fixture.ts';
 
 const port = await freePort();
-const started = await startConsole({ REELFEED_RTMP_PORT: String(port) });
+const started = await startConsole({
+  REELFEED_RTMP_PORT: String(port),
+  REELFEED_EGRESS_ALLOW: '127.0.0.1',
+});
 const { options } = started;
 // Without a browser the test skips.
 const { service, page, errors, mouse, keyboard, button, heading, open } =
@@ -50,6 +53,17 @@ test('a broadcast from its key to its end', options, async () => {
   await made.getByRole('link', { name: 'By keyboard' }).waitFor();
   const clips = await service.call('GET', '/v1/content?search=keyboard');
   assert.equal(clips.body.data[0].title, 'By keyboard');
+  // The broadcast is passed on to a server, which refuses it and says why.
+  const passing = page.locator('form').filter({ has: button('Pass on') });
+  const server = `rtmp://127.0.0.1:${port}/live`;
+  await keyboard.write(passing.getByRole('textbox', { name: 'Server' }), server);
+  await keyboard.write(passing.getByLabel('Stream key'), 'abcd-efgh-ijkl');
+  await keyboard.press(button('Pass on'));
+  await page.getByRole('cell', { name: '(…ijkl)' }).waitFor();
+  await page.getByText('No stream has this key.').waitFor();
+  await button('Remove…').click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Stop passing on' }).click();
+  await page.getByText('This broadcast is passed on to no other service.').waitFor();
   await button('Reset key').click();
   await page.getByRole('dialog').getByRole('button', { name: 'Reset key' }).click();
   await shown.getByText('rf_live_').waitFor();

@@ -7,7 +7,10 @@ import { eventually } from '../../../test/service.ts';
 import { playing, startPlayerPages } from './player.fixture.ts';
 
 const port = await freePort();
-const { options, pages } = await startPlayerPages({ REELFEED_RTMP_PORT: String(port) });
+const { options, pages } = await startPlayerPages({
+  REELFEED_RTMP_PORT: String(port),
+  REELFEED_LIVE_RENDITIONS: 'off',
+});
 
 test('a live stream plays at its latest moment until it ends', options, async (context) => {
   const { service } = pages;

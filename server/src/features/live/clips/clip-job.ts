@@ -17,8 +17,7 @@ import {
   type MediaSource,
 } from '../../content/content.ts';
 import { enqueueProcessing } from '../../processing/processing.ts';
-import { loadFormats, recordedHeader, recordedTracks } from '../ingest/formats.ts';
-import { withDuration } from '../ingest/init-segment.ts';
+import { loadFormats, recordedTracks } from '../ingest/formats.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { chooseSamples, clipHeader, type ClipPart } from './clip-file.ts';
 import {
@@ -28,6 +27,7 @@ import {
   type ClipSegment,
 } from './clip-queries.ts';
 import { failClip, makeClip } from './clips.ts';
+import { indexRecording, recordingHeader } from './old-recordings.ts';
 import { readSamples } from './segment-samples.ts';
 
 type ClipJobParts = {
@@ -47,14 +47,18 @@ export function clipJob({ db, storage, uploadLimits, onChange }: ClipJobParts): 
     const item = await findMediaSource(db, organizationId, contentId);
     if (item === null || item.uploadStatus !== 'pending') return skipped('the item is gone');
     const stream = await findClippedStream(db, key);
-    const formats = await loadFormats(db, key);
-    const header = recordedHeader(formats);
     const broadcast =
       stream === null ? null : await findMediaSource(db, organizationId, stream.contentId);
+    let formats = await loadFormats(db, key);
+    const isOld = stream?.hasSegments === false && formats.length === 0;
+    if (isOld && broadcast !== null && broadcast.sourceKey !== null) {
+      await indexRecording({ db, storage }, key, broadcast.sourceKey, signal);
+      formats = await loadFormats(db, key);
+    }
     const read =
-      stream === null || broadcast === null || header === null
+      stream === null || broadcast === null || formats.length === 0
         ? null
-        : reader(storage, { ...stream, ...broadcast }, header);
+        : await reader(storage, { ...stream, ...broadcast }, signal);
     if (read === null) return await fail('The recording of the live stream is gone.');
     const tracks = recordedTracks(formats);
     const parts: ClipPart<ClipSegment>[] = [];
@@ -97,12 +101,12 @@ type ReadSegment = (segment: ClipSegment, signal: AbortSignal) => Promise<Buffer
  * Reads segments: their files while they are there, and afterwards the recording, which consists of
  * them. Null where neither is left.
  */
-function reader(
+async function reader(
   storage: Storage,
   stream: ClippedStream & MediaSource,
-  header: Buffer,
-): ReadSegment | null {
-  const { hasSegments, playbackId, sourceKey, durationMs } = stream;
+  starting: AbortSignal,
+): Promise<ReadSegment | null> {
+  const { hasSegments, playbackId, sourceKey } = stream;
   if (hasSegments) {
     return async ({ fileName }, signal) => {
       const key = `media/${liveFolderOf(playbackId)}/${fileName}`;
@@ -110,10 +114,10 @@ function reader(
       return read === null ? null : buffer(read.stream);
     };
   }
-  if (sourceKey === null) return null;
-  const headerBytes = withDuration(header, durationMs).length;
+  const header = sourceKey && (await recordingHeader(storage, sourceKey, starting));
+  if (sourceKey === null || !header) return null;
   return async ({ position, sizeBytes }, signal) => {
-    const start = headerBytes + position;
+    const start = header.length + position;
     const range = { start, end: start + sizeBytes - 1 };
     const read = await storage.read(sourceKey, range, signal);
     return read === null ? null : buffer(read.stream);

@@ -1,6 +1,6 @@
 /** The SQL of clips. */
 import { sql } from 'kysely';
-import type { Db } from '../../../platform/database/database.ts';
+import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';
 
 export type ClippedStream = {
@@ -54,3 +54,27 @@ export async function findClipSegments(
 
 /** A segment may begin in mid-picture group: a key frame is at most twelve seconds away. */
 const segmentsBefore = 6;
+
+export type OldSegment = {
+  readonly number: number;
+  readonly durationMs: number;
+  readonly sizeBytes: number;
+};
+
+/** Adds the segments of a recording whose files are gone, unless they are there. */
+export async function insertOldSegments(
+  tx: Tx,
+  { organizationId, liveStreamId }: LiveStreamKey,
+  segments: readonly OldSegment[],
+): Promise<void> {
+  await sql`
+    insert into live_segment (organization_id, live_stream_id, number, file_name, duration_ms,
+      size_bytes, started_at, is_discontinuity, format)
+    select stream.organization_id, stream.live_stream_id, segment.number, '', segment."durationMs",
+      segment."sizeBytes", coalesce(stream.started_at, stream.created_at), false, 0
+    from live_stream stream,
+      jsonb_to_recordset(${JSON.stringify(segments)}::jsonb)
+        as segment(number integer, "durationMs" integer, "sizeBytes" integer)
+    where stream.organization_id = ${organizationId} and stream.live_stream_id = ${liveStreamId}
+    on conflict do nothing`.execute(tx);
+}

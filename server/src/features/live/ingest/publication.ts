@@ -118,7 +118,7 @@ export class Publication implements RtmpPublication {
     const organizationId = this.#claim.organizationId as OrganizationId;
     const { hasStarted, tracks, jumps } = this.#segmenter;
     if (await isPresent(db, organizationId, this.#claim.contentId)) {
-      if (hasStarted) await this.#relays.refresh();
+      if (hasStarted) this.#relays.refresh();
       const health = hasStarted ? this.#meter.read(tracks, jumps, this.#rungs.states) : null;
       return renewClaim(db, this.#claim, health);
     }

@@ -34,10 +34,16 @@ export class Relays {
     this.#log = log;
   }
 
-  /** Begins with targets that were added, and ends with those that were removed. */
-  async refresh(): Promise<void> {
+  /** Begins with targets that were added, and ends with those that were removed. Returns at once. */
+  refresh(): void {
     if (this.#isOver || performance.now() - this.#refreshedAt < refreshEveryMs) return;
     this.#refreshedAt = performance.now();
+    this.#refresh().catch((error: unknown) =>
+      this.#log.info({ err: error }, 'live stream: its simulcast targets were not read'),
+    );
+  }
+
+  async #refresh(): Promise<void> {
     const targets = await readTargets(this.#parts.db, this.#claim);
     const known = new Set(targets.map(({ targetId }) => targetId));
     for (const [targetId, relay] of this.#relays) {
