@@ -238,3 +238,15 @@ test('an item that is not as promised is left out and told, and the others stay'
   assert.equal(list.slides[0]?.item.engagement.likes, 0);
   assert.deepEqual(broken, ['no-images', 'no-address', 'unknown-type', 'no-videos', 'empty']);
 });
+
+test('an item is replaced in its place, unless nothing can be shown of it', async (context) => {
+  const { list } = listOver(context, [page(['a', 'b', 'c'], null)]);
+  await list.restart();
+  assert.equal(list.replace(item('b', { title: 'A recording' })), true);
+  assert.deepEqual(
+    list.slides.map(({ item: { title } }) => title),
+    ['a', 'A recording', 'c'],
+  );
+  assert.equal(list.replace(item('a', { liveStreamStatus: 'idle' })), false);
+  assert.equal(list.slides.length, 3);
+});

@@ -25,6 +25,8 @@ export type Segment = {
   /** When its first picture arrived. */
   readonly startedAt: Date;
   readonly tracks: Tracks;
+  /** All of its sound, whatever parts it is in. */
+  readonly sound: TrackRun | null;
   /** Whether it does not continue the one before it: the encoder's clock has jumped, or the format changed. */
   readonly isDiscontinuity: boolean;
   /** The picture that it begins with; null where that can't be decoded alone. */
@@ -69,6 +71,7 @@ export class SegmentBuilder {
   #pictures: Picture[] = [];
   #sounds: Sample[] = [];
   #first: Picture | null = null;
+  readonly #soundsOfParts: { start: number; samples: readonly Sample[] }[] = [];
   #pictureCount = 0;
   #soundStart = 0;
   #nextSound: number | null;
@@ -197,6 +200,9 @@ export class SegmentBuilder {
     });
     const isIndependent = video === null || this.#pictures[0]?.isKey === true;
     this.#parts.push({ bytes, durationMs: endMs - this.#partStartMs, isIndependent });
+    if (this.#sounds.length > 0) {
+      this.#soundsOfParts.push({ start: this.#soundStart, samples: this.#sounds });
+    }
     this.#partStartMs = endMs;
     this.#pictures = [];
     if (audio !== null) this.#keepSound();
@@ -228,6 +234,7 @@ export class SegmentBuilder {
       durationMs: endMs - startMs,
       startedAt,
       tracks,
+      sound: tracks.audio === null ? null : joined(this.#soundsOfParts),
       isDiscontinuity,
       keyFrame: this.#first?.isKey === true ? this.#first.data : null,
       sound: this.#sound,
@@ -242,4 +249,17 @@ export class SegmentBuilder {
 
 function lengthOf(sounds: readonly Sample[]): number {
   return sounds.reduce((sum, { duration }) => sum + duration, 0);
+}
+
+/** Runs as one: the last sample before a gap lasts until its end. */
+function joined(runs: readonly TrackRun[]): TrackRun {
+  const samples: Sample[] = [];
+  for (const [index, run] of runs.entries()) {
+    const last = run.samples.at(-1);
+    const next = runs[index + 1];
+    if (last === undefined) continue;
+    const gap = next === undefined ? 0 : next.start - run.start - lengthOf(run.samples);
+    samples.push(...run.samples.slice(0, -1), { ...last, duration: last.duration + gap });
+  }
+  return { start: runs[0]?.start ?? 0, samples };
 }

@@ -108,12 +108,19 @@ test('parts lose no sample: a segment of parts holds what one without them holds
       lengths: segments.map(({ durationMs }) => durationMs),
       video: samples.flatMap(({ video }) => video.map(({ at, duration }) => [at, duration])),
       audio: samples.reduce((count, { audio }) => count + audio.length, 0),
+      sounds: segments.flatMap(({ sound }) => sound?.samples ?? []).length,
+      starts: segments.map(({ sound }) => sound?.start),
     };
   };
   const [whole, parts] = [read(null), read(500)];
   assert.deepEqual(parts.lengths, whole.lengths);
   assert.deepEqual(parts.video, whole.video);
+  assert.equal(parts.audio, parts.sounds);
+  assert.equal(whole.audio, whole.sounds);
   assert.ok(Math.abs(parts.audio - whole.audio) <= 1);
+  for (const [index, start] of parts.starts.entries()) {
+    assert.ok(Math.abs((start ?? 0) - (whole.starts[index] ?? 0)) <= 1_024);
+  }
 });
 
 test('parts of sound alone make their segments', () => {
