@@ -31,8 +31,6 @@ export type Segment = {
   readonly isDiscontinuity: boolean;
   /** The picture that it begins with; null where that can't be decoded alone. */
   readonly keyFrame: Buffer | null;
-  /** Its sound, which its rungs have as well. */
-  readonly sound: TrackRun | null;
 };
 
 export type Picture = { data: Buffer; isKey: boolean; offsetMs: number; atMs: number };
@@ -75,8 +73,6 @@ export class SegmentBuilder {
   #pictureCount = 0;
   #soundStart = 0;
   #nextSound: number | null;
-  /** The sound of the parts that are complete. */
-  #sound: { start: number; samples: Sample[] } | null = null;
   #bytes = 0;
 
   constructor(start: SegmentStart) {
@@ -205,20 +201,7 @@ export class SegmentBuilder {
     }
     this.#partStartMs = endMs;
     this.#pictures = [];
-    if (audio !== null) this.#keepSound();
     this.#sounds = [];
-  }
-
-  /** Puts the sound of a part behind that of the parts before it. A gap lengthens the sample before it. */
-  #keepSound(): void {
-    this.#sound ??= { start: this.#soundStart, samples: [] };
-    const { start, samples } = this.#sound;
-    const last = samples.at(-1);
-    const gap = this.#soundStart - start - lengthOf(samples);
-    if (last !== undefined && this.#sounds.length > 0 && gap > 0) {
-      samples[samples.length - 1] = { ...last, duration: last.duration + gap };
-    }
-    samples.push(...this.#sounds);
   }
 
   /** @param toldEndMs until when the last picture is shown */
@@ -237,7 +220,6 @@ export class SegmentBuilder {
       sound: tracks.audio === null ? null : joined(this.#soundsOfParts),
       isDiscontinuity,
       keyFrame: this.#first?.isKey === true ? this.#first.data : null,
-      sound: this.#sound,
     };
   }
 
