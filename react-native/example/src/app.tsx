@@ -8,9 +8,11 @@ import {
   type ReelfeedFeedHandle,
 } from '@reelfeed/react-native';
 
-/** Read when the app is bundled. */
-const baseUrl = process.env['EXPO_PUBLIC_REELFEED'] ?? 'http://localhost:4000';
-const publishableKey = process.env['EXPO_PUBLIC_REELFEED_KEY'] ?? '';
+// Read when the app is bundled. In a browser its address may name others: `?service=…&key=…`.
+const address = new URLSearchParams(globalThis.location?.search ?? '');
+const baseUrl =
+  address.get('service') ?? process.env['EXPO_PUBLIC_REELFEED'] ?? 'http://localhost:4000';
+const publishableKey = address.get('key') ?? process.env['EXPO_PUBLIC_REELFEED_KEY'] ?? '';
 
 export function App(): ReactElement {
   if (publishableKey === '') {

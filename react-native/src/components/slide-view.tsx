@@ -157,9 +157,9 @@ export function Button({ label, sign, count, isOn, onPress }: ButtonProps): Reac
   return (
     <Pressable
       style={styles.button}
-      accessibilityRole="button"
+      accessibilityRole={isOn === undefined ? 'button' : 'switch'}
       accessibilityLabel={label}
-      {...(isOn !== undefined && { accessibilityState: { selected: isOn } })}
+      {...(isOn !== undefined && { 'aria-checked': isOn })}
       onPress={onPress}
     >
       <Text style={styles.sign}>{sign}</Text>
