@@ -3,6 +3,7 @@ import { Alert, Group, List, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../data.ts';
 import { whole } from '../../format.ts';
+import { t } from '../../texts/texts.ts';
 
 type Health = NonNullable<Schemas['LiveStream']['health']>;
 
@@ -12,14 +13,14 @@ export function StreamHealth({ of, drops }: { of: Health; drops: number }): Reac
     <Stack gap="xs">
       <Group gap="xl">
         <Text size="sm">{`${whole(Math.round(bitrate / 1_000))} kbit/s`}</Text>
-        <Text size="sm">{`${frameRate} pictures per second`}</Text>
+        <Text size="sm">{t('{frameRate} pictures per second', { frameRate })}</Text>
         {keyFrameInterval !== null && (
-          <Text size="sm">{`key frames every ${keyFrameInterval} s`}</Text>
+          <Text size="sm">{t('key frames every {keyFrameInterval} s', { keyFrameInterval })}</Text>
         )}
-        <Text size="sm">{drops === 1 ? '1 drop' : `${whole(drops)} drops`}</Text>
+        <Text size="sm">{t('{count} drop|{count} drops', { count: drops })}</Text>
       </Group>
       {warnings.length > 0 && (
-        <Alert title="The encoder needs attention" color="yellow">
+        <Alert title={t('The encoder needs attention')} color="yellow">
           <List size="sm">
             {warnings.map(({ code, message }) => (
               <List.Item key={code}>{message}</List.Item>

@@ -49,4 +49,8 @@ export const live = {
   'Where the clip begins': 'Wo der Clip beginnt',
   'Where the clip ends': 'Wo der Clip endet',
   '{title} (clip)': '{title} (Clip)',
+  '{frameRate} pictures per second': '{frameRate} Bilder pro Sekunde',
+  'key frames every {keyFrameInterval} s': 'Keyframes alle {keyFrameInterval} s',
+  '{count} drop|{count} drops': '{count} Abbruch|{count} Abbrüche',
+  'The encoder needs attention': 'Der Encoder braucht Aufmerksamkeit',
 };

@@ -74,4 +74,8 @@ export const more = {
   'The conditions are no JSON.': 'Die Bedingungen sind kein JSON.',
   'begins with': 'beginnt mit',
   '{label} as JSON': '{label} als JSON',
+  all: 'alle',
+  search: 'suchen',
+  key: 'Schlüssel',
+  to: 'auf',
 };

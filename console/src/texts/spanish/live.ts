@@ -51,4 +51,8 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   'Where the clip begins': 'Dónde empieza el clip',
   'Where the clip ends': 'Dónde termina el clip',
   '{title} (clip)': '{title} (clip)',
+  '{frameRate} pictures per second': '{frameRate} imágenes por segundo',
+  'key frames every {keyFrameInterval} s': 'fotogramas clave cada {keyFrameInterval} s',
+  '{count} drop|{count} drops': '{count} corte|{count} cortes',
+  'The encoder needs attention': 'El codificador requiere atención',
 };

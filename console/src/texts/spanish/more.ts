@@ -78,4 +78,8 @@ export const more: Readonly<Record<keyof typeof German, string>> = {
   'The conditions are no JSON.': 'Las condiciones no son JSON.',
   'begins with': 'empieza por',
   '{label} as JSON': '{label} como JSON',
+  all: 'todos',
+  search: 'buscar',
+  key: 'clave',
+  to: 'a',
 };
