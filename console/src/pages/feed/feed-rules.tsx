@@ -28,10 +28,10 @@ import { t } from '../../texts/texts.ts';
 type NewRule = Parameters<typeof api.post<'/v1/ranking/rules'>>[1]['body'];
 
 const types = {
-  boost: 'Boost: rank higher',
-  suppress: 'Suppress: rank lower',
-  pin: 'Pin to a position',
-  exclude: 'Exclude from feeds',
+  boost: t('Boost: rank higher'),
+  suppress: t('Suppress: rank lower'),
+  pin: t('Pin to a position'),
+  exclude: t('Exclude from feeds'),
 };
 
 export function FeedRules(): ReactNode {

@@ -78,4 +78,17 @@ export const more = {
   search: 'suchen',
   key: 'Schlüssel',
   to: 'auf',
+  Compression: 'Komprimierung',
+  Behind: 'Rückstand',
+  'an id': 'eine ID',
+  Yours: 'Ihre',
+  Stored: 'Gespeichert',
+  'Saved.': 'Gespeichert.',
+  'Saved. Somebody else has changed {names} meanwhile; that stays.':
+    'Gespeichert. Jemand anders hat inzwischen {names} geändert; das bleibt.',
+  'Boost: rank higher': 'Verstärken: weiter vorn',
+  'Suppress: rank lower': 'Dämpfen: weiter hinten',
+  'Pin to a position': 'An eine Stelle heften',
+  'Exclude from feeds': 'Aus Feeds ausschließen',
+  'Videos to upload': 'Videos zum Hochladen',
 };

@@ -82,4 +82,17 @@ export const more: Readonly<Record<keyof typeof German, string>> = {
   search: 'buscar',
   key: 'clave',
   to: 'a',
+  Compression: 'Compresión',
+  Behind: 'Retraso',
+  'an id': 'un identificador',
+  Yours: 'La suya',
+  Stored: 'Guardada',
+  'Saved.': 'Guardado.',
+  'Saved. Somebody else has changed {names} meanwhile; that stays.':
+    'Guardado. Otra persona ha cambiado {names} entretanto; eso se queda.',
+  'Boost: rank higher': 'Impulsar: más arriba',
+  'Suppress: rank lower': 'Reducir: más abajo',
+  'Pin to a position': 'Fijar en una posición',
+  'Exclude from feeds': 'Excluir de los feeds',
+  'Videos to upload': 'Vídeos para subir',
 };

@@ -1,0 +1,1 @@
+export{t as ItemPlayer}from"./item-player-Cap85Vuy.js";
