@@ -99,4 +99,5 @@ export const people = {
     'Zu viele Versuche. Warten Sie eine Weile, und versuchen Sie es dann noch einmal.',
   'What the provider sent is not valid. The log of the service says more.':
     'Was der Anbieter gesendet hat, ist nicht gültig. Das Protokoll des Dienstes sagt mehr.',
+  'Nobody is signed in with an account.': 'Niemand ist mit einem Konto angemeldet.',
 };

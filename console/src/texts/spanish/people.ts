@@ -100,4 +100,5 @@ export const people: Readonly<Record<keyof typeof german, string>> = {
     'Demasiados intentos. Espere un poco e inténtelo de nuevo.',
   'What the provider sent is not valid. The log of the service says more.':
     'Lo que envió el proveedor no es válido. El registro del servicio dice más.',
+  'Nobody is signed in with an account.': 'Nadie ha iniciado sesión con una cuenta.',
 };

@@ -1,1 +1,0 @@
-export{t as ItemPlayer}from"./item-player-Cap85Vuy.js";

@@ -1,0 +1,1 @@
+export{t as ItemPlayer}from"./item-player-DBvF6eb3.js";
