@@ -17,7 +17,7 @@ test('app and package are typed', options, async () => {
   const compiler = at('../node_modules/typescript/bin/tsc');
   const args = [compiler, '--noEmit', '-p', at('tsconfig.native.json')];
   await promisify(execFile)(process.execPath, args).catch((error: { stdout?: string }) =>
-    assert.fail(error.stdout ?? String(error)),
+    assert.fail(error.stdout ?? 'The compiler has failed.'),
   );
 });
 

@@ -75,7 +75,7 @@ async function compile(files: readonly string[]): Promise<void> {
   const modules = ['--module', 'preserve', '--target', 'es2022', '--types', 'node'];
   const args = [compiler, ...options, ...modules, 'others.d.ts', ...files];
   await run(process.execPath, args, { cwd: project }).catch((error: { stdout?: string }) => {
-    throw new Error(error.stdout ?? String(error), { cause: error });
+    throw new Error(error.stdout ?? 'The compiler has failed.', { cause: error });
   });
 }
 

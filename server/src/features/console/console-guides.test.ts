@@ -9,7 +9,9 @@ import { readyItem } from '../../../test/media.ts';
 import { startConsole, type ConsolePage } from './console.fixture.ts';
 
 type Step =
-  | { readonly verb: 'open' | 'press' | 'see'; readonly name: string }
+  | { readonly verb: 'open'; readonly name: string }
+  | { readonly verb: 'press'; readonly name: string }
+  | { readonly verb: 'see'; readonly name: string }
   | { readonly verb: 'choose'; readonly name: string; readonly field: string | null }
   | { readonly verb: 'write'; readonly text: string; readonly field: string };
 
@@ -25,7 +27,8 @@ function stepsOf(guide: string): Step[] {
       const kind = verb.toLowerCase();
       if (kind === 'write') return { verb: 'write', text, field: into };
       if (kind === 'choose') return { verb: 'choose', name, field };
-      return { verb: kind as 'open' | 'press' | 'see', name };
+      assert.ok(kind === 'open' || kind === 'press' || kind === 'see', kind);
+      return { verb: kind, name };
     },
   );
   const understood = [...section.matchAll(phrase)].join(' ').match(/\*\*.+?\*\*/g)?.length ?? 0;
