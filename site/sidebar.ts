@@ -7,7 +7,10 @@ const pages = fileURLToPath(new URL('./pages/', import.meta.url));
 
 const sections: readonly (readonly [title: string, names: readonly string[]])[] = [
   ['Start', ['quick-start', 'recipes', 'troubleshooting']],
-  ['App developer', ['app-developer', 'player', 'apps', 'client', 'events', 'keys']],
+  [
+    'App developer',
+    ['app-developer', 'player', 'react-native', 'apps', 'client', 'events', 'keys'],
+  ],
   ['Editor', ['editor', 'content', 'live', 'bulk', 'ranking']],
   ['Analyst', ['analyst', 'analytics', 'metrics', 'own-metrics', 'experiments', 'exports']],
   ['Operator', ['operator', 'operations', 'webhooks']],

@@ -6,7 +6,7 @@ let sequence = 0;
  * ids is fastest with ids in order. It needs no secure origin, as `crypto.randomUUID` does.
  */
 export function newUuid7(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const bytes = randomBytes();
   advance(((bytes[6] ?? 0) << 8) | (bytes[7] ?? 0));
   const time = lastMs.toString(16).padStart(12, '0');
   const count = (0x7000 | sequence).toString(16);
@@ -28,4 +28,14 @@ function advance(random: number): void {
   // A clock that was set back does not disturb the order.
   sequence = (sequence + 1) & 0xfff;
   if (sequence === 0) lastMs += 1;
+}
+
+/**
+ * The engine of React Native has no `crypto`. An id must be unique and need not be secret, so ordinary
+ * random numbers do there.
+ */
+function randomBytes(): Uint8Array {
+  const bytes = new Uint8Array(16);
+  if (typeof crypto === 'object') return crypto.getRandomValues(bytes);
+  return bytes.map(() => Math.floor(Math.random() * 256));
 }

@@ -128,8 +128,10 @@ const fresh = { error: null, note: null };
 
 function noteOf(others: readonly string[]): string {
   return others.length === 0
-    ? 'Saved.'
-    : `Saved. Somebody else has changed ${others.join(', ')} meanwhile; that stays.`;
+    ? t('Saved.')
+    : t('Saved. Somebody else has changed {names} meanwhile; that stays.', {
+        names: others.join(', '),
+      });
 }
 
 function changed<Values extends object>(base: Values, edits: Partial<Values>): Partial<Values> {
@@ -173,7 +175,7 @@ export function DraftForm<Values extends object>({
   labels,
   children,
   actions,
-  label = 'Save',
+  label = t('Save'),
   isDisabled = false,
 }: {
   draft: Draft<Values>;
@@ -250,8 +252,8 @@ function Choose<Values extends object>({
             }
           >
             <Stack gap={6} mt={4}>
-              <Radio value="mine" label={<Side who="Yours" value={draft.values[name]} />} />
-              <Radio value="theirs" label={<Side who="Stored" value={now.values[name]} />} />
+              <Radio value="mine" label={<Side who={t('Yours')} value={draft.values[name]} />} />
+              <Radio value="theirs" label={<Side who={t('Stored')} value={now.values[name]} />} />
             </Stack>
           </Radio.Group>
         ))}

@@ -38,9 +38,16 @@ export function Side({
       title={title}
       closeButtonProps={{ 'aria-label': t('Close') }}
     >
-      {children}
+      <div ref={focusFirstField}>{children}</div>
     </Drawer>
   );
+}
+
+/** Typing may begin at once: without a mark the focus would be on the button that closes. */
+function focusFirstField(place: HTMLElement | null): void {
+  if (place === null || place.querySelector('[data-autofocus]') !== null) return;
+  const field = place.querySelector('input:not([type="hidden"], :disabled), textarea, select');
+  field?.setAttribute('data-autofocus', '');
 }
 
 /** The button of what is made in a drawer. */

@@ -247,6 +247,7 @@ test('every file with commands is one whose commands a test runs', () => {
     'docs/player.md',
     'docs/quick-start.md',
     'docs/ranking.md',
+    'docs/react-native.md',
     'docs/ten-questions.md',
     'docs/webhooks.md',
   ]);

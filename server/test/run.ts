@@ -46,7 +46,7 @@ const timeoutMs = (values.faults ? 100 : 15) * 60_000;
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const files = longestFirst(
   globSync(
-    ['server', 'client', 'console', 'player', 'bench', 'release'].map(
+    ['server', 'client', 'console', 'player', 'react-native', 'bench', 'release'].map(
       (folder) => `${folder}/**/*.test.ts`,
     ),
     { cwd: root },

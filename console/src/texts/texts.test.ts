@@ -80,3 +80,19 @@ test('no page holds a text outside of the catalogue', () => {
   });
   assert.deepEqual(found, []);
 });
+
+/** Samples of what is entered are the same in every language. */
+const sample =
+  /^(https?:\/\/|[a-z]{2}$|[A-Z]{2}$|us-east-1$|Europe\/|ops@|Authorization:|-----BEGIN)/;
+
+test('no attribute that people read holds a text outside of the catalogue', () => {
+  const read = new Set(['label', 'placeholder', 'title', 'description', 'aria-label', 'alt']);
+  const found = nodes.flatMap(({ name, node }) => {
+    if (node.type !== 'JSXAttribute' || !read.has(String((node['name'] as Node)['name'])))
+      return [];
+    const text = (node['value'] as Node | null)?.['value'];
+    const isText = typeof text === 'string' && /[A-Za-z]{2}/.test(text) && !sample.test(text);
+    return isText ? [`${name}: ${text}`] : [];
+  });
+  assert.deepEqual(found, []);
+});

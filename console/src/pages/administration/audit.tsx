@@ -13,9 +13,9 @@ type Entry = Schemas['AuditEntry'];
 
 const filters = [
   { name: 'action', label: t('Action'), placeholder: 'createKey' },
-  { name: 'resourceId', label: t('Resource'), placeholder: 'an id' },
-  { name: 'keyId', label: t('Key'), placeholder: 'an id' },
-  { name: 'personId', label: t('Person'), placeholder: 'an id' },
+  { name: 'resourceId', label: t('Resource'), placeholder: t('an id') },
+  { name: 'keyId', label: t('Key'), placeholder: t('an id') },
+  { name: 'personId', label: t('Person'), placeholder: t('an id') },
 ];
 
 export function AuditPage(): ReactNode {

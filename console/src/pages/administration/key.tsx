@@ -36,7 +36,7 @@ export function KeyPage({ id }: { id: string }): ReactNode {
       )}
       <Select
         label={t('Answers')}
-        placeholder="all"
+        placeholder={t('all')}
         clearable
         w={200}
         data={[

@@ -27,7 +27,7 @@ export function PurgesPage(): ReactNode {
       </Text>
       <Select
         label={t('Status')}
-        placeholder="any"
+        placeholder={t('any')}
         clearable
         w={160}
         data={states}

@@ -104,7 +104,7 @@ function Content({ system: { checks, samples } }: { system: System }): ReactNode
         {t('Statistics behind the event log')}
       </Title>
       <Figures
-        head={[t('Projection'), 'Behind']}
+        head={[t('Projection'), t('Behind')]}
         rows={all('projection_lag_seconds').map(({ labels, value }) => [
           labels['projection'] ?? '',
           value === 0 ? 'up to date' : seconds(value),

@@ -88,7 +88,7 @@ function Configuration({ userId }: { userId: string }): ReactNode {
       <Group align="end">
         <TextInput
           label={t('Country')}
-          placeholder="any"
+          placeholder={t('any')}
           maxLength={2}
           w={100}
           value={country}
@@ -96,7 +96,7 @@ function Configuration({ userId }: { userId: string }): ReactNode {
         />
         <Select
           label={t('Device')}
-          placeholder="any"
+          placeholder={t('any')}
           clearable
           w={140}
           data={devices}

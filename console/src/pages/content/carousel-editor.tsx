@@ -117,7 +117,7 @@ function Videos({ id }: { id: string }): ReactNode {
       </Show>
       <Select
         label={t('Add a video')}
-        placeholder="search"
+        placeholder={t('search')}
         searchable
         searchValue={search}
         onSearchChange={setSearch}

@@ -45,7 +45,7 @@ export function CustomMetadata({
         <Group key={row.key} wrap="nowrap" gap="xs">
           <TextInput
             aria-label={t('Key {name}', { name: row.name })}
-            placeholder="key"
+            placeholder={t('key')}
             flex={1}
             value={row.name}
             onChange={(event) => set(row, { name: event.currentTarget.value })}

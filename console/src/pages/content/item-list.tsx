@@ -68,7 +68,7 @@ export function ItemList({ items, view, selection, plays, ...rest }: ListParts):
         role={isGrid ? 'list' : 'table'}
         aria-label={t('Items')}
         aria-rowcount={isGrid ? undefined : items.length + 1}
-        miw={isGrid ? undefined : 1_120}
+        className="item-list"
       >
         {!isGrid && <Head sorting={sorting} onSort={onSort} />}
         <Box

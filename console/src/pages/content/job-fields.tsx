@@ -60,7 +60,7 @@ export function Filter({
           <TextInput
             key={name}
             label={labels[name] ?? t('With the {name}', { name })}
-            placeholder="any"
+            placeholder={t('any')}
             value={values[name] ?? ''}
             onChange={(event) => change({ [name]: event.currentTarget.value })}
           />
@@ -69,7 +69,7 @@ export function Filter({
           <Select
             key={name}
             label={labels[name]}
-            placeholder="any"
+            placeholder={t('any')}
             clearable
             data={data}
             value={values[name] ?? null}

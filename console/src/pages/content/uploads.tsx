@@ -30,7 +30,7 @@ export function Uploads(): ReactNode {
         <FileButton
           multiple
           accept="video/*,audio/*"
-          inputProps={{ 'aria-label': 'Videos to upload' }}
+          inputProps={{ 'aria-label': t('Videos to upload') }}
           onChange={addFiles}
         >
           {(props) => <Button {...props}>{t('Upload videos')}</Button>}

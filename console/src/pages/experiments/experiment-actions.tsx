@@ -135,13 +135,14 @@ function StopDialog({ id, variants, isOpen, close }: DialogParts): ReactNode {
         </Text>
         <Select
           label={t('Winner')}
-          placeholder="none"
+          placeholder={t('none')}
           clearable
           data={variants.map((variant) => ({ value: variant.id, label: variant.name }))}
           value={winner}
           onChange={setWinner}
         />
         <TextInput
+          data-autofocus
           label={t('Reason')}
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
@@ -182,6 +183,7 @@ function RollOutDialog({
           {t('Every viewer gets the configuration of this variant from now on.')}
         </Text>
         <Select
+          data-autofocus
           label={t('Variant')}
           data={variants.map((variant) => ({ value: variant.id, label: variant.name }))}
           value={chosen}

@@ -38,7 +38,7 @@ function Participants({ experiment: { id, variants } }: { experiment: Experiment
       <Group align="end">
         <Select
           label={t('Variant')}
-          placeholder="any"
+          placeholder={t('any')}
           clearable
           data={variants.map((variant) => ({ value: variant.id, label: variant.name }))}
           value={variantId}
@@ -46,7 +46,7 @@ function Participants({ experiment: { id, variants } }: { experiment: Experiment
         />
         <TextInput
           label={t('User id')}
-          placeholder="any"
+          placeholder={t('any')}
           value={user}
           onChange={(event) => setUser(event.currentTarget.value)}
         />

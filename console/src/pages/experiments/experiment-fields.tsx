@@ -99,20 +99,20 @@ export function Audience({ draft, change }: Part): ReactNode {
         />
         <TagsInput
           label={t('Countries')}
-          placeholder="all"
+          placeholder={t('all')}
           value={draft.countries}
           onChange={(countries) => change({ countries })}
         />
         <TagsInput
           label={t('Devices')}
-          placeholder="all"
+          placeholder={t('all')}
           data={['ios', 'android', 'web']}
           value={draft.devices}
           onChange={(devices) => change({ devices: devices as Draft['devices'] })}
         />
         <TagsInput
           label={t('Segments')}
-          placeholder="all"
+          placeholder={t('all')}
           value={draft.userSegments}
           onChange={(userSegments) => change({ userSegments })}
         />

@@ -34,7 +34,7 @@ export function Values({
               onChange={(event) => set({ name: event.currentTarget.value })}
             />
             <TextInput
-              label="to"
+              label={t('to')}
               flex={1}
               value={row.value}
               onChange={(event) => set({ value: event.currentTarget.value })}

@@ -260,6 +260,7 @@ function Delete({ of: { id, name } }: { of: Metric }): ReactNode {
           </Text>
           <Failed error={remove.error} />
           <Button
+            data-autofocus
             color="red.9"
             loading={remove.isPending}
             onClick={() => remove.mutate(undefined, { onSuccess: close })}

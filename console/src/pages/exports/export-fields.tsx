@@ -45,9 +45,9 @@ export function useExportFields(): {
   );
   const fields = (
     <>
-      {select('dataset', 'What', datasets)}
-      {select('format', 'Format', formats)}
-      {select('compression', 'Compression', compressions)}
+      {select('dataset', t('What'), datasets)}
+      {select('format', t('Format'), formats)}
+      {select('compression', t('Compression'), compressions)}
       {filters.length > 0 && (
         <Button
           variant="default"

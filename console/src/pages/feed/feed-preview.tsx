@@ -53,7 +53,7 @@ export function FeedPreview(): ReactNode {
         />
         <Select
           label={t('Device')}
-          placeholder="any"
+          placeholder={t('any')}
           clearable
           w={130}
           data={['ios', 'android', 'web']}

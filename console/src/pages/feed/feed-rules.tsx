@@ -28,10 +28,10 @@ import { t } from '../../texts/texts.ts';
 type NewRule = Parameters<typeof api.post<'/v1/ranking/rules'>>[1]['body'];
 
 const types = {
-  boost: 'Boost: rank higher',
-  suppress: 'Suppress: rank lower',
-  pin: 'Pin to a position',
-  exclude: 'Exclude from feeds',
+  boost: t('Boost: rank higher'),
+  suppress: t('Suppress: rank lower'),
+  pin: t('Pin to a position'),
+  exclude: t('Exclude from feeds'),
 };
 
 export function FeedRules(): ReactNode {
@@ -105,10 +105,10 @@ function NewRuleForm({ done }: { done: () => void }): ReactNode {
         {type === 'pin' && (
           <NumberInput name="position" label={t('Position')} min={1} max={1_000} defaultValue={1} />
         )}
-        <TextInput name="contentId" label={t('Item id')} placeholder="any" />
+        <TextInput name="contentId" label={t('Item id')} placeholder={t('any')} />
         <TagsInput label={t('Any of these tags')} value={tags} onChange={setTags} />
-        <TextInput name="author" label={t('Author')} placeholder="any" />
-        <TextInput name="section" label={t('Section')} placeholder="any" />
+        <TextInput name="author" label={t('Author')} placeholder={t('any')} />
+        <TextInput name="section" label={t('Section')} placeholder={t('any')} />
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           <TextInput name="startsAt" type="datetime-local" label={t('From')} />
           <TextInput name="endsAt" type="datetime-local" label={t('Until')} />

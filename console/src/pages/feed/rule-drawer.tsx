@@ -78,7 +78,7 @@ export function RuleDrawer({ rule, close }: { rule: Rule; close: () => void }): 
           <TextInput
             key={name}
             label={{ contentId: 'Item id', author: 'Author', section: 'Section' }[name]}
-            placeholder="any"
+            placeholder={t('any')}
             value={match[name] ?? ''}
             onChange={(event) => setMatch(name, event.currentTarget.value)}
           />

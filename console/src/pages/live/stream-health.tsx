@@ -13,9 +13,9 @@ export function StreamHealth({ of, drops }: { of: Health; drops: number }): Reac
     <Stack gap="xs">
       <Group gap="xl">
         <Text size="sm">{`${whole(Math.round(bitrate / 1_000))} kbit/s`}</Text>
-        <Text size="sm">{`${frameRate} pictures per second`}</Text>
+        <Text size="sm">{t('{frameRate} pictures per second', { frameRate })}</Text>
         {keyFrameInterval !== null && (
-          <Text size="sm">{`key frames every ${keyFrameInterval} s`}</Text>
+          <Text size="sm">{t('key frames every {keyFrameInterval} s', { keyFrameInterval })}</Text>
         )}
         {renditions.map(({ height, name, state, width }) => (
           <Text size="sm" key={name}>
@@ -24,10 +24,10 @@ export function StreamHealth({ of, drops }: { of: Health; drops: number }): Reac
               : t('{width} × {height}: not made', { width: String(width), height: String(height) })}
           </Text>
         ))}
-        <Text size="sm">{drops === 1 ? '1 drop' : `${whole(drops)} drops`}</Text>
+        <Text size="sm">{t('{count} drop|{count} drops', { count: drops })}</Text>
       </Group>
       {warnings.length > 0 && (
-        <Alert title="The encoder needs attention" color="yellow">
+        <Alert title={t('The encoder needs attention')} color="yellow">
           <List size="sm">
             {warnings.map(({ code, message }) => (
               <List.Item key={code}>{message}</List.Item>

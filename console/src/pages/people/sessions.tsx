@@ -1,5 +1,5 @@
 /** Who is signed in to the organization, and from where. */
-import { Button, Stack, Table, Title } from '@mantine/core';
+import { Button, Stack, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';
 import { useChange, useList, type Schemas } from '../../data.ts';
@@ -23,7 +23,9 @@ export function Sessions(): ReactNode {
       <Failed error={end.error ?? endAll.error} />
       <Show of={sessions}>
         {(data) =>
-          data.length > 0 && (
+          data.length === 0 ? (
+            <Text size="sm">{t('Nobody is signed in with an account.')}</Text>
+          ) : (
             <SessionTable
               sessions={data}
               onEnd={(id) => end.mutate(id)}

@@ -19,9 +19,10 @@ import { fromLocalTime, moment } from '../../format.ts';
 import { useParameters } from '../../location.ts';
 import { meaningOf } from './delivery-errors.ts';
 import { Empty, Failed, More, Show } from '../../states.tsx';
-import { t } from '../../texts/texts.ts';
+import { known, t } from '../../texts/texts.ts';
 
 type Delivery = Schemas['Delivery'];
+type Choice = { readonly value: string; readonly label: string };
 
 export function Deliveries({ id }: { id: string }): ReactNode {
   const [values, change] = useParameters();
@@ -73,10 +74,10 @@ function Filters({
   change: (changes: Readonly<Record<string, string | null>>) => void;
 }): ReactNode {
   const kinds = useRead('/v1/webhook-events', {});
-  const select = (name: string, label: string, data: readonly string[], value?: string) => (
+  const select = (name: string, label: string, data: readonly Choice[], value?: string) => (
     <Select
       label={label}
-      placeholder="any"
+      placeholder={t('any')}
       clearable
       w={170}
       data={data}
@@ -86,9 +87,27 @@ function Filters({
   );
   return (
     <Group align="end">
-      {select('status', 'Status', ['pending', 'success', 'failed'], status)}
-      {select('event', 'Event', kinds.data?.data.map((kind) => kind.event) ?? [], event)}
-      {select('test', 'Test sends', ['true', 'false'], test)}
+      {select(
+        'status',
+        t('Status'),
+        ['pending', 'success', 'failed'].map((value) => ({ value, label: known(value) })),
+        status,
+      )}
+      {select(
+        'event',
+        t('Event'),
+        (kinds.data?.data ?? []).map(({ event: kind }) => ({ value: kind, label: kind })),
+        event,
+      )}
+      {select(
+        'test',
+        t('Test sends'),
+        [
+          { value: 'true', label: t('yes') },
+          { value: 'false', label: t('no') },
+        ],
+        test,
+      )}
       <TextInput
         type="datetime-local"
         label={t('From')}
@@ -107,13 +126,13 @@ function Row({ webhookId, delivery }: { webhookId: string; delivery: Delivery })
     <details onToggle={(toggled) => setOpen(toggled.currentTarget.open)}>
       <summary style={{ cursor: 'pointer', padding: '6px 0' }}>
         <Badge variant="outline" color={status === 'failed' ? 'red' : 'gray'} tt="none" mr="xs">
-          {status}
+          {known(status)}
         </Badge>
         <Text component="span" size="sm">
           {[
             event,
-            test === true && 'a test',
-            `attempts: ${attempts}`,
+            test === true && t('a test'),
+            t('attempts: {attempts}', { attempts }),
             outcome !== undefined && String(outcome),
             moment(createdAt),
           ]

@@ -1,6 +1,6 @@
 /** The kinds of events that webhooks receive, each with a sample, and what happened lately. */
-import { Alert, Button, Code, Stack, Text } from '@mantine/core';
-import { useMemo, type ReactNode } from 'react';
+import { Alert, Button, Checkbox, Code, Stack, Text } from '@mantine/core';
+import { useMemo, useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
 import { useChange, useRead } from '../../data.ts';
 import { moment } from '../../format.ts';
@@ -72,12 +72,16 @@ export function Catalogue(): ReactNode {
 
 const hourMs = 3_600_000;
 
-/** What happened in the last hour, whether or not a webhook wanted it. */
+/**
+ * What happened in the last hour, whether or not a webhook wanted it. Each change makes an entry of the
+ * audit log as well, so these are shown on demand only: they would hide all else.
+ */
 export function RecentEvents(): ReactNode {
+  const [hasAudit, setHasAudit] = useState(false);
   const since = useMemo(() => new Date(Date.now() - hourMs).toISOString(), []);
   const recent = useRead(
     '/v1/webhook-events/recent',
-    { query: { since, limit: 50 } },
+    { query: { since, limit: 100 } },
     { every: 10_000 },
   );
   return (
@@ -87,9 +91,17 @@ export function RecentEvents(): ReactNode {
           {t('Events of the last hour')}
         </Text>
       </summary>
+      <Checkbox
+        size="xs"
+        pt="xs"
+        label={t('Changes of the audit log, too')}
+        checked={hasAudit}
+        onChange={(input) => setHasAudit(input.currentTarget.checked)}
+      />
       <Show of={recent}>
-        {({ data }) =>
-          data.length === 0 ? (
+        {({ data: all }) => {
+          const data = all.filter(({ event }) => hasAudit || event !== 'audit.recorded');
+          return data.length === 0 ? (
             <Text size="sm">{t('None yet.')}</Text>
           ) : (
             <Stack gap={4} pt="xs">
@@ -104,8 +116,8 @@ export function RecentEvents(): ReactNode {
                 </details>
               ))}
             </Stack>
-          )
-        }
+          );
+        }}
       </Show>
     </details>
   );

@@ -44,4 +44,6 @@ export const data = {
   both: 'beide',
   up: 'aufwärts',
   down: 'abwärts',
+  success: 'zugestellt',
+  failed: 'fehlgeschlagen',
 };

@@ -62,4 +62,8 @@ export const live = {
   failed: 'fehlgeschlagen',
   '{width} × {height}': '{width} × {height}',
   '{width} × {height}: not made': '{width} × {height}: wird nicht erzeugt',
+  '{frameRate} pictures per second': '{frameRate} Bilder pro Sekunde',
+  'key frames every {keyFrameInterval} s': 'Keyframes alle {keyFrameInterval} s',
+  '{count} drop|{count} drops': '{count} Abbruch|{count} Abbrüche',
+  'The encoder needs attention': 'Der Encoder braucht Aufmerksamkeit',
 };

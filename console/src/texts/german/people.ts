@@ -113,4 +113,5 @@ export const people = {
   'The browser has used no passkey: the dialog was closed, or took too long.':
     'Der Browser hat keinen Passkey verwendet: Der Dialog wurde geschlossen oder dauerte zu lange.',
   'This browser is too old for passkeys.': 'Dieser Browser ist zu alt für Passkeys.',
+  'Nobody is signed in with an account.': 'Niemand ist mit einem Konto angemeldet.',
 };

@@ -120,4 +120,8 @@ export const webhooks = {
   'Headers of the request': 'Header der Anfrage',
   'Conditions on the data of its events; all must hold. Quotes make a text of a number: "7".':
     'Bedingungen an die Daten der Ereignisse; alle müssen gelten. Anführungszeichen machen aus einer Zahl einen Text: "7".',
+  'Test sends': 'Testsendungen',
+  'a test': 'ein Test',
+  'attempts: {attempts}': 'Versuche: {attempts}',
+  'Changes of the audit log, too': 'Auch Einträge des Protokolls',
 };

@@ -46,4 +46,6 @@ export const data: Readonly<Record<keyof typeof German, string>> = {
   both: 'ambas',
   up: 'subida',
   down: 'bajada',
+  success: 'entregada',
+  failed: 'fallida',
 };

@@ -64,4 +64,8 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   failed: 'con error',
   '{width} × {height}': '{width} × {height}',
   '{width} × {height}: not made': '{width} × {height}: no se genera',
+  '{frameRate} pictures per second': '{frameRate} imágenes por segundo',
+  'key frames every {keyFrameInterval} s': 'fotogramas clave cada {keyFrameInterval} s',
+  '{count} drop|{count} drops': '{count} corte|{count} cortes',
+  'The encoder needs attention': 'El codificador requiere atención',
 };

@@ -115,4 +115,5 @@ export const people: Readonly<Record<keyof typeof german, string>> = {
     'El navegador no ha usado ninguna clave de acceso: el diálogo se cerró o tardó demasiado.',
   'This browser is too old for passkeys.':
     'Este navegador es demasiado antiguo para las claves de acceso.',
+  'Nobody is signed in with an account.': 'Nadie ha iniciado sesión con una cuenta.',
 };

@@ -122,4 +122,8 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   'Headers of the request': 'Cabeceras de la petición',
   'Conditions on the data of its events; all must hold. Quotes make a text of a number: "7".':
     'Condiciones sobre los datos de sus eventos; deben cumplirse todas. Las comillas convierten un número en texto: "7".',
+  'Test sends': 'Envíos de prueba',
+  'a test': 'una prueba',
+  'attempts: {attempts}': 'intentos: {attempts}',
+  'Changes of the audit log, too': 'También las entradas del registro',
 };

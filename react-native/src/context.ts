@@ -1,0 +1,49 @@
+import { createContext, useContext, useMemo } from 'react';
+import {
+  type CustomEngagementEvent,
+  type EngagementEvent,
+  type EventCounts,
+} from '@reelfeed/client';
+import { type Connection } from './connection.ts';
+import { type EventGate } from './event-gate.ts';
+
+/** A new object for each service, key and viewer. */
+export type ReelfeedContext = {
+  /** Null until the device's storage has been read. */
+  readonly connection: Connection | null;
+  readonly gate: EventGate;
+};
+
+export const ReelfeedPlace = createContext<ReelfeedContext | null>(null);
+
+/** Throws an `Error` outside of a `ReelfeedProvider`. */
+export function useReelfeed(): ReelfeedContext {
+  const context = useContext(ReelfeedPlace);
+  if (context === null) throw new Error('Use this inside of a <ReelfeedProvider>.');
+  return context;
+}
+
+export type ReelfeedEvents = {
+  /** Takes an event for sending, which happened now. It never throws. */
+  track(event: EngagementEvent | CustomEngagementEvent): void;
+  /**
+   * Sends what waits without waiting for more. Resolves when everything that was tracked before has its
+   * answer; throws as `EventSender.flush` does.
+   */
+  flush(signal?: AbortSignal): Promise<void>;
+  /** What has become of the events so far; null until the device's storage has been read. */
+  counts(): EventCounts | null;
+};
+
+/** Sends engagement events of the app's own. They wait on the device until the service has answered. */
+export function useReelfeedEvents(): ReelfeedEvents {
+  const { connection, gate } = useReelfeed();
+  return useMemo(
+    () => ({
+      track: (event) => gate.track(event),
+      flush: async (signal) => connection?.flush(signal),
+      counts: () => connection?.counts ?? null,
+    }),
+    [connection, gate],
+  );
+}

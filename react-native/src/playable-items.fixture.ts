@@ -1,0 +1,21 @@
+/** Items of a feed whose addresses lead nowhere: for tests that draw and play nothing. */
+import { createReadyItems, query } from '../../server/test/seed.ts';
+import { eventually, type TestService } from '../../server/test/service.ts';
+
+/** @returns the ids of new items, which the feed has */
+export async function createPlayableItems(service: TestService, count: number): Promise<string[]> {
+  const ids = await createReadyItems(service, count);
+  await query(
+    service,
+    `update content set media_prefix = playback_id || '/none', revision = revision + 1
+     where content_id = any($1::uuid[])`,
+    [ids],
+  );
+  await eventually('the feed to have the items', async () => {
+    const { body } = await service.call('GET', '/v1/feed', { key: service.publishableKey });
+    const playable = new Set<string>();
+    for (const { id, streamingUrl } of body.data) if (streamingUrl) playable.add(id);
+    return ids.every((id) => playable.has(id)) ? true : null;
+  });
+  return ids;
+}

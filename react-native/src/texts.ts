@@ -1,0 +1,22 @@
+/** Every word that a viewer can read or hear. `texts` of the feed replaces any of them. */
+export const defaultTexts = {
+  feed: 'Videos',
+  play: 'Play',
+  pause: 'Pause',
+  like: 'Like',
+  save: 'Save',
+  share: 'Share',
+  soundOn: 'Turn sound on',
+  soundOff: 'Turn sound off',
+  live: 'LIVE',
+  pictureOf: (position: number, count: number) => `Picture ${position} of ${count}`,
+  loading: 'Loading',
+  empty: 'Nothing to watch yet',
+  refused: 'The feed can’t be read.',
+  reconnecting: 'The service can’t be reached. Trying again…',
+  brokenClip: 'This video can’t be played.',
+  lockedClip: 'This video is protected, and the permission to watch it was refused.',
+  retry: 'Try again',
+};
+
+export type Texts = typeof defaultTexts;
