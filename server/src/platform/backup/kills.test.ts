@@ -126,15 +126,15 @@ async function killBackup(input: KilledBackup, env: Record<string, string>): Pro
 
 async function proveKills(
   installation: Installation,
-  place: string,
+  main: string,
   env: Record<string, string>,
 ): Promise<void> {
   const { connection, storage, media, keyFile, folder } = installation;
   const settings = { ...fastDatabase, REELFEED_DATA_DIR: folder, ...env };
   const config = readConfig(settings);
-  const open = async () =>
+  const open = async (place: string) =>
     openRepository(await openPlace(place, config), { place, passphrase, create: true });
-  const listed = async () =>
+  const listed = async (place: string) =>
     openRepository(await openPlace(place, config), { place, passphrase, create: false }).then(
       listBackups,
       (): string[] => [],
@@ -143,14 +143,16 @@ async function proveKills(
   for (const step of steps) {
     const label = JSON.stringify(step);
     round += 1;
+    // A repository is made once, so each kill of that step needs a new place.
+    const place = step.key === '^repository.json' ? `${main}-${step.when}` : main;
     await installation.change(round);
-    const before = await listed();
+    const before = await listed(place);
     if (step.operation === 'remove' && step.key === '^media/') {
       // As a killed run leaves it that had copied a file which is gone since.
-      await put((await open()).storage, 'media/00/of-no-backup', randomBytes(9));
+      await put((await open(place)).storage, 'media/00/of-no-backup', randomBytes(9));
     }
     await killBackup({ connection, media, keyFile, place, passphrase, step }, settings);
-    const after = await listed();
+    const after = await listed(place);
     const isFinished =
       step.operation !== 'put' || (step.key === 'manifest.json' && step.when === 'after');
     const fresh = after.filter((id) => !before.includes(id));
@@ -161,7 +163,7 @@ async function proveKills(
         `${label} loses none`,
       );
     }
-    const repository = await open();
+    const repository = await open(place);
     const newest = after.at(-1);
     if (newest !== undefined) {
       const { problems } = await examineBackup(await sourceIn(repository, newest));
@@ -178,7 +180,7 @@ async function proveKills(
     if (isFullScale || step === steps.at(-1)) await proveRestore(installation, source, label);
   }
   // What the killed runs left is gone after retention, and the newest backup still is whole.
-  const repository = await open();
+  const repository = await open(main);
   const week = 7 * 24 * 3_600_000;
   await pruneRepository(repository, { backupsMs: 0, recoveryMs: 0 }, Date.now() + week);
   const [last, ...others] = await listBackups(repository);
