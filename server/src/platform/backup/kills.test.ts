@@ -12,7 +12,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { cloneDatabase, emptyDatabase, silentLog } from '../../../test/database.ts';
+import { cloneDatabase, silentLog } from '../../../test/database.ts';
 import { s3Settings, startS3 } from '../../../test/s3-server.ts';
 import { isFullScale } from '../../../test/scale.ts';
 import { fastDatabase, temporaryFolder } from '../../../test/service.ts';
@@ -177,7 +177,10 @@ async function proveKills(
     const source = await openSource({ place, passphrase, id: null }, config);
     assert.equal(source.name, taken.id, label);
     assert.deepEqual((await examineBackup(source)).problems, [], label);
-    if (isFullScale || step === steps.at(-1)) await proveRestore(installation, source, label);
+    // What the next run made of the leftovers is the same for all moments of a step.
+    const isAmid = step.when === 'amid' || step.operation !== 'put';
+    const isRestored = isFullScale ? isAmid : step === steps.at(-1);
+    if (isRestored) await proveRestore(installation, source, label);
   }
   // What the killed runs left is gone after retention, and the newest backup still is whole.
   const repository = await open(main);
@@ -200,7 +203,7 @@ async function proveRestore(
   label: string,
 ): Promise<void> {
   await checkRestorable(source);
-  const target = await emptyDatabase();
+  const target = await cloneDatabase();
   await withBackupClient(target, (client) => restoreDatabase(source, target, client, silentLog));
   assert.deepEqual(await names(target), await names(connection), label);
   const copy = await openDiskStorage(path.join(folder, `restored-${source.name}`));
