@@ -65,6 +65,8 @@ const someSteps: KillStep[] = [
   { operation: 'remove', key: '^media/', when: 'before' },
 ];
 const steps = isFullScale ? everyStep : someSteps;
+/** Before a put nothing has reached a place, whichever it is, so the folder's run covers those kills. */
+const bucketSteps = steps.filter(({ operation, when }) => operation !== 'put' || when !== 'before');
 
 const put = (storage: Storage, key: string, bytes: Uint8Array) =>
   storage.put(key, Readable.from([bytes]));
@@ -128,6 +130,7 @@ async function proveKills(
   installation: Installation,
   main: string,
   env: Record<string, string>,
+  killedAt: readonly KillStep[],
 ): Promise<void> {
   const { connection, storage, media, keyFile, folder } = installation;
   const settings = { ...fastDatabase, REELFEED_DATA_DIR: folder, ...env };
@@ -140,7 +143,7 @@ async function proveKills(
       (): string[] => [],
     );
   let round = 0;
-  for (const step of steps) {
+  for (const step of killedAt) {
     const label = JSON.stringify(step);
     round += 1;
     // A repository is made once, so each kill of that step needs a new place.
@@ -179,7 +182,7 @@ async function proveKills(
     assert.deepEqual((await examineBackup(source)).problems, [], label);
     // What the next run made of the leftovers is the same for all moments of a step.
     const isAmid = step.when === 'amid' || step.operation !== 'put';
-    const isRestored = isFullScale ? isAmid : step === steps.at(-1);
+    const isRestored = isFullScale ? isAmid : step === killedAt.at(-1);
     if (isRestored) await proveRestore(installation, source, label);
   }
   // What the killed runs left is gone after retention, and the newest backup still is whole.
@@ -216,13 +219,18 @@ async function proveRestore(
 
 test('a backup into a folder is killed at each step', async () => {
   const installation = await startInstallation(2 ** 20);
-  await proveKills(installation, path.join(installation.folder, 'place'), {});
+  await proveKills(installation, path.join(installation.folder, 'place'), {}, steps);
 });
 
 test('a backup into a bucket is killed at each step', async () => {
   const s3 = await startS3({ bucket: 'kept', pageSize: 7 });
   const { REELFEED_MEDIA_URL: _media, ...reach } = s3Settings(s3);
   // Above the size of a part, so that the bucket gets it in several.
-  await proveKills(await startInstallation(17 * 2 ** 20), 's3://kept/backups-of/one', reach);
+  await proveKills(
+    await startInstallation(17 * 2 ** 20),
+    's3://kept/backups-of/one',
+    reach,
+    bucketSteps,
+  );
   assert.ok(s3.operations.includes('UploadPart'), 'a large file went in parts');
 });
