@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Database } from '../platform/database/database.ts';
 import type { HeavyReads } from '../platform/database/read-replica.ts';
 import { limitedKinds, type LimitedKind } from '../platform/http/address-limits.ts';
@@ -50,15 +51,22 @@ export function observeAttempts(metrics: Metrics): (report: AttemptReport) => vo
   };
 }
 
-/** Times the requests to S3; there are none when media files are on the disk. */
-export function observeStorage(metrics: Metrics): S3Observer {
+/**
+ * Times the requests to S3; there are none when media files are on the disk. What the server does not know is
+ * asked of it once, and so logged once.
+ */
+export function observeStorage(metrics: Metrics, log: Logger): S3Observer {
   const duration = metrics.histogram({
     name: 'storage_request_duration_seconds',
-    help: 'Time of an operation on the S3 bucket with its retries, by operation and outcome (ok, absent, error).',
+    help: 'Time of an operation on the S3 bucket with its retries, by operation and outcome (ok, absent, unsupported, error).',
     labels: ['operation', 'outcome'],
   });
-  return ({ operation, outcome, durationMs }) =>
+  return ({ operation, outcome, durationMs }) => {
     duration.observe(durationMs / 1_000, { operation, outcome });
+    if (outcome === 'unsupported') {
+      log.info({ operation }, 'the S3 server does not know an operation, and is not asked again');
+    }
+  };
 }
 
 /** Metrics that are read at scrape time: connections, the queue, free disk space. */

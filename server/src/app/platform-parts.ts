@@ -148,7 +148,7 @@ export async function openPlatform(
         }),
   );
   const metrics = createMetrics(log);
-  const observe = observeStorage(metrics);
+  const observe = observeStorage(metrics, log);
   const storage = guardItemFiles(await openStorage(config, observe));
   const vault = await openVault(db, config);
   const signer = await loadSigner(db, 'urls-and-cursors');

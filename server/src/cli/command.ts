@@ -38,6 +38,10 @@ export type CommandInput = {
   fix?: boolean | undefined;
   /** Whether `doctor` only says what it would fix. */
   dryRun?: boolean | undefined;
+  /** The folder with the programs that `upgrade-database` reads the old database by. */
+  oldBinaries?: string | undefined;
+  /** Whether `upgrade-database` removes the old database that an upgrade has left. */
+  removeOld?: boolean | undefined;
 };
 
 export type Command = (input: CommandInput) => Promise<void>;

@@ -145,6 +145,11 @@ const commands: Record<string, Entry> = {
     maxWords: 1,
     load: async () => (await import('./psql.ts')).psqlCommand,
   },
+  'upgrade-database': {
+    summary: "move the embedded database to this release's major version of PostgreSQL",
+    usage: ['upgrade-database [--old-binaries <folder>]', 'upgrade-database --remove-old'],
+    load: async () => (await import('./upgrade-database.ts')).upgradeDatabaseCommand,
+  },
   docs: {
     summary: 'write the generated parts of the documentation',
     load: async () => (await import('./docs.ts')).docs,
@@ -153,7 +158,7 @@ const commands: Record<string, Entry> = {
 
 function help(): string {
   const names = Object.entries(commands).map(
-    ([name, { summary }]) => `  ${name.padEnd(10)}${summary}`,
+    ([name, { summary }]) => `  ${name.padEnd(18)}${summary}`,
   );
   return [
     'Usage: reelfeed <command> [options]',
@@ -214,14 +219,23 @@ async function main(): Promise<void> {
       out: { type: 'string' },
       fix: { type: 'boolean' },
       'dry-run': { type: 'boolean' },
+      'old-binaries': { type: 'string' },
+      'remove-old': { type: 'boolean' },
     },
   });
   const unexpected = positionals[command.maxWords ?? 0];
   if (unexpected !== undefined) {
     throw new UsageError(`\`reelfeed ${name}\` does not take "${unexpected}".\n\n${help()}`);
   }
-  const { 'include-key': includeKey, 'dry-run': dryRun, ...others } = values;
-  await run({ env: process.env, positionals, includeKey, dryRun, ...others });
+  await run({
+    ...values,
+    env: process.env,
+    positionals,
+    includeKey: values['include-key'],
+    dryRun: values['dry-run'],
+    oldBinaries: values['old-binaries'],
+    removeOld: values['remove-old'],
+  });
 }
 
 function isHelpOption(argument: string): boolean {

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { createHash } from 'node:crypto';
 import { createZstdDecompress } from 'node:zlib';
 import { ConfigurationError } from '../settings.ts';
+import type { RowSource } from './database-load.ts';
 import { openPlace } from './place.ts';
 import type { StorageConfig } from '../storage/open-storage.ts';
 import {
@@ -18,15 +19,13 @@ import {
 import { readLines } from './media-index.ts';
 import { openRepository, type FileEntry, type Repository } from './repository.ts';
 
-export type BackupSource = {
+export type BackupSource = RowSource & {
   /** How messages name it. */
   readonly name: string;
   readonly manifest: Manifest;
   readonly media: () => AsyncIterable<MediaEntry>;
   /** Null when the file is missing. */
-  readonly read: (file: FileEntry) => Promise<Readable | null>;
-  /** The file of a table, or of event bytes, without its compression. */
-  readonly readRows: (file: FileEntry) => Promise<Readable | null>;
+  readonly read: (file: Pick<FileEntry, 'path'>) => Promise<Readable | null>;
 };
 
 export type SourceOptions = {
@@ -79,7 +78,7 @@ async function openFolder(folder: string): Promise<BackupSource> {
   }
   const manifest = checkedManifest(written, damaged);
   const { media } = manifest;
-  const read = async ({ path: relative }: FileEntry) => {
+  const read = async ({ path: relative }: Pick<FileEntry, 'path'>) => {
     const file = path.join(folder, relative);
     return (await isThere(file)) ? createReadStream(file) : null;
   };

@@ -1,7 +1,7 @@
 /** Reads a whole database in one snapshot, while the service keeps working with it. */
 import type { Client } from 'pg';
-import { to as copyTo } from 'pg-copy-streams';
-import type { DatabasePart, Manifest, TableEntry } from './manifest.ts';
+import { type CopyToStreamQuery, to as copyTo } from 'pg-copy-streams';
+import type { DatabasePart, Manifest, TableEntry, TableShape } from './manifest.ts';
 import type { Repository } from './repository.ts';
 import { measureShift } from './transaction-ids.ts';
 
@@ -17,20 +17,37 @@ export async function dumpDatabase(
   repository: Repository,
   prefix: string,
 ): Promise<DatabasePart> {
+  const { tables, ...part } = await readDatabase(client);
+  const entries: TableEntry[] = [];
+  for (const { table, columns, rows } of tables) {
+    const stream = rows();
+    const key = `${prefix}/database/${table}.copy.zst`;
+    const entry = await repository.put(key, stream, { compress: true });
+    entries.push({ ...entry, table, columns, rows: stream.rowCount });
+  }
+  return { ...part, tables: entries };
+}
+
+/** A table whose rows can be read in the client's snapshot, in the binary format of `copy`. */
+export type ReadableTable = TableShape & { rows: () => CopyToStreamQuery };
+
+/** Reads what a database is made of. The rows of one table at a time can then be read by the same client. */
+export async function readDatabase(
+  client: Client,
+): Promise<Omit<DatabasePart, 'tables'> & { tables: ReadableTable[] }> {
   const shift = await measureShift(client);
-  const tables: TableEntry[] = [];
-  for (const { table, columns } of await listTables(client)) {
+  const tables = (await listTables(client)).map(({ table, columns }): ReadableTable => {
     const expressions = columns.map(({ name, type }) => {
       if (type === 'xid8') return shift.moveColumn(quote(name));
       return type === 'xid8[]' ? shift.moveArray(quote(name)) : quote(name);
     });
     const query = `copy (select ${expressions.join(', ')} from ${quote(table)}) to stdout (format binary)`;
-    const stream = client.query(copyTo(query));
-    const key = `${prefix}/database/${table}.copy.zst`;
-    const entry = await repository.put(key, stream, { compress: true });
-    const names = columns.map(({ name }) => name);
-    tables.push({ ...entry, table, columns: names, rows: stream.rowCount });
-  }
+    return {
+      table,
+      columns: columns.map(({ name }) => name),
+      rows: () => client.query(copyTo(query)),
+    };
+  });
   return {
     postgres: await readOne(client, `select current_setting('server_version') as value`),
     migrations: await readRows(client, 'select name, checksum from schema_migration order by name'),
@@ -42,10 +59,10 @@ export async function dumpDatabase(
   };
 }
 
-type TableShape = { table: string; columns: { name: string; type: string }[] };
+type TypedTable = { table: string; columns: { name: string; type: string }[] };
 
 /** Partitions are read by their parents; columns that PostgreSQL computes are left out. */
-async function listTables(client: Client): Promise<TableShape[]> {
+async function listTables(client: Client): Promise<TypedTable[]> {
   return readRows(
     client,
     `select relname as table, json_agg(

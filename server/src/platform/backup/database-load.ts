@@ -5,12 +5,20 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { DatabaseConnection } from '../database/database.ts';
 import { withSession } from '../database/session.ts';
-import type { BackupSource } from './backup-source.ts';
 import { quote } from './database-dump.ts';
 import { loadEventBytes } from './event-bytes.ts';
-import type { Manifest, TableEntry } from './manifest.ts';
+import type { DatabasePart, Manifest, TableEntry } from './manifest.ts';
 import type { FileEntry } from './repository.ts';
 import { useUpIds } from './transaction-ids.ts';
+
+type NamedTable = Pick<TableEntry, 'path' | 'table' | 'columns' | 'rows'>;
+
+/** A database to load: from a backup, or from another server. */
+export type RowSource = {
+  readonly manifest: Omit<DatabasePart, 'tables'> & { readonly tables: readonly NamedTable[] };
+  /** The rows of a table in the binary format of `copy`; null when they are missing. */
+  readonly readRows: (file: Pick<FileEntry, 'path'>) => Promise<Readable | null>;
+};
 
 /** A session for a backup or its restore, which may take long. */
 export function withBackupClient<T>(
@@ -25,7 +33,7 @@ export function withBackupClient<T>(
 }
 
 /** Loads the rows in one transaction, into the tables that the migrations have made. */
-export async function loadDatabase(client: Client, source: BackupSource): Promise<void> {
+export async function loadDatabase(client: Client, source: RowSource): Promise<void> {
   const { manifest } = source;
   await client.query(useUpIds(manifest.nextTransactionId));
   await client.query('begin');
@@ -57,7 +65,7 @@ export async function loadDatabase(client: Client, source: BackupSource): Promis
   await client.query('analyze');
 }
 
-async function loadTable(client: Client, source: BackupSource, entry: TableEntry): Promise<void> {
+async function loadTable(client: Client, source: RowSource, entry: NamedTable): Promise<void> {
   const { table, columns, rows } = entry;
   const name = quote(table);
   // Triggers would change what is loaded, and migrations may have put first rows there.
@@ -72,9 +80,9 @@ async function loadTable(client: Client, source: BackupSource, entry: TableEntry
   }
 }
 
-async function rowsOf(source: BackupSource, file: FileEntry): Promise<Readable> {
+async function rowsOf(source: RowSource, file: Pick<FileEntry, 'path'>): Promise<Readable> {
   const rows = await source.readRows(file);
-  if (rows === null) throw new Error(`${file.path} is missing in the backup`);
+  if (rows === null) throw new Error(`${file.path} is missing`);
   return rows;
 }
 

@@ -10,7 +10,8 @@ import { ConfigurationError } from '../settings.ts';
 import type { FileEntry, Repository } from './repository.ts';
 import type { PositionEntry } from './transaction-ids.ts';
 
-export type TableEntry = FileEntry & { table: string; columns: string[]; rows: number };
+export type TableShape = { table: string; columns: string[] };
+export type TableEntry = FileEntry & TableShape & { rows: number };
 export type MediaEntry = FileEntry & { key: string };
 
 /** What the database and its files were when the backup was made. */

@@ -6,7 +6,7 @@ import { migrate, readMigrations } from '../database/migrate.ts';
 import { ConfigurationError } from '../settings.ts';
 import type { Storage } from '../storage/storage.ts';
 import { examineBackup, type BackupSource } from './backup-source.ts';
-import { loadDatabase } from './database-load.ts';
+import { loadDatabase, type RowSource } from './database-load.ts';
 import type { Manifest, MediaEntry } from './manifest.ts';
 
 /** @throws ConfigurationError when the backup is damaged, or of a version that this one can't read */
@@ -32,7 +32,7 @@ async function checkMigrations({ migrations, version }: Manifest): Promise<void>
 
 /** Loads the rows in one transaction, after the migrations that they were written under. */
 export async function restoreDatabase(
-  source: BackupSource,
+  source: RowSource,
   connection: DatabaseConnection,
   client: Client,
   log: Logger,

@@ -34,7 +34,7 @@ export type Binaries = {
   readonly major: string;
 };
 
-const COPY_PREFIX = 'postgres-programs-';
+export const COPY_PREFIX = 'postgres-programs-';
 const PROBE_TIMEOUT_MS = 10_000;
 const OUTSIDE_SERVER = 'set DATABASE_URL to a PostgreSQL server of your own';
 
@@ -147,7 +147,8 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 async function packageVersion(nativeFolder: string): Promise<string> {
-  const text = await readFile(join(nativeFolder, '..', 'package.json'), 'utf8');
+  // Programs of the system are in no package.
+  const text = await readFile(join(nativeFolder, '..', 'package.json'), 'utf8').catch(() => '{}');
   const manifest: unknown = JSON.parse(text);
   if (typeof manifest === 'object' && manifest && 'version' in manifest) {
     return String(manifest.version);

@@ -21,7 +21,9 @@ export type Cluster = {
   readonly isNew: boolean;
 };
 
-const CLUSTER_FOLDER = 'postgres';
+export const CLUSTER_FOLDER = 'postgres';
+/** A whole cluster that `reelfeed upgrade-database` is about to put in the place of the older one. */
+export const UPGRADED_FOLDER = 'postgres-upgraded';
 const MEND =
   'Start the service as an ordinary user that owns the data directory, or set DATABASE_URL to a ' +
   'PostgreSQL server of your own.';
@@ -29,13 +31,16 @@ const MEND =
 /**
  * Opens the cluster of the data directory, or makes it.
  *
+ * @param options.nativeFolder the programs to use; those of the installed package without it
  * @throws {EmbeddedPostgresError} when the cluster is of another major version, belongs to another
  *   user, or when no account can run it; then with what each attempt said.
  */
-export async function openCluster(options: ClusterOptions, signal: AbortSignal): Promise<Cluster> {
-  const { dataDirectory } = options;
+export async function openCluster(
+  options: ClusterOptions & { readonly nativeFolder?: string },
+  signal: AbortSignal,
+): Promise<Cluster> {
+  const { dataDirectory, nativeFolder = findNativeFolder() } = options;
   const folder = join(dataDirectory, CLUSTER_FOLDER);
-  const nativeFolder = findNativeFolder();
   const programsFor = async (account: Account): Promise<Binaries> => {
     if (account.kind === 'dropped') {
       await checkReach(dataDirectory, account);
@@ -44,8 +49,9 @@ export async function openCluster(options: ClusterOptions, signal: AbortSignal):
     return usableBinaries(account, dataDirectory, nativeFolder, signal);
   };
 
-  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(missingFile);
+  const version = await clusterMajor(folder);
   if (version === undefined) {
+    await checkNoUpgrade(dataDirectory);
     const accounts = await accountsForNewCluster(dataDirectory);
     return firstThatWorks(accounts, async (account) => {
       const binaries = await programsFor(account);
@@ -59,7 +65,7 @@ export async function openCluster(options: ClusterOptions, signal: AbortSignal):
   const cluster = await firstThatWorks(accounts, async (account) => {
     return { folder, account, binaries: await programsFor(account), isNew: false };
   });
-  checkMajor(folder, version.trim(), cluster.binaries);
+  checkMajor(folder, version, cluster.binaries);
   if (cluster.account.kind === 'dropped' && uid !== cluster.account.uid) {
     await handOver(folder, cluster.account);
   }
@@ -86,13 +92,30 @@ async function firstThatWorks(
   );
 }
 
-/** PostgreSQL can't read a folder of another major version, and there is no halfway. */
+/** The major version that made a cluster, such as '18', or undefined where no cluster is. */
+export async function clusterMajor(folder: string): Promise<string | undefined> {
+  const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(missingFile);
+  return version?.trim();
+}
+
+/** PostgreSQL can't read a folder of another major version. */
 function checkMajor(folder: string, major: string, binaries: Binaries): void {
   if (major === binaries.major) return;
+  const isOlder = Number(major) < Number(binaries.major);
   throw new EmbeddedPostgresError(
     `The database in ${folder} was made by PostgreSQL ${major}, and this release carries ` +
-      `PostgreSQL ${binaries.version}. Start the release that made it, take a backup there, and ` +
-      'restore the backup with this release into an empty data directory.',
+      `PostgreSQL ${binaries.version}: ` +
+      (isOlder
+        ? 'run `npx reelfeed upgrade-database`.'
+        : 'start the release that made it, or a newer one.'),
+  );
+}
+
+/** A new, empty cluster must not take the place of one whose upgrade was cut short. */
+async function checkNoUpgrade(dataDirectory: string): Promise<void> {
+  if ((await clusterMajor(join(dataDirectory, UPGRADED_FOLDER))) === undefined) return;
+  throw new EmbeddedPostgresError(
+    `An upgrade of the database in ${dataDirectory} was cut short: run \`npx reelfeed upgrade-database\`.`,
   );
 }
 

@@ -155,7 +155,11 @@ export function launchOf(
   socketFolder: string,
   settings: ServerSettings,
 ): ServerLaunch {
-  const args = ['-D', cluster.folder, ...settingArguments(socketFolder, settings)];
+  const args = [
+    '-D',
+    cluster.folder,
+    ...settingArguments(socketFolder, settings, cluster.binaries.major),
+  ];
   const invocation = invocationFor(cluster.account, cluster.binaries.postgres, args);
   return { invocation, cluster: cluster.folder, socketFolder };
 }

@@ -38,6 +38,9 @@ const defaultSettings: ServerSettings = {
   log_timezone: 'UTC',
 };
 
+/** Settings of the defaults that older servers do not know, with the first major version that does. */
+const knownSince: Readonly<Record<string, number>> = { io_method: 18, io_workers: 18 };
+
 /** Settings that durability depends on, with PostgreSQL's names and values. */
 const durableSettings: ServerSettings = {
   fsync: true,
@@ -73,9 +76,11 @@ function fixedSettings(socketFolder: string): ServerSettings {
 export function settingArguments(
   socketFolder: string,
   overrides: ServerSettings,
+  major: string,
 ): readonly string[] {
+  const known = ([name]: [string, unknown]) => (knownSince[name] ?? 0) <= Number(major);
   const settings = {
-    ...defaultSettings,
+    ...Object.fromEntries(Object.entries(defaultSettings).filter(known)),
     ...durableSettings,
     ...overrides,
     ...fixedSettings(socketFolder),

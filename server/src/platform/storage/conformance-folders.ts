@@ -100,7 +100,9 @@ export function folderTests(openStorage: OpenStorage): void {
   });
 }
 
-export function additionTests(openStorage: OpenStorage): void {
+export function additionTests(openStorage: OpenStorage, showsPartialPuts: boolean): void {
+  const skip = showsPartialPuts ? 'the server shows a part of what is being put' : false;
+
   test('further files join a prefix, and those named last replace the old ones', async (t) => {
     const storage = await openStorage(t);
     await putFiles(storage, t, 'item', { 'master.m3u8': 'one rung', 'v0/0.ts': '0' });
@@ -164,24 +166,28 @@ export function additionTests(openStorage: OpenStorage): void {
     assert.deepEqual(await listKeys(storage, ''), ['item/a', 'item/manifest.json']);
   });
 
-  test('while a prefix gets a new master, no reader sees one that names absent files', async (t) => {
-    const storage = await openStorage(t);
-    await putFiles(storage, t, 'item', { master: 'v0', 'v0/0.ts': 'x' });
-    let adding = true;
-    const read = async (): Promise<number> => {
-      let reads = 0;
-      for (; adding; reads += 1) {
-        const named = await readText(storage, 'item/master');
-        assert.equal(await readText(storage, `item/${named}/0.ts`), 'x');
+  test(
+    'while a prefix gets a new master, no reader sees one that names absent files',
+    { skip },
+    async (t) => {
+      const storage = await openStorage(t);
+      await putFiles(storage, t, 'item', { master: 'v0', 'v0/0.ts': 'x' });
+      let adding = true;
+      const read = async (): Promise<number> => {
+        let reads = 0;
+        for (; adding; reads += 1) {
+          const named = await readText(storage, 'item/master');
+          assert.equal(await readText(storage, `item/${named}/0.ts`), 'x');
+        }
+        return reads;
+      };
+      const reader = awaitedLater(read());
+      for (let version = 1; version <= 20; version += 1) {
+        const files = { master: `v${version}`, [`v${version}/0.ts`]: 'x' };
+        await addFiles(storage, t, 'item', files, ['master']);
       }
-      return reads;
-    };
-    const reader = awaitedLater(read());
-    for (let version = 1; version <= 20; version += 1) {
-      const files = { master: `v${version}`, [`v${version}/0.ts`]: 'x' };
-      await addFiles(storage, t, 'item', files, ['master']);
-    }
-    adding = false;
-    assert.ok((await reader) > 0);
-  });
+      adding = false;
+      assert.ok((await reader) > 0);
+    },
+  );
 }

@@ -21,14 +21,19 @@ import { InvalidKeyError, RangeNotSatisfiableError } from './storage-errors.ts';
 import type { ByteRange, Piece, Storage } from './storage.ts';
 import { tryStorage } from './try-storage.ts';
 
-export function storageConformance(name: string, openStorage: OpenStorage): void {
+/** @param options.showsPartialPuts of a server whose readers see a part of an object that is being replaced */
+export function storageConformance(
+  name: string,
+  openStorage: OpenStorage,
+  { showsPartialPuts = false }: { showsPartialPuts?: boolean } = {},
+): void {
   describe(`${name} storage`, () => {
     fileTests(openStorage);
     joinTests(openStorage);
     pieceTests(openStorage);
     rangeTests(openStorage);
     folderTests(openStorage);
-    additionTests(openStorage);
+    additionTests(openStorage, showsPartialPuts);
     keyTests(openStorage);
   });
 }

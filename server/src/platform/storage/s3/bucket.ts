@@ -1,5 +1,6 @@
 /** A bucket: the client with its time-outs and retries, and what its errors mean. */
 import { S3, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { StorageUnsupportedError } from '../storage-errors.ts';
 import { untilSettled } from './s3-errors.ts';
 
 export type S3Credentials = {
@@ -27,7 +28,8 @@ export type S3Options = {
 /** Called after each operation, its retries included. */
 export type S3Observer = (call: {
   readonly operation: string;
-  readonly outcome: 'ok' | 'absent' | 'error';
+  /** `unsupported`: the server does not know the operation. */
+  readonly outcome: 'ok' | 'absent' | 'unsupported' | 'error';
   readonly durationMs: number;
 }) => void;
 
@@ -91,10 +93,12 @@ export class Bucket {
     const startedAt = performance.now();
     const options = signal === undefined ? {} : { abortSignal: signal };
     const settled = await untilSettled(send(this.client, options), operation, this.#where);
-    const { outcome } = settled;
+    const isUnsupported =
+      settled.outcome === 'error' && settled.error instanceof StorageUnsupportedError;
+    const outcome = isUnsupported ? 'unsupported' : settled.outcome;
     this.#observe({ operation, outcome, durationMs: performance.now() - startedAt });
-    if (outcome === 'ok') return settled.value;
-    if (outcome === 'absent') return null;
+    if (settled.outcome === 'ok') return settled.value;
+    if (settled.outcome === 'absent') return null;
     signal?.throwIfAborted();
     throw settled.error;
   }

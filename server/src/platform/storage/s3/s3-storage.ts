@@ -32,6 +32,7 @@ import type {
   StoredRead,
 } from '../storage.ts';
 import { Bucket, type S3Observer, type S3Options } from './bucket.ts';
+import { holds, toHeader } from './byte-range.ts';
 import { ResumingBody } from './resuming-body.ts';
 import { S3Pieces } from './s3-pieces.ts';
 import { minPartBytes, Puts } from './s3-put.ts';
@@ -89,11 +90,14 @@ class S3Storage implements Storage {
     keySegments(key);
     const header = range === undefined ? undefined : toHeader(range);
     // S3 would ignore a range that makes no sense, and send everything.
-    if (header === null) return this.#refuseRange(key, range, signal);
+    if (header === null) return this.#readExactly(key, range, signal);
     const got = await this.#get(key, { Range: header }, signal);
     if (got === null) return null;
-    if (got === 'no range') return this.#refuseRange(key, range, signal);
-    return this.#toRead(key, got, signal);
+    if (got === 'no range') return this.#readExactly(key, range, signal);
+    const read = this.#toRead(key, got, signal);
+    if (holds(read, range)) return read;
+    read.stream.destroy();
+    return this.#readExactly(key, range, signal);
   }
 
   async *list(prefix: string, signal?: AbortSignal): AsyncGenerator<StoredFile> {
@@ -281,16 +285,28 @@ class S3Storage implements Storage {
     return { ...file, offsetBytes, lengthBytes, stream };
   }
 
-  /** Null for an absent object. @throws RangeNotSatisfiableError, with the size of the object */
-  async #refuseRange(
+  /**
+   * Reads a range by its first and last byte, because S3 has refused it, or has answered with other bytes: some
+   * servers do so when asked for the last bytes of an object. Null for an absent object.
+   *
+   * @throws RangeNotSatisfiableError, with the size of the object
+   */
+  async #readExactly(
     key: string,
     range: ByteRange | undefined,
     signal?: AbortSignal,
-  ): Promise<null> {
+  ): Promise<StoredRead | null> {
     const file = await this.head(key, signal);
     if (file === null) return null;
-    resolveRange(range, file.sizeBytes);
-    throw new Error(`S3 refused a range of ${key}`);
+    const { offsetBytes, lengthBytes } = resolveRange(range, file.sizeBytes);
+    const exact = `bytes=${offsetBytes}-${offsetBytes + lengthBytes - 1}`;
+    const got = await this.#get(key, { Range: exact, IfMatch: file.etag }, signal);
+    if (got === null) return null;
+    if (got === 'no range') throw new Error(`S3 refused a range of ${key}`);
+    const read = this.#toRead(key, got, signal);
+    if (holds(read, range)) return read;
+    read.stream.destroy();
+    throw new Error(`S3 answered with other bytes of ${key} than were asked for`);
   }
 }
 
@@ -300,12 +316,4 @@ function describe(
   { LastModified, ETag }: { LastModified?: Date | undefined; ETag?: string | undefined },
 ): StoredFile {
   return { key, sizeBytes, modifiedAt: LastModified ?? new Date(0), etag: ETag ?? '""' };
-}
-
-/** The `Range` header, or null for one that can't be written. */
-function toHeader(range: ByteRange): string | null {
-  if ('lastBytes' in range) return range.lastBytes > 0 ? `bytes=-${range.lastBytes}` : null;
-  const { start, end } = range;
-  if (!(start >= 0) || (end !== undefined && end < start)) return null;
-  return `bytes=${start}-${end ?? ''}`;
 }

