@@ -8,6 +8,7 @@ COPY server/package.json server/
 COPY client/package.json client/
 COPY console/package.json console/
 COPY player/package.json player/
+COPY react-native/package.json react-native/
 COPY bench/package.json bench/
 COPY site/package.json site/
 RUN npm ci --omit=dev

@@ -16,3 +16,13 @@ test('ids are UUIDs of version 7, in order, with the moment in front', () => {
   // A millisecond holds at least 2,048 ids; what is beyond borrows from the next.
   assert(momentOf(ids.at(-1)) <= after + 10);
 });
+
+test('without `crypto`, as in the engine of React Native, ids are as good', (context) => {
+  const { crypto } = globalThis;
+  context.after(() => Object.defineProperty(globalThis, 'crypto', { value: crypto }));
+  Object.defineProperty(globalThis, 'crypto', { value: undefined, configurable: true });
+  const ids = Array.from({ length: 20_000 }, newUuid7);
+  assert(ids.every((id) => form.test(id)));
+  assert.deepEqual(ids.toSorted(), ids);
+  assert.equal(new Set(ids.map((id) => id.slice(19))).size, ids.length);
+});

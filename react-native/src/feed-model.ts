@@ -286,15 +286,9 @@ export class FeedModel {
 
 /** What an error event says of something that was thrown. */
 export function failureOf(error: unknown): PlaybackFailure {
-  const message = messageOf(error) ?? 'The clip cannot be played.';
-  if (typeof error !== 'object' || error === null) return { code: 'UNKNOWN', message };
-  if ('code' in error && typeof error.code === 'string') return { code: error.code, message };
-  return { code: error instanceof Error ? error.name : 'UNKNOWN', message };
-}
-
-function messageOf(error: unknown): string | null {
-  if (typeof error !== 'object' || error === null || !('message' in error)) return null;
-  return typeof error.message === 'string' ? error.message : null;
+  if (!(error instanceof Error)) return { code: 'UNKNOWN', message: 'The clip cannot be played.' };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return { code, message: error.message };
 }
 
 /** The address that a slide plays from, if it needs no permission. */
