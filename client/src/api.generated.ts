@@ -2068,6 +2068,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/live-streams/{id}/simulcast-targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pass a live stream on to another server
+         * @description By RTMP, as the encoder sends it, from the next key frame on. At most five for each stream.
+         */
+        post: operations["addSimulcastTarget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/live-streams/{id}/simulcast-targets/{targetId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Pass a live stream on to a server no longer
+         * @description The connection to the server ends within some seconds.
+         */
+        delete: operations["removeSimulcastTarget"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/live-streams/{id}/status": {
         parameters: {
             query?: never;
@@ -3661,7 +3701,7 @@ export interface components {
         Error: {
             error: {
                 /** @enum {string} */
-                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "SIGN_IN_FAILED" | "SECOND_FACTOR_REQUIRED" | "SECOND_FACTOR_FAILED" | "LINK_OVER" | "KEY_SIGN_IN_CLOSED" | "PASSWORD_SIGN_IN_CLOSED" | "SINGLE_SIGN_ON_UNREACHABLE" | "SINGLE_SIGN_ON_STATE" | "SINGLE_SIGN_ON_REFUSED" | "SINGLE_SIGN_ON_INVALID" | "SINGLE_SIGN_ON_EMAIL" | "SINGLE_SIGN_ON_DOMAIN" | "SINGLE_SIGN_ON_ROLE" | "SINGLE_SIGN_ON_ACCOUNT" | "SINGLE_SIGN_ON_OTHER" | "LAST_OWNER" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "METRIC_IN_USE" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
+                code: "INVALID_REQUEST" | "VALIDATION_ERROR" | "LIMIT_EXCEEDED" | "INVALID_CURSOR" | "UNAUTHORIZED" | "KEY_REVOKED" | "KEY_EXPIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "REQUEST_TIMEOUT" | "CONFLICT" | "IDEMPOTENCY_IN_FLIGHT" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "EXPECTATION_FAILED" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "HEADERS_TOO_LARGE" | "INTERNAL_ERROR" | "UNAVAILABLE" | "INSUFFICIENT_STORAGE" | "NOT_PROTECTED" | "CONTENT_NOT_READY" | "CHECKSUM_MISMATCH" | "CHECKSUM_UNSUPPORTED" | "INVALID_MEDIA" | "DELIVERY_PENDING" | "SIGN_IN_FAILED" | "SECOND_FACTOR_REQUIRED" | "SECOND_FACTOR_FAILED" | "PASSKEY_FAILED" | "PASSKEY_REFUSED" | "LINK_OVER" | "KEY_SIGN_IN_CLOSED" | "PASSWORD_SIGN_IN_CLOSED" | "SINGLE_SIGN_ON_UNREACHABLE" | "SINGLE_SIGN_ON_STATE" | "SINGLE_SIGN_ON_REFUSED" | "SINGLE_SIGN_ON_INVALID" | "SINGLE_SIGN_ON_EMAIL" | "SINGLE_SIGN_ON_DOMAIN" | "SINGLE_SIGN_ON_ROLE" | "SINGLE_SIGN_ON_ACCOUNT" | "SINGLE_SIGN_ON_OTHER" | "LAST_OWNER" | "UNKNOWN_EVENT" | "EVENT_TOO_OLD" | "METRIC_IN_USE" | "EXPERIMENT_NOT_DRAFT" | "EXPERIMENT_RUNNING" | "EXPERIMENT_NOT_RUNNING" | "LAYER_FULL" | "SETTING_IN_EXPERIMENT";
                 details?: {
                     message: string;
                     path: string;
@@ -4149,10 +4189,25 @@ export interface components {
                 /** @description Pictures per second, over the last five seconds. */
                 frameRate: number;
                 keyFrameInterval: number | null;
+                /** @description The renditions that are made below the one of the encoder. */
+                renditions: {
+                    height: number;
+                    /**
+                     * @description The short side that it stands for.
+                     * @example 360
+                     */
+                    name: string;
+                    /**
+                     * @description `dropped`: this machine is too slow for it, or could not make it.
+                     * @enum {string}
+                     */
+                    state: "live" | "dropped";
+                    width: number;
+                }[];
                 /** @description What the owner of the encoder should look at. */
                 warnings: {
                     /** @enum {string} */
-                    code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE";
+                    code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE" | "RENDITIONS_DROPPED";
                     message: string;
                 }[];
             } | null;
@@ -4160,11 +4215,15 @@ export interface components {
             id: string;
             /** @description Whether a publisher is connected at this moment. */
             isConnected: boolean;
+            /** @enum {string} */
+            latency: "low" | "normal";
             /** @description Seconds. */
             reconnectWindow: number;
             /** @description Length of what was published so far. */
             recordedSeconds: number;
+            rtmpsUrl: string | null;
             rtmpUrl: string | null;
+            simulcastTargets: components["schemas"]["SimulcastTarget"][];
             startedAt: string | null;
             /**
              * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
@@ -4475,6 +4534,21 @@ export interface components {
             };
             userAgent: string;
         };
+        /** SimulcastTarget */
+        SimulcastTarget: {
+            /** @example sct_01jd0000000000000000000000 */
+            id: string;
+            /** @description The last four characters of the key; empty for a short one. */
+            keyEnd: string;
+            message: string | null;
+            name: string;
+            /**
+             * @description `idle` while nobody publishes.
+             * @enum {string}
+             */
+            status: "idle" | "connecting" | "sending" | "failed";
+            url: string;
+        };
         /** SourceTrack */
         SourceTrack: {
             /** @example h264 */
@@ -4634,6 +4708,8 @@ export interface components {
          *
          *     `CHECKSUM_UNSUPPORTED`: Upload-Checksum must be sha1, sha256 or md5, a space, and the digest in base64.
          *
+         *     `PASSKEY_REFUSED`: What the browser sent for the passkey is not valid, was used before, or took over five minutes.
+         *
          *     `SINGLE_SIGN_ON_STATE`: This sign-in was not begun in this browser, was used before, or took over ten minutes.
          *
          *     `UNKNOWN_EVENT`: There is no such kind of event.
@@ -4661,6 +4737,8 @@ export interface components {
          *     `SECOND_FACTOR_REQUIRED`: This account needs a code of its authenticator app, or a recovery code.
          *
          *     `SECOND_FACTOR_FAILED`: The code is wrong, or was used before.
+         *
+         *     `PASSKEY_FAILED`: This passkey does not sign in here, or the sign-in took over five minutes.
          */
         401: {
             headers: {
@@ -20972,6 +21050,11 @@ export interface operations {
                     dvrWindow?: number;
                     expiresAt?: string | null;
                     externalId?: string | null;
+                    /**
+                     * @description `low` (the default): players that speak low-latency HLS are two to three seconds behind. `normal`: about seven, with a quarter of the requests.
+                     * @enum {string}
+                     */
+                    latency?: "low" | "normal";
                     /** @description Playback needs a signed URL. Default: of the organization. */
                     protected?: boolean;
                     publishAt?: string | null;
@@ -20981,6 +21064,18 @@ export interface operations {
                      */
                     reconnectWindow?: number;
                     section?: string | null;
+                    /** @description Servers to which the broadcast is passed on as it is. */
+                    simulcastTargets?: {
+                        /** @description The host where it is left out. */
+                        name?: string;
+                        /** @description Stored encrypted; it is never shown again. */
+                        streamKey: string;
+                        /**
+                         * @description rtmp:// or rtmps://, as the service that takes the broadcast names it.
+                         * @example rtmps://live.example.com/app
+                         */
+                        url: string;
+                    }[];
                     /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
                     tags?: string[];
                     title: string;
@@ -21075,10 +21170,25 @@ export interface operations {
                                 /** @description Pictures per second, over the last five seconds. */
                                 frameRate: number;
                                 keyFrameInterval: number | null;
+                                /** @description The renditions that are made below the one of the encoder. */
+                                renditions: {
+                                    height: number;
+                                    /**
+                                     * @description The short side that it stands for.
+                                     * @example 360
+                                     */
+                                    name: string;
+                                    /**
+                                     * @description `dropped`: this machine is too slow for it, or could not make it.
+                                     * @enum {string}
+                                     */
+                                    state: "live" | "dropped";
+                                    width: number;
+                                }[];
                                 /** @description What the owner of the encoder should look at. */
                                 warnings: {
                                     /** @enum {string} */
-                                    code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE";
+                                    code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE" | "RENDITIONS_DROPPED";
                                     message: string;
                                 }[];
                             } | null;
@@ -21086,11 +21196,15 @@ export interface operations {
                             id: string;
                             /** @description Whether a publisher is connected at this moment. */
                             isConnected: boolean;
+                            /** @enum {string} */
+                            latency: "low" | "normal";
                             /** @description Seconds. */
                             reconnectWindow: number;
                             /** @description Length of what was published so far. */
                             recordedSeconds: number;
+                            rtmpsUrl: string | null;
                             rtmpUrl: string | null;
+                            simulcastTargets: components["schemas"]["SimulcastTarget"][];
                             startedAt: string | null;
                             /**
                              * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
@@ -21595,10 +21709,25 @@ export interface operations {
                                 /** @description Pictures per second, over the last five seconds. */
                                 frameRate: number;
                                 keyFrameInterval: number | null;
+                                /** @description The renditions that are made below the one of the encoder. */
+                                renditions: {
+                                    height: number;
+                                    /**
+                                     * @description The short side that it stands for.
+                                     * @example 360
+                                     */
+                                    name: string;
+                                    /**
+                                     * @description `dropped`: this machine is too slow for it, or could not make it.
+                                     * @enum {string}
+                                     */
+                                    state: "live" | "dropped";
+                                    width: number;
+                                }[];
                                 /** @description What the owner of the encoder should look at. */
                                 warnings: {
                                     /** @enum {string} */
-                                    code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE";
+                                    code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE" | "RENDITIONS_DROPPED";
                                     message: string;
                                 }[];
                             } | null;
@@ -21606,11 +21735,15 @@ export interface operations {
                             id: string;
                             /** @description Whether a publisher is connected at this moment. */
                             isConnected: boolean;
+                            /** @enum {string} */
+                            latency: "low" | "normal";
                             /** @description Seconds. */
                             reconnectWindow: number;
                             /** @description Length of what was published so far. */
                             recordedSeconds: number;
+                            rtmpsUrl: string | null;
                             rtmpUrl: string | null;
+                            simulcastTargets: components["schemas"]["SimulcastTarget"][];
                             startedAt: string | null;
                             /**
                              * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
@@ -21620,6 +21753,146 @@ export interface operations {
                             /** @description In this answer alone; it is never shown again. */
                             streamKey: string;
                             title: string;
+                        };
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    addSimulcastTarget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The host where it is left out. */
+                    name?: string;
+                    /** @description Stored encrypted; it is never shown again. */
+                    streamKey: string;
+                    /**
+                     * @description rtmp:// or rtmps://, as the service that takes the broadcast names it.
+                     * @example rtmps://live.example.com/app
+                     */
+                    url: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SimulcastTarget"];
+                        meta?: {
+                            requestId: string;
+                        };
+                    };
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            408: components["responses"]["408"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    removeSimulcastTarget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: string;
+                targetId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The failure; `details` names each wrong field. */
+            "4XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The failure; `details` names each wrong field. */
+            "5XX": {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {boolean} */
+                            deleted: true;
+                            id: string;
                         };
                         meta?: {
                             requestId: string;

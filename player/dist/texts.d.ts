@@ -37,6 +37,7 @@ export declare const defaultTexts: {
     more: string;
     less: string;
     live: string;
+    goLive: string;
     liveEnded: string;
     watching: (count: string) => string;
     member: (position: number, count: number) => string;

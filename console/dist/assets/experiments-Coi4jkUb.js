@@ -1,1 +1,0 @@
-export{t as ExperimentStatus,n as ExperimentsPage}from"./experiments-CgGhfzD1.js";

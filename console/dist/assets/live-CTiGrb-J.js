@@ -1,0 +1,1 @@
+export{t as LivePage,n as StreamAccess,r as StreamState}from"./live-BFeKPFAv.js";

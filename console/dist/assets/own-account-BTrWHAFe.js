@@ -1,1 +1,0 @@
-import{E as e,p as t}from"./states-CNKvnUF2.js";function n(){return e({queryKey:[`/console/account`],queryFn:()=>t(`GET`,``)})}export{n as t};
