@@ -188,7 +188,7 @@ function choresOf({
   db,
   storage,
   onChange,
-}: Pick<Parts, 'db' | 'storage'> & { onChange(): void }): Chore[] {
+}: Pick<Parts, 'db' | 'storage'> & { onChange: () => void }): Chore[] {
   return [
     {
       name: 'tend live streams',

@@ -105,16 +105,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.setValidatorCompiler(validatorCompiler);
   // Answers are typed by their schemas; JSON.stringify is faster than a schema walk in Node 24.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.setErrorHandler((error, request, reply: FastifyReply) => {
-    const answer = translateError(error);
-    if (answer.code === 'INTERNAL_ERROR') request.log.error({ err: error }, 'request failed');
-    else if (answer.cause !== undefined)
-      request.log.debug({ err: answer.cause }, 'request refused');
-    return reply
-      .status(answer.statusCode)
-      .headers(answer.headers)
-      .send(answer.envelope(request.id));
-  });
+  app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
     throw noSuchRoute();
   });
@@ -203,4 +194,11 @@ function sendClientsAway(
       headers: { 'retry-after': '2' },
     });
   });
+}
+
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const answer = translateError(error);
+  if (answer.code === 'INTERNAL_ERROR') request.log.error({ err: error }, 'request failed');
+  else if (answer.cause !== undefined) request.log.debug({ err: answer.cause }, 'request refused');
+  return reply.status(answer.statusCode).headers(answer.headers).send(answer.envelope(request.id));
 }
