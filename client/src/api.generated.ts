@@ -4957,7 +4957,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m88017rceyttewd9pf67awkm",
+                     *         "requestId": "req_01m8ftggctej3vhqv4qafqw3z5",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5106,7 +5106,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m88017rxed5s1254hw3mzeve",
+                     *         "id": "alr_01m8ftggdbek2ss10hdm12941k",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5130,10 +5130,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-25T00:00:05.917Z"
+                     *         "createdAt": "2026-11-28T00:57:30.283Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017rke5nr9h377h27d9c9"
+                     *         "requestId": "req_01m8ftggcxekb8y3n16k6v1pqn"
                      *       }
                      *     }
                      */
@@ -5199,7 +5199,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m88017s2e0v9m5xdmm30en71",
+                     *         "id": "alr_01m8ftggdhexvv7s6e32zastvx",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5223,10 +5223,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-25T00:00:05.922Z"
+                     *         "createdAt": "2026-11-28T00:57:30.289Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017s4er4bdw0bfhdvevr2"
+                     *         "requestId": "req_01m8ftggdmekjvxarp6kpwqjmq"
                      *       }
                      *     }
                      */
@@ -5291,11 +5291,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m88017tqenras3wxyj10nfkx",
+                     *         "id": "alr_01m8ftggefeszsdrhvnz3xyfh3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017txeyyb7y9sy1dyec94"
+                     *         "requestId": "req_01m8ftggekejarxmqpdpz19rg3"
                      *       }
                      *     }
                      */
@@ -5435,7 +5435,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m88017s8emmbm7dxqffre4w0",
+                     *         "id": "alr_01m8ftggdsen7vnscrnakdv7h2",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5459,10 +5459,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-25T00:00:05.931Z"
+                     *         "createdAt": "2026-11-28T00:57:30.297Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017sdejhs74715ty790fh"
+                     *         "requestId": "req_01m8ftggdweg8s4k8s9ws8fr6k"
                      *       }
                      *     }
                      */
@@ -5535,7 +5535,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m88017wve7b9sxa0hezcbz1t",
+                     *         "requestId": "req_01m8ftggfmesgtc2w1gtx4byhb",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5692,7 +5692,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017v1eqrt5f25z82pv3hz"
+                     *         "requestId": "req_01m8ftggete2wshs73cga1n326"
                      *       }
                      *     }
                      */
@@ -5811,8 +5811,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017g6ebv81v3ktxsa7cwf",
-                     *         "asOf": "2026-11-25T00:00:05.646Z"
+                     *         "requestId": "req_01m8ftgg6he2ta3qby9zg6gffd",
+                     *         "asOf": "2026-11-28T00:57:30.068Z"
                      *       }
                      *     }
                      */
@@ -6014,8 +6014,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801854etyv6d2spw0gb6rx",
-                     *         "asOf": "2026-11-25T00:00:06.318Z"
+                     *         "requestId": "req_01m8ftggv3ema9h99natkm34nx",
+                     *         "asOf": "2026-11-28T00:57:30.733Z"
                      *       }
                      *     }
                      */
@@ -6168,7 +6168,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a21000-971d-73ef-8cbe-c76778d92de8",
+                     *           "contentId": "01a21fa8-3bec-775e-b5a8-6a114bddc787",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6219,10 +6219,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88017h4e308m627561rfzz5",
+                     *         "requestId": "req_01m8ftgg6zen38bh6byw1rp3sa",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-25T00:00:05.678Z"
+                     *         "asOf": "2026-11-28T00:57:30.084Z"
                      *       }
                      *     }
                      */
@@ -6489,7 +6489,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a21000-9e48-7128-8b45-886f8cc856c8",
+                     *         "contentId": "01a21fa8-40f4-752d-952e-1da8c2367b29",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6578,8 +6578,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017jje4nbj4crm3ns1s0g",
-                     *         "asOf": "2026-11-25T00:00:05.716Z"
+                     *         "requestId": "req_01m8ftgg7ve6tvxhkc5pfk892t",
+                     *         "asOf": "2026-11-28T00:57:30.111Z"
                      *       }
                      *     }
                      */
@@ -6847,7 +6847,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a21000-9ecc-77db-8129-c58f073ad549",
+                     *         "contentId": "01a21fa8-415a-7797-8574-717699b2af1b",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6887,8 +6887,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017pge4zazptq1xn70km0",
-                     *         "asOf": "2026-11-25T00:00:05.841Z"
+                     *         "requestId": "req_01m8ftggb0erftyxyqezd2h7ka",
+                     *         "asOf": "2026-11-28T00:57:30.208Z"
                      *       }
                      *     }
                      */
@@ -7099,14 +7099,14 @@ export interface operations {
                      *         },
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-27",
+                     *             "date": "2026-10-30",
                      *             "count": 0,
                      *             "viewers": 0,
                      *             "sum": null,
                      *             "average": null
                      *           },
                      *           {
-                     *             "date": "2026-10-28",
+                     *             "date": "2026-10-31",
                      *             "count": 0,
                      *             "viewers": 0,
                      *             "sum": null,
@@ -7115,8 +7115,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880187behxvxa6838gpbksg",
-                     *         "asOf": "2026-11-25T00:00:06.415Z"
+                     *         "requestId": "req_01m8ftggvneg2bkbd2rye4t942",
+                     *         "asOf": "2026-11-28T00:57:30.749Z"
                      *       }
                      *     }
                      */
@@ -7286,14 +7286,14 @@ export interface operations {
                      *         "segments": [],
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-27",
+                     *             "date": "2026-10-30",
                      *             "sessions": 0,
                      *             "averageSessionLength": null,
                      *             "averageVideosPerSession": null,
                      *             "averageWatchTimePerSession": null
                      *           },
                      *           {
-                     *             "date": "2026-10-28",
+                     *             "date": "2026-10-31",
                      *             "sessions": 0,
                      *             "averageSessionLength": null,
                      *             "averageVideosPerSession": null,
@@ -7302,8 +7302,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017jyewbsmbtjn6sy2q64",
-                     *         "asOf": "2026-11-25T00:00:05.730Z"
+                     *         "requestId": "req_01m8ftgg8be0e8sz5resj066s6",
+                     *         "asOf": "2026-11-28T00:57:30.129Z"
                      *       }
                      *     }
                      */
@@ -7627,8 +7627,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880184aev6spxfvy0aw8gaw",
-                     *         "asOf": "2026-11-25T00:00:06.289Z"
+                     *         "requestId": "req_01m8ftggsxehbrn8nq7m27r56v",
+                     *         "asOf": "2026-11-28T00:57:30.698Z"
                      *       }
                      *     }
                      */
@@ -7784,8 +7784,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88017n9evjabsnknvan9djx",
-                     *         "asOf": "2026-11-25T00:00:05.802Z"
+                     *         "requestId": "req_01m8ftggake45rem4x6qxcgqzq",
+                     *         "asOf": "2026-11-28T00:57:30.195Z"
                      *       }
                      *     }
                      */
@@ -7908,8 +7908,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m88017mke1gtvz8w7qqsbf62",
-                     *         "asOf": "2026-11-25T00:00:05.782Z"
+                     *         "requestId": "req_01m8ftgg9pek9smpa4dw8d6vg9",
+                     *         "asOf": "2026-11-28T00:57:30.171Z"
                      *       }
                      *     }
                      */
@@ -8050,7 +8050,7 @@ export interface operations {
                      *         },
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-27T00:00:00.000Z",
+                     *             "date": "2026-10-30T00:00:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -8074,7 +8074,7 @@ export interface operations {
                      *             "sessions": 0
                      *           },
                      *           {
-                     *             "date": "2026-10-27T01:00:00.000Z",
+                     *             "date": "2026-10-30T01:00:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -8186,8 +8186,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017ete8vts7wh83pbp3kr",
-                     *         "asOf": "2026-11-25T00:00:05.603Z"
+                     *         "requestId": "req_01m8ftgg5pejraj9adxpzx7qxw",
+                     *         "asOf": "2026-11-28T00:57:30.043Z"
                      *       }
                      *     }
                      */
@@ -8627,8 +8627,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880184qe0za9rbbnpdvtcgg",
-                     *         "asOf": "2026-11-25T00:00:06.302Z"
+                     *         "requestId": "req_01m8ftggtjekeszf6vjydvkj2j",
+                     *         "asOf": "2026-11-28T00:57:30.717Z"
                      *       }
                      *     }
                      */
@@ -8825,7 +8825,7 @@ export interface operations {
                      *         "errors": [],
                      *         "timeseries": [
                      *           {
-                     *             "date": "2026-10-27",
+                     *             "date": "2026-10-30",
                      *             "startupTime": {
                      *               "average": null,
                      *               "p50": null,
@@ -8840,7 +8840,7 @@ export interface operations {
                      *             "exitsBeforeStart": null
                      *           },
                      *           {
-                     *             "date": "2026-10-28",
+                     *             "date": "2026-10-31",
                      *             "startupTime": {
                      *               "average": null,
                      *               "p50": null,
@@ -8857,8 +8857,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017kyebd8af4yqwtk09ks",
-                     *         "asOf": "2026-11-25T00:00:05.758Z"
+                     *         "requestId": "req_01m8ftgg8zenxarvfax9wrffyd",
+                     *         "asOf": "2026-11-28T00:57:30.143Z"
                      *       }
                      *     }
                      */
@@ -9055,7 +9055,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-25T00:00:05.896Z",
+                     *         "now": "2026-11-28T00:57:30.261Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
@@ -9070,7 +9070,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-24T23:01:00.000Z",
+                     *             "minute": "2026-11-27T23:58:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9082,7 +9082,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-24T23:02:00.000Z",
+                     *             "minute": "2026-11-27T23:59:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9098,8 +9098,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017r2e5qv5rrn3cytfff6",
-                     *         "asOf": "2026-11-25T00:00:05.891Z"
+                     *         "requestId": "req_01m8ftggche7bvat3g5j65bdg2",
+                     *         "asOf": "2026-11-28T00:57:30.259Z"
                      *       }
                      *     }
                      */
@@ -9223,7 +9223,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m88017x1emjrzjnn49n1v1vw",
+                     *         "requestId": "req_01m8ftggfte809snsspg1as0cq",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9438,7 +9438,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m88017yjey7tqk9v0qgpvjzy",
+                     *         "id": "rpt_01m8ftgggqeyxa22avjfpstky4",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9457,10 +9457,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-25T00:00:06.099Z"
+                     *         "createdAt": "2026-11-28T00:57:30.391Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017x8etarkc0xh0ets1bx"
+                     *         "requestId": "req_01m8ftggfxejxtrp2qkv8r4mxa"
                      *       }
                      *     }
                      */
@@ -9526,7 +9526,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m88017yrefs99cmr4jskfdy8",
+                     *         "id": "rpt_01m8ftgggxe1hap1ys0agmfbbd",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9545,10 +9545,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-25T00:00:06.104Z"
+                     *         "createdAt": "2026-11-28T00:57:30.398Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017ywekyswwdkfqe8h1hg"
+                     *         "requestId": "req_01m8ftggh0exns2ma8wwmn32yk"
                      *       }
                      *     }
                      */
@@ -9613,11 +9613,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8801808ecy8142xv62st1d1",
+                     *         "id": "rpt_01m8ftgghwe1jbwn0xy17rv909",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801809ezpas60vzmpbgvqq"
+                     *         "requestId": "req_01m8ftgghyewj8q39grbnn9vm7"
                      *       }
                      *     }
                      */
@@ -9820,7 +9820,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m88017yzeyza1v7xb0sp62aa",
+                     *         "id": "rpt_01m8ftggh5ex39ft7mxr9tv7w4",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9839,10 +9839,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-25T00:00:06.112Z"
+                     *         "createdAt": "2026-11-28T00:57:30.406Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017z1edasvge3bmx6s3wn"
+                     *         "requestId": "req_01m8ftggh8ecgrj2pg329jfary"
                      *       }
                      *     }
                      */
@@ -9910,7 +9910,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8801820en396k577tj8nc00",
+                     *         "requestId": "req_01m8ftggmfevstdrcsssytzf9k",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9992,13 +9992,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m880182cev0vpe86p3eqwc65",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m880182cev0vpe86p3eqwc65/bGS3w91mu2Y4vvfUtH_z5GBUO0B_fbYI",
-                     *         "createdAt": "2026-11-25T00:00:06.220Z",
-                     *         "expiresAt": "2026-12-02T00:00:06.220Z"
+                     *         "id": "rln_01m8ftggnjefj8e5fw8xyt7e2t",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m8ftggnjefj8e5fw8xyt7e2t/4_MzgGlNaVIpj3cSdIhN0hZQ572LtcuH",
+                     *         "createdAt": "2026-11-28T00:57:30.550Z",
+                     *         "expiresAt": "2026-12-05T00:57:30.550Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880182aed9swy2pzn1p0hrh"
+                     *         "requestId": "req_01m8ftggnbehhspyya13qvjg2g"
                      *       }
                      *     }
                      */
@@ -10069,11 +10069,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8801831e24tfv6p222nsa47",
+                     *         "id": "rln_01m8ftggpkec8vac8qwwpvv40r",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801833eh49dc8n5qg64tv9"
+                     *         "requestId": "req_01m8ftggptepd89xcb4h36g6hq"
                      *       }
                      *     }
                      */
@@ -10145,7 +10145,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m880180xe9dav0bz6es76jp1",
+                     *         "requestId": "req_01m8ftggkdezy87xfn6fkw88k5",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10215,7 +10215,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m880180jet6tchnffzgja1rn",
+                     *         "id": "rrn_01m8ftggjaejfr26y9xz5eb71r",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10224,10 +10224,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-25T00:00:06.162Z"
+                     *         "createdAt": "2026-11-28T00:57:30.443Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880180ge0xb3aksjdg6ggk2"
+                     *         "requestId": "req_01m8ftggj8ecx9jh7jjypep3tm"
                      *       }
                      *     }
                      */
@@ -10290,7 +10290,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m880181ce2sbqva6nyda8jh1",
+                     *         "id": "rrn_01m8ftggkxenx9c8emft381bm5",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10299,11 +10299,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-25T00:00:06.189Z",
+                     *         "createdAt": "2026-11-28T00:57:30.494Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880181he95821h0yws7ma08"
+                     *         "requestId": "req_01m8ftggm5e3tb39vfc68vxyt3"
                      *       }
                      *     }
                      */
@@ -10418,8 +10418,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017mfemdszyskdak2mk3s",
-                     *         "asOf": "2026-11-25T00:00:05.775Z"
+                     *         "requestId": "req_01m8ftgg9eecwrckch3mm60qjy",
+                     *         "asOf": "2026-11-28T00:57:30.159Z"
                      *       }
                      *     }
                      */
@@ -10546,8 +10546,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017mvermb65enr0b1hf8f",
-                     *         "asOf": "2026-11-25T00:00:05.790Z"
+                     *         "requestId": "req_01m8ftgga3esmbc7b4n84fttwb",
+                     *         "asOf": "2026-11-28T00:57:30.179Z"
                      *       }
                      *     }
                      */
@@ -10748,8 +10748,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017n5eaz891s22j8ttn7w",
-                     *         "asOf": "2026-11-25T00:00:05.797Z"
+                     *         "requestId": "req_01m8ftggaaes0ash30mxerc2ta",
+                     *         "asOf": "2026-11-28T00:57:30.186Z"
                      *       }
                      *     }
                      */
@@ -10853,48 +10853,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m8800wjqe8r9cpbevdmhdeex",
-                     *           "recordedAt": "2026-11-24T23:59:54.455Z",
+                     *           "id": "aud_01m8ftg91xepesx7mwmp5jm3st",
+                     *           "recordedAt": "2026-11-28T00:57:22.750Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *             "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8800wjpe72akwvzj6vab4t0",
+                     *           "resourceId": "key_01m8ftg91wemzttsh83bgk1v9x",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8800wjme36rzne4snvj6fz7"
+                     *           "requestId": "req_01m8ftg91sef3sz9y0jk8dm6fg"
                      *         },
                      *         {
-                     *           "id": "aud_01m8800wj5egnvs19raxnss2t5",
-                     *           "recordedAt": "2026-11-24T23:59:54.438Z",
+                     *           "id": "aud_01m8ftg90zebtray5jmg0jvp7c",
+                     *           "recordedAt": "2026-11-28T00:57:22.720Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *             "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8800wj4eahbvb5t5k0x184h",
+                     *           "resourceId": "key_01m8ftg90xefqv6xp1hv2t3kg1",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8800wj2epqsfw04qnngwvzy"
+                     *           "requestId": "req_01m8ftg90semdr9gr7c489dwyw"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8800wmketqvbmt0wz2cd7qw",
+                     *         "requestId": "req_01m8ftg93zedqvja4nj3xk0aqm",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10990,7 +10990,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016aeejsv5736sgvsd797",
+                     *         "requestId": "req_01m8ftgfcpeq9rhyh3hxt874ww",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11099,7 +11099,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21000-729f-75c2-8f1e-6e1b2318df1e",
+                     *           "id": "01a21fa8-248b-775f-9cd5-6276e6578baa",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11138,11 +11138,11 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T23:59:54.528Z",
-                     *           "updatedAt": "2026-11-24T23:59:54.547Z"
+                     *           "createdAt": "2026-11-28T00:57:22.828Z",
+                     *           "updatedAt": "2026-11-28T00:57:22.855Z"
                      *         },
                      *         {
-                     *           "id": "01a21000-706a-701d-b0e1-f616d937b574",
+                     *           "id": "01a21fa8-21d5-7531-b176-55481a69c01d",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -11181,12 +11181,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T23:59:53.971Z",
-                     *           "updatedAt": "2026-11-24T23:59:54.082Z"
+                     *           "createdAt": "2026-11-28T00:57:22.134Z",
+                     *           "updatedAt": "2026-11-28T00:57:22.285Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8800wpven6bxkdp2xgng5ty",
+                     *         "requestId": "req_01m8ftg96ketc93d25ee2hz8ym",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11286,7 +11286,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-72eb-758d-9b0f-fc3954e9419b",
+                     *         "id": "01a21fa8-24ea-77de-88c6-2218d25881e5",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11325,11 +11325,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T23:59:54.604Z",
-                     *         "updatedAt": "2026-11-24T23:59:54.604Z"
+                     *         "createdAt": "2026-11-28T00:57:22.923Z",
+                     *         "updatedAt": "2026-11-28T00:57:22.923Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wq3e2mr9zn8eh1qd4fv"
+                     *         "requestId": "req_01m8ftg96ze2ntd5q39ca1wamy"
                      *       }
                      *     }
                      */
@@ -11401,7 +11401,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-72f2-7128-8655-ce31df310686",
+                     *         "id": "01a21fa8-24f5-7334-958c-76fad3c6b73f",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11451,11 +11451,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:59:54.610Z",
-                     *         "updatedAt": "2026-11-24T23:59:54.610Z"
+                     *         "createdAt": "2026-11-28T00:57:22.932Z",
+                     *         "updatedAt": "2026-11-28T00:57:22.932Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wqqef6bhpa8z7q0c0sp"
+                     *         "requestId": "req_01m8ftg97wek48k1jhp0762rts"
                      *       }
                      *     }
                      */
@@ -11530,11 +11530,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-731e-7033-b145-ac94988db7bb",
+                     *         "id": "01a21fa8-2532-7514-a1a5-ea8f5e5f9fe3",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800ws3etz9h2zrvmp4qckg"
+                     *         "requestId": "req_01m8ftg99ve35bygbk6rrxhgak"
                      *       }
                      *     }
                      */
@@ -11665,7 +11665,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-7300-7607-b8bc-4389031f536d",
+                     *         "id": "01a21fa8-2504-7147-81ac-e4d7c6880577",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11715,11 +11715,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:59:54.624Z",
-                     *         "updatedAt": "2026-11-24T23:59:54.647Z"
+                     *         "createdAt": "2026-11-28T00:57:22.949Z",
+                     *         "updatedAt": "2026-11-28T00:57:22.977Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wr5e4mtmddpfk96ygm7"
+                     *         "requestId": "req_01m8ftg98cejxrwvbsxbh1y0ad"
                      *       }
                      *     }
                      */
@@ -11787,7 +11787,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m88010e2eqevmtg1ca6gnqtg"
+                     *         "requestId": "req_01m8ftgbs5ek6strs6k3cb5t78"
                      *       }
                      *     }
                      */
@@ -11866,17 +11866,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-817a-74e6-885c-eb7b72f7bf0b",
+                     *         "id": "01a21fa8-2f0c-70e6-ab57-3ec545340514",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/kAOhOwpfrwWuTwh-ZRU-8Q/a-01a21000-817a-74e6-885c-eb7b72f7bf0b/captions.vtt",
-                     *         "trackId": "01a21000-817a-74e6-885c-eb7b72f7bf0b",
+                     *         "url": "https://feed.example.org/media/EjQ_JzfvuFe4dwWivvri9g/a-01a21fa8-2f0c-70e6-ab57-3ec545340514/captions.vtt",
+                     *         "trackId": "01a21fa8-2f0c-70e6-ab57-3ec545340514",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-24T23:59:58.382Z"
+                     *         "createdAt": "2026-11-28T00:57:25.527Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88010bjej49738e4w0a8zev"
+                     *         "requestId": "req_01m8ftgbr5emrretf222sgc0dc"
                      *       }
                      *     }
                      */
@@ -11947,11 +11947,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-81e4-73ef-bb16-90449e1e47bb",
+                     *         "id": "01a21fa8-2f36-7370-9bb9-849e5e66c975",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88010k7es1rc5kjze5d00q5"
+                     *         "requestId": "req_01m8ftgbtfemxabzx64769rm6w"
                      *       }
                      *     }
                      */
@@ -12030,7 +12030,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-8274-7082-80bd-5bdca2240a65",
+                     *         "id": "01a21fa8-2f5c-7143-824c-7908d153d4fe",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12045,18 +12045,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/2E3TVxrgVvzTliVVcds39A/a-01a21000-844f-71cb-af15-85f682599578/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/2E3TVxrgVvzTliVVcds39A/a-01a21000-844f-71cb-af15-85f682599578/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/2E3TVxrgVvzTliVVcds39A/a-01a21000-844f-71cb-af15-85f682599578/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -12082,11 +12082,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T23:59:58.580Z",
-                     *         "updatedAt": "2026-11-24T23:59:59.153Z"
+                     *         "createdAt": "2026-11-28T00:57:25.597Z",
+                     *         "updatedAt": "2026-11-28T00:57:26.009Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88010mse0tvnt9gng7tgp76"
+                     *         "requestId": "req_01m8ftgbvwekm89z62d1zymn69"
                      *       }
                      *     }
                      */
@@ -12156,7 +12156,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-84bc-74c7-90d2-5e679f37241d",
+                     *         "id": "01a21fa8-30fe-722b-b3e8-8c2f7b263028",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12195,11 +12195,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-24T23:59:59.164Z",
-                     *         "updatedAt": "2026-11-24T23:59:59.199Z"
+                     *         "createdAt": "2026-11-28T00:57:26.014Z",
+                     *         "updatedAt": "2026-11-28T00:57:26.048Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880116xesyakztj07q79qmz"
+                     *         "requestId": "req_01m8ftgc8yeawvw9zmmhskmq5t"
                      *       }
                      *     }
                      */
@@ -12275,14 +12275,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-77ac-7303-80db-e5d283abc826",
-                     *         "imageUrl": "https://feed.example.org/media/Qe-LNWMUccqo9yZFS_xCeQ/a-01a21000-77ac-7303-80db-e5d283abc826/large.jpg",
+                     *         "id": "01a21fa8-28ea-7486-9da4-4aa596fc46be",
+                     *         "imageUrl": "https://feed.example.org/media/pbb5UXdMMCcF5c9Cnj1VTw/a-01a21fa8-28ea-7486-9da4-4aa596fc46be/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-24T23:59:55.880Z"
+                     *         "createdAt": "2026-11-28T00:57:23.965Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800x9mek2b66f6px8h67sk"
+                     *         "requestId": "req_01m8ftg9yaea0vcyddby1htg5m"
                      *       }
                      *     }
                      */
@@ -12353,11 +12353,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-7f4f-7114-bf35-7db048675bb3",
+                     *         "id": "01a21fa8-2dd8-739b-af98-5445a13f2c0f",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88010aceg0bmwmhkw3m3gxw"
+                     *         "requestId": "req_01m8ftgbqhe349p64b3ez9kmdh"
                      *       }
                      *     }
                      */
@@ -12399,8 +12399,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a21000-7cb4-77c6-9048-35f3378538cb",
-                 *         "01a21000-79db-7379-83a6-63cab3317c79"
+                 *         "01a21fa8-2c57-74de-ae02-5770c6e0b4ec",
+                 *         "01a21fa8-2ad5-7758-9334-acd141719949"
                  *       ]
                  *     }
                  */
@@ -12442,22 +12442,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21000-7cb4-77c6-9048-35f3378538cb",
-                     *           "imageUrl": "https://feed.example.org/media/MZC4Nql6Ke1WVdNy3s2vRQ/a-01a21000-7cb4-77c6-9048-35f3378538cb/large.jpg",
+                     *           "id": "01a21fa8-2c57-74de-ae02-5770c6e0b4ec",
+                     *           "imageUrl": "https://feed.example.org/media/L_Xd-FFK1FmASZe6wuSWSQ/a-01a21fa8-2c57-74de-ae02-5770c6e0b4ec/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-24T23:59:57.121Z"
+                     *           "createdAt": "2026-11-28T00:57:24.838Z"
                      *         },
                      *         {
-                     *           "id": "01a21000-79db-7379-83a6-63cab3317c79",
-                     *           "imageUrl": "https://feed.example.org/media/MZC4Nql6Ke1WVdNy3s2vRQ/a-01a21000-79db-7379-83a6-63cab3317c79/large.jpg",
+                     *           "id": "01a21fa8-2ad5-7758-9334-acd141719949",
+                     *           "imageUrl": "https://feed.example.org/media/L_Xd-FFK1FmASZe6wuSWSQ/a-01a21fa8-2ad5-7758-9334-acd141719949/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-24T23:59:56.429Z"
+                     *           "createdAt": "2026-11-28T00:57:24.450Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8800z67e1bbw4gypst9jq8q"
+                     *         "requestId": "req_01m8ftgb3heq29r2mbkjqxdhhd"
                      *       }
                      *     }
                      */
@@ -12527,7 +12527,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIRSgnX5uWfJlYrbmJi8EOogdruFA/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIg8bvP2WmQyQY6TNjYGZS3wDxsAg/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12535,11 +12535,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-25T05:59:54.583Z",
+                     *         "expiresAt": "2026-11-28T06:57:22.895Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wphe2ssktm40tc0pw83"
+                     *         "requestId": "req_01m8ftg96cew7sdgew18qac5v1"
                      *       }
                      *     }
                      */
@@ -12628,7 +12628,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-7329-7036-b42d-38ccee46ea2e",
+                     *         "id": "01a21fa8-2544-73cf-a341-079bf09cbb27",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12667,11 +12667,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:59:54.666Z",
-                     *         "updatedAt": "2026-11-24T23:59:54.676Z"
+                     *         "createdAt": "2026-11-28T00:57:23.013Z",
+                     *         "updatedAt": "2026-11-28T00:57:23.050Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wskehx9zadxsfxx48ph"
+                     *         "requestId": "req_01m8ftg9b8e8p9565tvedkmt5g"
                      *       }
                      *     }
                      */
@@ -12736,7 +12736,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-7372-752d-a2a0-c5f4a96be3fb",
+                     *         "id": "01a21fa8-2599-740a-9163-04eb8a4604ce",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12775,11 +12775,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:59:54.738Z",
-                     *         "updatedAt": "2026-11-24T23:59:54.789Z"
+                     *         "createdAt": "2026-11-28T00:57:23.098Z",
+                     *         "updatedAt": "2026-11-28T00:57:23.182Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wx0eqja8cyb7k8c9anq"
+                     *         "requestId": "req_01m8ftg9fbetpvq9a5q9qzembt"
                      *       }
                      *     }
                      */
@@ -12846,7 +12846,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m880196aebr81twbkjrfxsgy"
+                     *         "requestId": "req_01m8ftghhfe80v4nmyzqz32e5q"
                      *       }
                      *     }
                      */
@@ -12909,18 +12909,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21000-74dd-7750-b338-ff1df76ee276",
-                     *           "contentId": "01a21000-74b6-7662-ad6b-a09ed7653570",
+                     *           "id": "01a21fa8-2747-7612-a11b-6f753188672d",
+                     *           "contentId": "01a21fa8-26f5-744d-b1f1-f2e1b2a0948d",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a21000-74dd-7750-b339-020d22c27f1a",
-                     *           "contentId": "01a21000-74b7-70ff-8c03-b302e733e9db",
+                     *           "id": "01a21fa8-2747-7612-a11b-704d0abf6cfd",
+                     *           "contentId": "01a21fa8-26f9-747b-b21c-b65ba2ed9d57",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8800x76ewqb8v5f6pbw9n54"
+                     *         "requestId": "req_01m8ftg9tzethrz5we1mre7n7t"
                      *       }
                      *     }
                      */
@@ -12964,8 +12964,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a21000-74f5-75cd-bfee-fcf0f732f5a1",
-                 *         "01a21000-74f5-75cd-bfef-060ea723b628"
+                 *         "01a21fa8-2772-7523-ba6f-cbaf9061078c",
+                 *         "01a21fa8-2777-7625-ac70-166d4daf73cf"
                  *       ]
                  *     }
                  */
@@ -13011,18 +13011,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21000-751b-70ee-b859-c41c6befb935",
-                     *           "contentId": "01a21000-74f5-75cd-bfee-fcf0f732f5a1",
+                     *           "id": "01a21fa8-27b2-758a-a64e-236b4bc01156",
+                     *           "contentId": "01a21fa8-2772-7523-ba6f-cbaf9061078c",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a21000-751b-70ee-b859-ca0d334559db",
-                     *           "contentId": "01a21000-74f5-75cd-bfef-060ea723b628",
+                     *           "id": "01a21fa8-27b2-758a-a64e-253408902e58",
+                     *           "contentId": "01a21fa8-2777-7625-ac70-166d4daf73cf",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8800x8qezvrb7s51yezzv15"
+                     *         "requestId": "req_01m8ftg9xeekmvy2kv743fjh2h"
                      *       }
                      *     }
                      */
@@ -13099,11 +13099,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-749b-7472-b53b-dc78d35fdeda",
+                     *         "id": "01a21fa8-26d9-737b-9c10-5f25aa18b1e2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800x54e7tsp828sbwtp77b"
+                     *         "requestId": "req_01m8ftg9q1e5jra8eaqfcbw796"
                      *       }
                      *     }
                      */
@@ -13145,8 +13145,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a21000-7430-76cf-9589-dda5788c4bac",
-                 *         "01a21000-7430-76cf-9589-d96ee8042153"
+                 *         "01a21fa8-2673-7269-b869-058a32b88288",
+                 *         "01a21fa8-2673-7269-b869-03a50a2b0c86"
                  *       ]
                  *     }
                  */
@@ -13188,18 +13188,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21000-7430-76cf-9589-dda5788c4bac",
-                     *           "contentId": "01a21000-73e5-722e-8194-98d6a4948313",
+                     *           "id": "01a21fa8-2673-7269-b869-058a32b88288",
+                     *           "contentId": "01a21fa8-262e-71d6-ba80-10b261f629d8",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a21000-7430-76cf-9589-d96ee8042153",
-                     *           "contentId": "01a21000-73e2-7091-9f9e-e9db8840cff7",
+                     *           "id": "01a21fa8-2673-7269-b869-03a50a2b0c86",
+                     *           "contentId": "01a21fa8-2627-75f4-bce8-772a93963043",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8800x1xej8v97mrsy3ksgt4"
+                     *         "requestId": "req_01m8ftg9m4eh1rt0jyhv6ca2hz"
                      *       }
                      *     }
                      */
@@ -13246,8 +13246,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a21000-856c-77a9-9d19-243ecb1a5cce",
-                 *         "01a21000-8566-710d-b957-32671b0b7598"
+                 *         "01a21fa8-316b-7759-bf01-0658505782d9",
+                 *         "01a21fa8-316c-7394-ab88-627d17890c02"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13296,11 +13296,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21000-856c-77a9-9d19-243ecb1a5cce",
+                     *             "id": "01a21fa8-316b-7759-bf01-0658505782d9",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a21000-8566-710d-b957-32671b0b7598",
+                     *             "id": "01a21fa8-316c-7394-ab88-627d17890c02",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13318,7 +13318,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88011bqehbt7zecxckykrfk"
+                     *         "requestId": "req_01m8ftgcbherfrtrx5rrnkek12"
                      *       }
                      *     }
                      */
@@ -13407,13 +13407,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m88011f3exwsa43e0bfwr3z3",
+                     *           "jobId": "job_01m8ftgcdfene8c3fqymj414kx",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-24T23:59:59.456Z",
+                     *           "createdAt": "2026-11-28T00:57:26.190Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13424,7 +13424,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88011fke8286nxhrp9zf86x",
+                     *         "requestId": "req_01m8ftgcdpe01tpr95vf9h4pcr",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13612,14 +13612,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m88011f3exwsa43e0bfwr3z3",
+                     *         "jobId": "job_01m8ftgcdfene8c3fqymj414kx",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-24T23:59:59.456Z"
+                     *         "createdAt": "2026-11-28T00:57:26.190Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88011ece65rg0t9ffjk8996"
+                     *         "requestId": "req_01m8ftgcd5e8ds80at4v6svbyb"
                      *       }
                      *     }
                      */
@@ -13697,17 +13697,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m88014a4ezrahc7bdrzaz2zf",
+                     *         "jobId": "job_01m8ftge0ce6ds1djww88mnbt9",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-25T00:00:02.371Z",
-                     *         "completedAt": "2026-11-25T00:00:02.402Z"
+                     *         "createdAt": "2026-11-28T00:57:27.820Z",
+                     *         "completedAt": "2026-11-28T00:57:27.836Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014b8ev5bw6t78ztj45yq"
+                     *         "requestId": "req_01m8ftge18e3zthwzn0awqfw4t"
                      *       }
                      *     }
                      */
@@ -13772,17 +13772,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m880147nemvr05vg6zyv6cz9",
+                     *         "jobId": "job_01m8ftgdywehrs7kfqsnrbdndc",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-25T00:00:02.292Z",
-                     *         "completedAt": "2026-11-25T00:00:02.349Z"
+                     *         "createdAt": "2026-11-28T00:57:27.771Z",
+                     *         "completedAt": "2026-11-28T00:57:27.805Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801498eydtaxk6fytejevn"
+                     *         "requestId": "req_01m8ftgdzrebb8z3my42q10j36"
                      *       }
                      *     }
                      */
@@ -13850,7 +13850,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m88014c2e34vejmw1r18fz6f",
+                     *         "requestId": "req_01m8ftge1setvtc1dpxp9b3akj",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13898,8 +13898,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a21000-858e-70f5-a6fa-933ac39383a8",
-                 *         "01a21000-8594-76fa-957a-4c423aa52114"
+                 *         "01a21fa8-3180-7340-ad1d-64bdf56b6eb6",
+                 *         "01a21fa8-3181-77ff-8805-83898ddba90b"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13952,13 +13952,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21000-858e-70f5-a6fa-933ac39383a8",
+                     *             "id": "01a21fa8-3180-7340-ad1d-64bdf56b6eb6",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a21000-8594-76fa-957a-4c423aa52114",
+                     *             "id": "01a21fa8-3181-77ff-8805-83898ddba90b",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13978,7 +13978,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88011cwek9twqcb1cbcxtnw"
+                     *         "requestId": "req_01m8ftgcc6ene9mjxjnzsr714r"
                      *       }
                      *     }
                      */
@@ -14036,11 +14036,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a21000-84e5-7564-b9af-5cfc5fa78e12",
+                 *           "id": "01a21fa8-3126-7063-864a-d89baaf01777",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a21000-84e4-7026-9a09-7f9ac284c3dc",
+                 *           "id": "01a21fa8-3127-705a-b239-50a067f6aa32",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14110,11 +14110,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21000-84e5-7564-b9af-5cfc5fa78e12",
+                     *             "id": "01a21fa8-3126-7063-864a-d89baaf01777",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a21000-84e4-7026-9a09-7f9ac284c3dc",
+                     *             "id": "01a21fa8-3127-705a-b239-50a067f6aa32",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14132,7 +14132,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880117cebf8kpp5zggx03dj"
+                     *         "requestId": "req_01m8ftgc9bexgtqnh0ycsxpm17"
                      *       }
                      *     }
                      */
@@ -14190,8 +14190,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a21000-85b5-7236-b02a-d6c295fe5963",
-                 *         "01a21000-85b5-7236-b02a-ccac96b15e5e"
+                 *         "01a21fa8-3198-7369-aea3-4509b83163ac",
+                 *         "01a21fa8-3198-7369-aea3-4e1f7dccc221"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14237,11 +14237,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21000-85b5-7236-b02a-d6c295fe5963",
+                     *             "id": "01a21fa8-3198-7369-aea3-4509b83163ac",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a21000-85b5-7236-b02a-ccac96b15e5e",
+                     *             "id": "01a21fa8-3198-7369-aea3-4e1f7dccc221",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14259,7 +14259,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88011e2ewassnfwwxdw8r11"
+                     *         "requestId": "req_01m8ftgccwe3jvx8b0jzx3wqeg"
                      *       }
                      *     }
                      */
@@ -14414,7 +14414,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wxee48bznk9zzb3r2q3"
+                     *         "requestId": "req_01m8ftg9fre6rv71xx7ngnxb3n"
                      *       }
                      *     }
                      */
@@ -14560,7 +14560,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-7337-70cf-83c4-55bf32f6888e",
+                     *         "id": "01a21fa8-256f-771e-a94f-56ae4563a046",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14599,14 +14599,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:59:54.680Z",
-                     *         "updatedAt": "2026-11-24T23:59:54.680Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/EtadDCg6zMRtJa3cK9TY_7uLVssmFUo7",
+                     *         "createdAt": "2026-11-28T00:57:23.055Z",
+                     *         "updatedAt": "2026-11-28T00:57:23.055Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/hYW8P3kfKELI0cTUtcSGd7ODKe36pLkz",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-25T23:59:54.680Z"
+                     *         "uploadExpiresAt": "2026-11-29T00:57:23.055Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wsqe37r7h2g12y83s36"
+                     *         "requestId": "req_01m8ftg9bee6k8a2z1w4y0vprx"
                      *       }
                      *     }
                      */
@@ -14754,30 +14754,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m880183eezpv5nba5ckdd69b",
-                     *           "webhookId": "whk_01m8801838etk9k87fmj69hrnm",
+                     *           "id": "efw_01m8ftggrtemctse023ajngx1r",
+                     *           "webhookId": "whk_01m8ftggr9eaxspvmhdjcdedpg",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-25T00:00:06.255Z"
+                     *           "createdAt": "2026-11-28T00:57:30.650Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m880183qeyfs5383ncpg1qs3",
-                     *           "webhookId": "whk_01m880183kedqrwbg1wanpjb53",
+                     *           "id": "efw_01m8ftggs5e8nvv2aj2k7ea28b",
+                     *           "webhookId": "whk_01m8ftggs0e8ar6gaswc9mgprm",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-25T00:00:06.263Z"
+                     *           "createdAt": "2026-11-28T00:57:30.662Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m880183secatgwf3kwe6g6h7",
+                     *         "requestId": "req_01m8ftggs8ea1afx2n73tjvp6h",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14816,7 +14816,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m8801838etk9k87fmj69hrnm",
+                 *       "webhookId": "whk_01m8ftggr9eaxspvmhdjcdedpg",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14868,18 +14868,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m880183eezpv5nba5ckdd69b",
-                     *         "webhookId": "whk_01m8801838etk9k87fmj69hrnm",
+                     *         "id": "efw_01m8ftggrtemctse023ajngx1r",
+                     *         "webhookId": "whk_01m8ftggr9eaxspvmhdjcdedpg",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-25T00:00:06.255Z"
+                     *         "createdAt": "2026-11-28T00:57:30.650Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880183ae5yagx1jwzm5b48b"
+                     *         "requestId": "req_01m8ftggrmee39hxber6c8at47"
                      *       }
                      *     }
                      */
@@ -14948,11 +14948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8801846edxt1wwn20s5g092",
+                     *         "id": "efw_01m8ftggspernaarj7k04be5sj",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801848ea1bgp8wzz6470jj"
+                     *         "requestId": "req_01m8ftggssearrmgznmqcxbvmv"
                      *       }
                      *     }
                      */
@@ -14996,12 +14996,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a21000-971d-73ef-8cbe-c76778d92de8",
-                 *       "eventId": "01a21000-9735-73f2-9203-83a2440a0c76",
+                 *       "contentId": "01a21fa8-3bec-775e-b5a8-6a114bddc787",
+                 *       "eventId": "01a21fa8-3bf1-71a5-a920-5be1e9270a6c",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-25T00:00:03.893Z",
+                 *       "timestamp": "2026-11-28T00:57:28.817Z",
                  *       "data": {}
                  *     }
                  */
@@ -15092,10 +15092,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a21000-9735-73f2-9203-83a2440a0c76"
+                     *         "eventId": "01a21fa8-3bf1-71a5-a920-5be1e9270a6c"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015spe1btdn4mn40ydekn"
+                     *         "requestId": "req_01m8ftgezhe6jtj82wyb304f2m"
                      *       }
                      *     }
                      */
@@ -15154,22 +15154,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a21000-974d-74fd-abba-dd13703b12fe",
-                 *           "eventId": "01a21000-9771-72a0-acd8-3f1391972b6f",
+                 *           "contentId": "01a21fa8-3c08-76a4-bbae-b4e67cb150a0",
+                 *           "eventId": "01a21fa8-3c2b-73aa-b649-d8e8e6d28382",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-25T00:00:03.953Z",
+                 *           "timestamp": "2026-11-28T00:57:28.875Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a21000-9771-72a0-acd8-43fcd0190163",
+                 *           "eventId": "01a21fa8-3c2b-73aa-b649-dd34403fd26d",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-25T00:00:03.953Z",
+                 *           "timestamp": "2026-11-28T00:57:28.875Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15273,14 +15273,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a21000-9771-72a0-acd8-43fcd0190163",
+                     *             "eventId": "01a21fa8-3c2b-73aa-b649-dd34403fd26d",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015vpex9rvc49rgp3bacv"
+                     *         "requestId": "req_01m8ftgf1gem9bgzqxydn3mw8h"
                      *       }
                      *     }
                      */
@@ -15432,7 +15432,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m88016e0ea7s90pqt2s2j832",
+                     *           "id": "exp_01m8ftgfdmernvn096qme010sk",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15464,16 +15464,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-25T00:00:04.570Z",
+                     *           "startedAt": "2026-11-28T00:57:29.284Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-25T00:00:04.473Z"
+                     *           "createdAt": "2026-11-28T00:57:29.266Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88016fmewbam1gdhqqgv25t",
+                     *         "requestId": "req_01m8ftgfefeyybgnqzyene1r78",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15682,7 +15682,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016g9ebrbwcs83xqxk2mw",
+                     *         "id": "exp_01m8ftgfg0enva9jvfahvwve51",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15730,12 +15730,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-25T00:00:04.614Z",
+                     *         "createdAt": "2026-11-28T00:57:29.343Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016g5enxv51qpv6kt61dr"
+                     *         "requestId": "req_01m8ftgffxe9tb62z38s2g80ws"
                      *       }
                      *     }
                      */
@@ -15853,7 +15853,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016gkefc8hn9nh93131kh",
+                     *         "id": "exp_01m8ftgfgbefjvq0js67t63y04",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15891,12 +15891,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-25T00:00:04.641Z",
+                     *         "startedAt": "2026-11-28T00:57:29.367Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-25T00:00:04.626Z",
+                     *         "createdAt": "2026-11-28T00:57:29.354Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15906,7 +15906,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016hjegktrgrwmj34xn2x"
+                     *         "requestId": "req_01m8ftgfh6esbt1qf9z1yhcpxy"
                      *       }
                      *     }
                      */
@@ -16026,11 +16026,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016kjeya9bmkj2t3svkdb",
+                     *         "id": "exp_01m8ftgfk5e3mt38c06v8zweay",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016kvec3bkbc1z1myx5ep"
+                     *         "requestId": "req_01m8ftgfkce8xr27nm4ksxd0bt"
                      *       }
                      *     }
                      */
@@ -16169,7 +16169,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016hwesh8yj9wrpt43bnq",
+                     *         "id": "exp_01m8ftgfhhe57tn495yxjjb3a8",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16210,7 +16210,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-25T00:00:04.666Z",
+                     *         "createdAt": "2026-11-28T00:57:29.390Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16220,7 +16220,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016j0e8dschj41dhd6281"
+                     *         "requestId": "req_01m8ftgfhxe7tt31n5mzc1trz6"
                      *       }
                      *     }
                      */
@@ -16348,7 +16348,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m88016z8eac8acxjydjewxn1",
+                     *         "requestId": "req_01m8ftgfy2emna8fpentgytg6r",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16443,7 +16443,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016xkec7vkedbr95gh394",
+                     *         "id": "exp_01m8ftgfxbe2685aqabtm436w3",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16484,7 +16484,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-25T00:00:05.026Z",
+                     *         "createdAt": "2026-11-28T00:57:29.769Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16494,7 +16494,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016x1ex2rhqajjm0ca41h"
+                     *         "requestId": "req_01m8ftgfx7ev4sck4ygf5dhfhd"
                      *       }
                      *     }
                      */
@@ -16619,20 +16619,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-25T00:00:05.136Z",
+                     *           "decidedAt": "2026-11-28T00:57:29.816Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *             "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-25T00:00:05.124Z",
+                     *           "decidedAt": "2026-11-28T00:57:29.806Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *             "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16640,7 +16640,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m880170pe2dtxgdjsaxa0vdm",
+                     *         "requestId": "req_01m8ftgfyve1kvg7fb9y809cmq",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16739,17 +16739,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-25T00:00:05.236Z",
+                     *         "decidedAt": "2026-11-28T00:57:29.848Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *           "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801739ekfrvcq37xt6dt64"
+                     *         "requestId": "req_01m8ftgfzhe5gtrbfv0c1ycnqj"
                      *       }
                      *     }
                      */
@@ -16850,7 +16850,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016rkejbv12f3pg89qkb5",
+                     *         "id": "exp_01m8ftgfsee8yaetztrzn7cazw",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16886,12 +16886,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-25T00:00:04.888Z",
+                     *         "startedAt": "2026-11-28T00:57:29.657Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-25T00:00:04.898Z",
+                     *         "pausedAt": "2026-11-28T00:57:29.672Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-25T00:00:04.881Z",
+                     *         "createdAt": "2026-11-28T00:57:29.637Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16901,7 +16901,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016ryeg6v1zmpgaag5zns"
+                     *         "requestId": "req_01m8ftgft1e7a8wvswa0sf4hcy"
                      *       }
                      *     }
                      */
@@ -17027,13 +17027,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m880175betdahfqb4ks5m5gy",
+                     *         "experimentId": "exp_01m8ftgg09emht36cvffx0zywh",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-25T00:00:05.309Z"
+                     *           "startedAt": "2026-11-28T00:57:29.872Z"
                      *         },
-                     *         "asOf": "2026-11-25T00:00:05.327Z",
+                     *         "asOf": "2026-11-28T00:57:29.882Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17111,7 +17111,7 @@ export interface operations {
                      *           "metric": "watchTime",
                      *           "points": [
                      *             {
-                     *               "date": "2026-11-25",
+                     *               "date": "2026-11-28",
                      *               "variants": [
                      *                 {
                      *                   "id": "control",
@@ -17134,7 +17134,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801767e9kt4t6kb6e7x4n2"
+                     *         "requestId": "req_01m8ftgg0pe0may57gvp280te2"
                      *       }
                      *     }
                      */
@@ -17337,7 +17337,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016saeqpvrn2vjkngpvmn",
+                     *         "id": "exp_01m8ftgftheqkazfk3axhda9v1",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17373,12 +17373,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-25T00:00:04.916Z",
+                     *         "startedAt": "2026-11-28T00:57:29.687Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-25T00:00:04.906Z",
+                     *         "createdAt": "2026-11-28T00:57:29.679Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17388,7 +17388,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016t0escvmpzg7jzeczwv"
+                     *         "requestId": "req_01m8ftgfv8e0qtgx40ftxfsrjk"
                      *       }
                      *     }
                      */
@@ -17523,13 +17523,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016pzezpv5gjkbcc81462",
+                     *         "id": "exp_01m8ftgfppefh9235x5kne3dw1",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-25T00:00:04.876Z"
+                     *         "rolledOutAt": "2026-11-28T00:57:29.622Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016r8e6htbgce22d1pqkn"
+                     *         "requestId": "req_01m8ftgfrae618s7412r8v91py"
                      *       }
                      *     }
                      */
@@ -17608,14 +17608,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m88017bjea38yrr7wtgspjw0",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m88017bjea38yrr7wtgspjw0/QnmzaWRKo5XfSjnWd0LN7sXvshcqRDOy",
-                     *           "createdAt": "2026-11-25T00:00:05.491Z",
-                     *           "expiresAt": "2026-12-25T00:00:05.491Z"
+                     *           "id": "shr_01m8ftgg2hepsry06wtcqq33jw",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8ftgg2hepsry06wtcqq33jw/eKV4O0m_UeyvUHf8YEGeds2KJNI5qF86",
+                     *           "createdAt": "2026-11-28T00:57:29.938Z",
+                     *           "expiresAt": "2026-12-28T00:57:29.938Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88017bwe8avpg88p2brnwnx",
+                     *         "requestId": "req_01m8ftgg2pe69sb7jmfwy5eqhr",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17697,13 +17697,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m88017d5e6arwgj03bsd37xs",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m88017d5e6arwgj03bsd37xs/L-vZlJVXxUlrnVzLhFSMHQxc7lDw9JVT",
-                     *         "createdAt": "2026-11-25T00:00:05.541Z",
-                     *         "expiresAt": "2026-12-02T00:00:05.541Z"
+                     *         "id": "shr_01m8ftgg3gej6t8z4vcxxsx9cz",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8ftgg3gej6t8z4vcxxsx9cz/4OaxoYxz-Ql_ZEENRN2c89yDPYv-nIj8",
+                     *         "createdAt": "2026-11-28T00:57:29.968Z",
+                     *         "expiresAt": "2026-12-05T00:57:29.968Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017d2efy972kk3sz96cfs"
+                     *         "requestId": "req_01m8ftgg3cec6a64v6w2c468md"
                      *       }
                      *     }
                      */
@@ -17774,11 +17774,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m88017e5epdb4s0cvjfk5xsp",
+                     *         "id": "shr_01m8ftgg5bekrr2g9qam5a9xkf",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88017eaepvbvr3hw94x2kg3"
+                     *         "requestId": "req_01m8ftgg5femxtvbb3rjtq0210"
                      *       }
                      *     }
                      */
@@ -17849,12 +17849,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016maeresvg98twdjfnp7",
+                     *         "id": "exp_01m8ftgfktegqrbmspmw79skfa",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-25T00:00:04.761Z"
+                     *         "startedAt": "2026-11-28T00:57:29.476Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016mpe258ffdk3x5d964z"
+                     *         "requestId": "req_01m8ftgfm0e9jsjsdeas92c9ry"
                      *       }
                      *     }
                      */
@@ -17945,14 +17945,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016n4eqqvnkjgjegzxtt0",
+                     *         "id": "exp_01m8ftgfmse5nr85cag4gp3ems",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-25T00:00:04.807Z",
+                     *         "stoppedAt": "2026-11-28T00:57:29.538Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016nremxtj537athxw6x7"
+                     *         "requestId": "req_01m8ftgfnneen8f2x88gy6vm48"
                      *       }
                      *     }
                      */
@@ -18048,7 +18048,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m88016t9e8sbcyrxyd0nsksd",
+                     *         "id": "exp_01m8ftgfvterabqyzajbpv5269",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -18084,12 +18084,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-25T00:00:04.943Z",
+                     *         "startedAt": "2026-11-28T00:57:29.734Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-25T00:00:04.937Z",
+                     *         "createdAt": "2026-11-28T00:57:29.718Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18099,7 +18099,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016v0eftatm1anzv073cq"
+                     *         "requestId": "req_01m8ftgfwkeewtgzenpwnzr7n9"
                      *       }
                      *     }
                      */
@@ -18220,7 +18220,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801741ezmta4v71jnj0ddw"
+                     *         "requestId": "req_01m8ftgfzxeaft3qtxr0nkddvj"
                      *       }
                      *     }
                      */
@@ -18297,10 +18297,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-25T00:00:05.263Z"
+                     *         "updatedAt": "2026-11-28T00:57:29.858Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880174deg6sqch43mswq779"
+                     *         "requestId": "req_01m8ftgg00e6fb6a2m1apryhn4"
                      *       }
                      *     }
                      */
@@ -18414,7 +18414,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801770e3gt74kh85zae8k8"
+                     *         "requestId": "req_01m8ftgg18ev1afwkn6emfmgqt"
                      *       }
                      *     }
                      */
@@ -18501,7 +18501,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m88018dveabs83d892r7xrbn",
+                     *           "id": "dex_01m8ftggweerf9ejbwa3gw292s",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18516,13 +18516,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-25T00:00:06.521Z",
+                     *           "createdAt": "2026-11-28T00:57:30.764Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88018e7etkr2z48rg1ks69e",
+                     *         "requestId": "req_01m8ftggwmecyv0bf2mbeafv9k",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18650,7 +18650,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m88018dveabs83d892r7xrbn",
+                     *         "id": "dex_01m8ftggweerf9ejbwa3gw292s",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18665,12 +18665,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-25T00:00:06.521Z",
+                     *         "createdAt": "2026-11-28T00:57:30.764Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018ave3ntc09hrnt1wd9a"
+                     *         "requestId": "req_01m8ftggw6ecc869qzzrfwysh7"
                      *       }
                      *     }
                      */
@@ -18736,7 +18736,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m88018p6edfs6mqbefm8fk96",
+                     *         "id": "dex_01m8ftgh0xeqbv3n353c3d54j0",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18751,12 +18751,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-25T00:00:06.851Z",
+                     *         "createdAt": "2026-11-28T00:57:30.908Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018pceztac05212v9ctgy"
+                     *         "requestId": "req_01m8ftgh11eg4ayhst595rd99b"
                      *       }
                      *     }
                      */
@@ -18821,11 +18821,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m88018nvebd89b369r45dbtc",
+                     *         "id": "dex_01m8ftgh0jecwrxfqn14ptaxm7",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018nyee7brn8r65k4gbnn"
+                     *         "requestId": "req_01m8ftgh0pepb8enzkchnrkr1s"
                      *       }
                      *     }
                      */
@@ -18893,7 +18893,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m88018ezexzrqjjam1fx8wbh",
+                     *         "id": "dex_01m8ftggwze6brvpk2m078vb7d",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18908,12 +18908,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-25T00:00:06.612Z",
-                     *         "completedAt": "2026-11-25T00:00:06.839Z",
+                     *         "createdAt": "2026-11-28T00:57:30.780Z",
+                     *         "completedAt": "2026-11-28T00:57:30.892Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018npe9ntb1zfjy3sd3rw"
+                     *         "requestId": "req_01m8ftgh0bee6v4742kg2h0vw8"
                      *       }
                      *     }
                      */
@@ -18974,12 +18974,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m88018t9e8483j6s07de0wwf",
+                     *           "id": "dxd_01m8ftgh50egpbnq38vk8n9jm2",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:46677",
+                     *           "endpoint": "https://127.0.0.1:33387",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18991,17 +18991,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-25T00:00:06.983Z",
+                     *           "nextPushAt": "2026-11-28T00:57:31.038Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-25T00:00:06.983Z"
+                     *           "createdAt": "2026-11-28T00:57:31.038Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m88018tjehmbe31kfbddvgb4",
+                     *           "id": "dxd_01m8ftgh5cesp9fz2199d7knre",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:46677",
+                     *           "endpoint": "https://127.0.0.1:33387",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -19013,13 +19013,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-25T00:00:06.993Z",
+                     *           "nextPushAt": "2026-11-28T00:57:31.050Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-25T00:00:06.993Z"
+                     *           "createdAt": "2026-11-28T00:57:31.050Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88018tneg09y2rd645meb62"
+                     *         "requestId": "req_01m8ftgh5fe1cbnbh5wh5r6pr2"
                      *       }
                      *     }
                      */
@@ -19055,7 +19055,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:46677",
+                 *       "endpoint": "https://127.0.0.1:33387",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19158,12 +19158,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m88018t9e8483j6s07de0wwf",
+                     *         "id": "dxd_01m8ftgh50egpbnq38vk8n9jm2",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:46677",
+                     *         "endpoint": "https://127.0.0.1:33387",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19175,12 +19175,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-25T00:00:06.983Z",
+                     *         "nextPushAt": "2026-11-28T00:57:31.038Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-25T00:00:06.983Z"
+                     *         "createdAt": "2026-11-28T00:57:31.038Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018qqe5j995rrrk87k9b6"
+                     *         "requestId": "req_01m8ftgh27egmrmy5cp4rxzzj5"
                      *       }
                      *     }
                      */
@@ -19249,11 +19249,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m88018txe72897qa5avhx024",
+                     *         "id": "dxd_01m8ftgh5reecvmjsn6esdqse6",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018tzewnrvsqgstbndh9s"
+                     *         "requestId": "req_01m8ftgh5vepa9znr9a155mza4"
                      *       }
                      *     }
                      */
@@ -19317,7 +19317,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m88018pveb098v80c158596j",
+                     *           "id": "dxs_01m8ftgh1ge8raps3cb279e670",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19325,11 +19325,11 @@ export interface operations {
                      *             "country": "DE"
                      *           },
                      *           "delayHours": 25,
-                     *           "nextDate": "2026-11-25",
-                     *           "createdAt": "2026-11-25T00:00:06.872Z"
+                     *           "nextDate": "2026-11-28",
+                     *           "createdAt": "2026-11-28T00:57:30.923Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m88018q2e3cs5807q37hyzsq",
+                     *           "id": "dxs_01m8ftgh1teytrts00pr4y8xr4",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19337,12 +19337,12 @@ export interface operations {
                      *             "country": "DE"
                      *           },
                      *           "delayHours": 25,
-                     *           "nextDate": "2026-11-25",
-                     *           "createdAt": "2026-11-25T00:00:06.881Z"
+                     *           "nextDate": "2026-11-28",
+                     *           "createdAt": "2026-11-28T00:57:30.933Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88018q6ea5bpd9q37aamawm"
+                     *         "requestId": "req_01m8ftgh1xertry3qy7aqg0bdz"
                      *       }
                      *     }
                      */
@@ -19464,7 +19464,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m88018pveb098v80c158596j",
+                     *         "id": "dxs_01m8ftgh1ge8raps3cb279e670",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19472,11 +19472,11 @@ export interface operations {
                      *           "country": "DE"
                      *         },
                      *         "delayHours": 25,
-                     *         "nextDate": "2026-11-25",
-                     *         "createdAt": "2026-11-25T00:00:06.872Z"
+                     *         "nextDate": "2026-11-28",
+                     *         "createdAt": "2026-11-28T00:57:30.923Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018pmekmt1g0wp3ajmvyr"
+                     *         "requestId": "req_01m8ftgh17eq49ms8cjxx7nhyg"
                      *       }
                      *     }
                      */
@@ -19545,11 +19545,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m88018qae9w9a27kpdan1dqk",
+                     *         "id": "dxs_01m8ftgh21epcvcz9hfxn1spqb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018qkej59eyks7w6kca22"
+                     *         "requestId": "req_01m8ftgh24e9ptwe65qy1q4pk7"
                      *       }
                      *     }
                      */
@@ -19654,7 +19654,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88018pee319pqt617rmwbnv"
+                     *         "requestId": "req_01m8ftgh15es89hnjv5xsdgnva"
                      *       }
                      *     }
                      */
@@ -19737,7 +19737,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21000-84bc-74c7-90d2-5e679f37241d",
+                     *           "id": "01a21fa8-30fe-722b-b3e8-8c2f7b263028",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19773,8 +19773,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T23:59:59.164Z",
-                     *           "updatedAt": "2026-11-24T23:59:59.199Z",
+                     *           "createdAt": "2026-11-28T00:57:26.014Z",
+                     *           "updatedAt": "2026-11-28T00:57:26.048Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19786,9 +19786,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249838298616827,
+                     *             "score": 0.6249893564943014,
                      *             "signals": {
-                     *               "recency": 0.9999353194467305,
+                     *               "recency": 0.9999574259772057,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19804,7 +19804,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24998382986168263,
+                     *               "recency": 0.24998935649430143,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19818,9 +19818,9 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a21000-7cd1-736e-b081-a6f71acdfae6",
-                     *           "contentType": "carousel",
-                     *           "title": "A carousel",
+                     *           "id": "01a21fa8-2f5c-7143-824c-7908d153d4fe",
+                     *           "contentType": "video",
+                     *           "title": "Item 0",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -19833,37 +19833,42 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/triUeV5vvay0ImaacdVeqw/a-01a21000-810a-73c8-9fa0-96b0958a843e/small.jpg",
-                     *           "thumbnailHash": null,
+                     *           "thumbnailUrl": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.jpg",
+                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [],
+                     *           "thumbnails": [
+                     *             {
+                     *               "url": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.jpg",
+                     *               "type": "image/jpeg",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             },
+                     *             {
+                     *               "url": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.webp",
+                     *               "type": "image/webp",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             }
+                     *           ],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [
-                     *             {
-                     *               "id": "01a21000-810a-73c8-9fa0-96b0958a843e",
-                     *               "imageUrl": "https://feed.example.org/media/triUeV5vvay0ImaacdVeqw/a-01a21000-810a-73c8-9fa0-96b0958a843e/large.jpg",
-                     *               "altText": null,
-                     *               "position": 0,
-                     *               "createdAt": "2026-11-24T23:59:58.268Z"
-                     *             }
-                     *           ],
+                     *           "images": [],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
                      *           "maxFrameRate": null,
-                     *           "videoQuality": null,
+                     *           "videoQuality": "basic",
                      *           "resolutionTier": null,
                      *           "autoScrollInterval": null,
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-24T23:59:57.138Z",
-                     *           "updatedAt": "2026-11-24T23:59:58.302Z",
+                     *           "createdAt": "2026-11-28T00:57:25.597Z",
+                     *           "updatedAt": "2026-11-28T00:57:26.009Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19875,9 +19880,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249797667426317,
+                     *             "score": 0.6249885201818445,
                      *             "signals": {
-                     *               "recency": 0.9999190669705265,
+                     *               "recency": 0.9999540807273777,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19893,7 +19898,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24997976674263162,
+                     *               "recency": 0.24998852018184442,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19908,10 +19913,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88018zeehbvgejpxgbjdtfh",
-                     *         "nextCursor": "AgdyuLAxfw0Zdf9PvWZlZF8wMW04ODAxOHpqZTJkODk2MGdhdDFrcXJmaxQFBgMCKAgABAcCAQEBAQEBAQECAQECAQEBBAE",
+                     *         "requestId": "req_01m8ftghbqe2p9avm2xpssy3e0",
+                     *         "nextCursor": "AtippV5Tp9EkQxIt9GZlZF8wMW04ZnRnaGJ2ZXg3Ymp4YXh0Znh6M2UwcBQFBAIDGg4BAwQHAgIBAQEBAQIBAQEBAQEBAQQB",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m88018zje2d8960gat1kqrfk",
+                     *         "feedId": "fed_01m8ftghbvex7bjxaxtfxz3e0p",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -19987,7 +19992,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-a453-7028-9882-8a2817eb988d",
+                     *         "id": "01a21fa8-45dd-716f-adbd-4d0b87ae89ca",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -20023,8 +20028,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-25T00:00:07.253Z",
-                     *         "updatedAt": "2026-11-25T00:00:07.273Z",
+                     *         "createdAt": "2026-11-28T00:57:31.357Z",
+                     *         "updatedAt": "2026-11-28T00:57:31.368Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -20037,7 +20042,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880193peqyb588qj1zcpw5d"
+                     *         "requestId": "req_01m8ftghfjemzbftj3bv9cetjy"
                      *       }
                      *     }
                      */
@@ -20108,7 +20113,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801950eb2b6d1ykxm7fj8e"
+                     *         "requestId": "req_01m8ftghgbecass8y992gn6938"
                      *       }
                      *     }
                      */
@@ -20184,11 +20189,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-25T00:00:04.233Z"
+                     *           "updatedAt": "2026-11-28T00:57:29.097Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m880164yedtv7b9a3v8gc37c",
+                     *         "requestId": "req_01m8ftgf8keaabwcqrrndg6dsr",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20267,10 +20272,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-25T00:00:04.264Z"
+                     *         "updatedAt": "2026-11-28T00:57:29.115Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880165rewdb1aghf9tjverx"
+                     *         "requestId": "req_01m8ftgf94e7y8hzztj8bxfb3w"
                      *       }
                      *     }
                      */
@@ -20370,10 +20375,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-25T00:00:04.282Z"
+                     *         "updatedAt": "2026-11-28T00:57:29.130Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880165tec2t15qg31pdt7tx"
+                     *         "requestId": "req_01m8ftgf99e5jajw8tcmxeg5fd"
                      *       }
                      *     }
                      */
@@ -20458,7 +20463,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880166pe4zanz0ake4mbsmr"
+                     *         "requestId": "req_01m8ftgfa2evzahaymddjtasfp"
                      *       }
                      *     }
                      */
@@ -20528,11 +20533,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m8800v79eabsybyvdwwdqc8w",
+                     *           "id": "key_01m8ftg7qhe4s9f97e77n7ra5q",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-24T23:59:53.054Z",
+                     *           "createdAt": "2026-11-28T00:57:21.386Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20540,11 +20545,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m8800v76ee3ss1erb5771rww",
+                     *           "id": "key_01m8ftg7qfezeb34ewd22es3zh",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-24T23:59:53.054Z",
+                     *           "createdAt": "2026-11-28T00:57:21.386Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20553,7 +20558,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8800whge8ar4tewxwd3znr1",
+                     *         "requestId": "req_01m8ftg8zzeg4s6s9n00tky6kj",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20637,11 +20642,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8800whwe8et7pc4favaw20n",
+                     *         "id": "key_01m8ftg90je0783axzc4n09b3r",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-24T23:59:54.429Z",
+                     *         "createdAt": "2026-11-28T00:57:22.706Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20650,7 +20655,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800whre0wt6qe4b7x4asse"
+                     *         "requestId": "req_01m8ftg90aedgrvg6wa5xpmv2b"
                      *       }
                      *     }
                      */
@@ -20719,19 +20724,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8800wjpe72akwvzj6vab4t0",
+                     *         "id": "key_01m8ftg91wemzttsh83bgk1v9x",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-24T23:59:54.454Z",
+                     *         "createdAt": "2026-11-28T00:57:22.748Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-24T23:59:54.459Z",
+                     *         "revokedAt": "2026-11-28T00:57:22.758Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wjtew5vezravtyev7v9"
+                     *         "requestId": "req_01m8ftg924e1595909vjbshwqh"
                      *       }
                      *     }
                      */
@@ -20801,7 +20806,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8800wk9ehk8rpre0tjt7knr",
+                     *         "requestId": "req_01m8ftg92heen97r5xpspgnya1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20886,21 +20891,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8800wjfe69ar5z788gc2w4j",
+                     *         "id": "key_01m8ftg91eeks94tnjx7cppykj",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-24T23:59:54.445Z",
+                     *         "createdAt": "2026-11-28T00:57:22.731Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m8800wj4eahbvb5t5k0x184h"
+                     *         "replaces": "key_01m8ftg90xefqv6xp1hv2t3kg1"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wj9egmrsy5rmjm27aj1"
+                     *         "requestId": "req_01m8ftg915ejtbk9yhkqykpxdp"
                      *       }
                      *     }
                      */
@@ -20971,25 +20976,28 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m88018vgeqdr357tzpbtb0ay",
-                     *           "contentId": "01a21000-a369-71b1-8015-fc6ff6dc02cb",
+                     *           "id": "lst_01m8ftgh68e5gajfc6840wm2ax",
+                     *           "contentId": "01a21fa8-44c6-703d-9b11-8be68a2d9a8f",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
                      *           "currentViewers": 0,
                      *           "reconnectWindow": 120,
                      *           "dvrWindow": 0,
+                     *           "latency": "low",
                      *           "rtmpUrl": null,
+                     *           "rtmpsUrl": null,
                      *           "recordedSeconds": 0,
                      *           "health": null,
+                     *           "simulcastTargets": [],
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-25T00:00:07.018Z",
+                     *           "createdAt": "2026-11-28T00:57:31.078Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88018vpee28wb9vsq96eybv",
+                     *         "requestId": "req_01m8ftgh6hecet6zeysaac85dw",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21120,25 +21128,28 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m88018vgeqdr357tzpbtb0ay",
-                     *         "contentId": "01a21000-a369-71b1-8015-fc6ff6dc02cb",
+                     *         "id": "lst_01m8ftgh68e5gajfc6840wm2ax",
+                     *         "contentId": "01a21fa8-44c6-703d-9b11-8be68a2d9a8f",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
                      *         "currentViewers": 0,
                      *         "reconnectWindow": 120,
                      *         "dvrWindow": 0,
+                     *         "latency": "low",
                      *         "rtmpUrl": null,
+                     *         "rtmpsUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
+                     *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-25T00:00:07.018Z",
+                     *         "createdAt": "2026-11-28T00:57:31.078Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018v2ezkbjmtgv0dagvwd"
+                     *         "requestId": "req_01m8ftgh5zenvvjsa19jqp47fb"
                      *       }
                      *     }
                      */
@@ -21275,24 +21286,27 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m88018wqernth7d0sgz99hxt",
-                     *         "contentId": "01a21000-a391-75ee-a5ed-f33e20f5a691",
+                     *         "id": "lst_01m8ftgh74epfaqghjjf8dswdg",
+                     *         "contentId": "01a21fa8-44e3-73c1-bfc5-f2acda474919",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
                      *         "currentViewers": 0,
                      *         "reconnectWindow": 60,
                      *         "dvrWindow": 0,
+                     *         "latency": "low",
                      *         "rtmpUrl": null,
+                     *         "rtmpsUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
+                     *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-25T00:00:07.057Z",
+                     *         "createdAt": "2026-11-28T00:57:31.107Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018wveq7a3jwndk4rz8mr"
+                     *         "requestId": "req_01m8ftgh79ed5s00550s2wpdkj"
                      *       }
                      *     }
                      */
@@ -21357,11 +21371,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m88018x0e5cv8nex35rjwxfk",
+                     *         "id": "lst_01m8ftgh7hed888x8bhmcbgzxv",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018x2e9fr8ffj3n7pznaq"
+                     *         "requestId": "req_01m8ftgh7penpvzaranh5hxc73"
                      *       }
                      *     }
                      */
@@ -21493,7 +21507,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018ywe1j9925ce1j7fn9n"
+                     *         "requestId": "req_01m8ftghbae95sjjknzeefgws1"
                      *       }
                      *     }
                      */
@@ -21577,24 +21591,27 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m88018xneh5r3md06jtcp9ng",
-                     *         "contentId": "01a21000-a3b4-7381-b473-b468c06cd627",
+                     *         "id": "lst_01m8ftgh8kejkrhdrf6zp70txq",
+                     *         "contentId": "01a21fa8-4511-7783-8e74-22307145bb93",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
                      *         "currentViewers": 0,
                      *         "reconnectWindow": 60,
                      *         "dvrWindow": 0,
+                     *         "latency": "low",
                      *         "rtmpUrl": null,
+                     *         "rtmpsUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
+                     *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-25T00:00:07.092Z",
+                     *         "createdAt": "2026-11-28T00:57:31.154Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-25T00:00:07.100Z"
+                     *         "endedAt": "2026-11-28T00:57:31.165Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018xqeqyb8c590w8c7wtr"
+                     *         "requestId": "req_01m8ftgh8qehktay4yaj88j2wm"
                      *       }
                      *     }
                      */
@@ -21659,25 +21676,28 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m88018y5epx9fp68tjd8as8c",
-                     *         "contentId": "01a21000-a3c4-75a2-92c2-9f8ed9dbe361",
+                     *         "id": "lst_01m8ftgh96e0wrc1hyk3vs4q24",
+                     *         "contentId": "01a21fa8-4524-72fc-9de2-7655e59a6229",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
                      *         "currentViewers": 0,
                      *         "reconnectWindow": 60,
                      *         "dvrWindow": 0,
+                     *         "latency": "low",
                      *         "rtmpUrl": null,
+                     *         "rtmpsUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
+                     *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-25T00:00:07.109Z",
+                     *         "createdAt": "2026-11-28T00:57:31.173Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018y8ebvrs4ehjwch4vhc"
+                     *         "requestId": "req_01m8ftgh9be4gasrk1x9fp339t"
                      *       }
                      *     }
                      */
@@ -21783,6 +21803,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "rtmp://127.0.0.1/live",
+                 *       "streamKey": "abcd-efgh-ijkl",
+                 *       "name": "Elsewhere"
+                 *     }
+                 */
                 "application/json": {
                     /** @description The host where it is left out. */
                     name?: string;
@@ -21824,6 +21851,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "sct_01m8ftgh9xe9ka39asagzb9cww",
+                     *         "name": "Elsewhere",
+                     *         "url": "rtmp://127.0.0.1/live",
+                     *         "keyEnd": "ijkl",
+                     *         "status": "idle",
+                     *         "message": null
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m8ftgh9re8rs3dbaemsjzgfb"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: components["schemas"]["SimulcastTarget"];
                         meta?: {
@@ -21888,6 +21930,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "sct_01m8ftghafez5ba2c9s4dbc45f",
+                     *         "deleted": true
+                     *       },
+                     *       "meta": {
+                     *         "requestId": "req_01m8ftghaqeeavxf6cs42grt9z"
+                     *       }
+                     *     }
+                     */
                     "application/json": {
                         data: {
                             /** @enum {boolean} */
@@ -21950,8 +22003,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m88018xeepjs89cze3qg5rxq",
-                     *         "contentId": "01a21000-a3ad-7311-beb4-e74dfc21f49a",
+                     *         "id": "lst_01m8ftgh89eevta2ca2a17m9zt",
+                     *         "contentId": "01a21fa8-4508-74ec-ab27-94ff1a7b3422",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -21959,7 +22012,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88018xhe8er9rcac6pf1c8m"
+                     *         "requestId": "req_01m8ftgh8defnvjckfpwq7wh9b"
                      *       }
                      *     }
                      */
@@ -22039,8 +22092,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m88018w8e1rr5p334djrfajj",
-                     *           "contentId": "01a21000-a37c-74c0-a328-e07c8e43d29e",
+                     *           "id": "lst_01m8ftgh6se02r7cnf5fxs2g61",
+                     *           "contentId": "01a21fa8-44d8-706e-9fe0-1709ce9a37f2",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -22049,7 +22102,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88018wbetmsypn8xzcyq09c"
+                     *         "requestId": "req_01m8ftgh6xe4x8gdk9hw1aaep5"
                      *       }
                      *     }
                      */
@@ -22125,7 +22178,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m880168kevkty82wxsyzrr86",
+                     *           "id": "met_01m8ftgfb6ecsvgwr86c4pghqh",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -22136,12 +22189,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-25T00:00:04.372Z",
+                     *           "createdAt": "2026-11-28T00:57:29.192Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m880168teny8eqyd92wr0jef",
+                     *         "requestId": "req_01m8ftgfbhekkvh3j6q0q4ma70",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22276,7 +22329,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8801698e2nbsz4vctefgkm1",
+                     *         "id": "met_01m8ftgfbxeedtekpmvtp6ee4c",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22293,11 +22346,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-25T00:00:04.392Z",
+                     *         "createdAt": "2026-11-28T00:57:29.213Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801691erd8ts9qhfat3s6t"
+                     *         "requestId": "req_01m8ftgfbreefvpczwscr4e5nn"
                      *       }
                      *     }
                      */
@@ -22366,11 +22419,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m880169qexstje6d5t6hnp13",
+                     *         "id": "met_01m8ftgfc7e139me6ds5x49zqv",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88016a1e2jaqh4g35tfbzk2"
+                     *         "requestId": "req_01m8ftgfcee2fsxpk70096gvss"
                      *       }
                      *     }
                      */
@@ -22434,7 +22487,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8800v74ef790tvs3527ejcz",
+                     *         "id": "org_01m8ftg7qceeva4xhhssw1k99q",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22444,7 +22497,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wh0egm9t1deejk9p24n"
+                     *         "requestId": "req_01m8ftg8z6etzt32dz8zd40e6h"
                      *       }
                      *     }
                      */
@@ -22523,7 +22576,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8800v74ef790tvs3527ejcz",
+                     *         "id": "org_01m8ftg7qceeva4xhhssw1k99q",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22533,7 +22586,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wh4egxscp5gtcfhhq2v"
+                     *         "requestId": "req_01m8ftg8zde6tr7gmyaqqykcf4"
                      *       }
                      *     }
                      */
@@ -22603,18 +22656,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m880154hetctpz91axar1y69",
+                     *           "id": "per_01m8ftgefnett9dgxx0zew2c5p",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-25T00:00:03.225Z",
-                     *           "signedInAt": "2026-11-25T00:00:03.233Z"
+                     *           "joinedAt": "2026-11-28T00:57:28.312Z",
+                     *           "signedInAt": "2026-11-28T00:57:28.316Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m880155nenqaw8kwzp80e2n2",
+                     *         "requestId": "req_01m8ftgeg6e7mb1mm22tjsdkcx",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22683,11 +22736,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m88015cwes5vyz2nrh1ymnwn",
+                     *         "id": "per_01m8ftgenhee8b7wkknp9jd48t",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015ddefvvt53hh9tyyqjn"
+                     *         "requestId": "req_01m8ftgenwe2ps2qwqzjxdmawq"
                      *       }
                      *     }
                      */
@@ -22772,17 +22825,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8801595ehjrqzapcnbe5w7m",
+                     *         "id": "per_01m8ftgejye5bvb3hv24hew86v",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-25T00:00:03.369Z",
-                     *         "signedInAt": "2026-11-25T00:00:03.375Z"
+                     *         "joinedAt": "2026-11-28T00:57:28.416Z",
+                     *         "signedInAt": "2026-11-28T00:57:28.418Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015adejntsva18z225ryq"
+                     *         "requestId": "req_01m8ftgekaes7agcrjmw12xtj2"
                      *       }
                      *     }
                      */
@@ -22853,22 +22906,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m88015ecenpvrygtv8bv309p",
+                     *           "id": "inv_01m8ftgepfew1v3jdrxwfy54n4",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-25T00:00:03.534Z",
-                     *           "expiresAt": "2026-12-02T00:00:03.534Z"
+                     *           "createdAt": "2026-11-28T00:57:28.528Z",
+                     *           "expiresAt": "2026-12-05T00:57:28.527Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m88015dzexkads8he8zymdsq",
+                     *           "id": "inv_01m8ftgep9e4zvn9896q9a5qf2",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-25T00:00:03.520Z",
-                     *           "expiresAt": "2026-12-02T00:00:03.520Z"
+                     *           "createdAt": "2026-11-28T00:57:28.522Z",
+                     *           "expiresAt": "2026-12-05T00:57:28.521Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88015epek09efdzc1yndz84",
+                     *         "requestId": "req_01m8ftgepre53ta7k6g2cwp3nz",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -22953,15 +23006,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m88015dzexkads8he8zymdsq",
+                     *         "id": "inv_01m8ftgep9e4zvn9896q9a5qf2",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-25T00:00:03.520Z",
-                     *         "expiresAt": "2026-12-02T00:00:03.520Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/lRf2IRNsqSDIegG1aG9cBd96_A27UIfPtlbBbeFgm-k"
+                     *         "createdAt": "2026-11-28T00:57:28.522Z",
+                     *         "expiresAt": "2026-12-05T00:57:28.521Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/HF0BgmdPiSWEkpPDkiQ5p9OlVrYc0m-_YXPsWij2rb0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015dzexkads8c15t2894x"
+                     *         "requestId": "req_01m8ftgep8ewttr3cjekhb16b3"
                      *       }
                      *     }
                      */
@@ -23030,11 +23083,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m88015ewe6wt8hf7khefhhe5",
+                     *         "id": "inv_01m8ftgepzee1thrdkzbn05h96",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015f6e48a5hhc3r5fxe0y"
+                     *         "requestId": "req_01m8ftgeq4emn8h785hxxg9s93"
                      *       }
                      *     }
                      */
@@ -23106,20 +23159,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a21000-856c-77a9-9d19-243ecb1a5cce",
+                     *           "contentId": "01a21fa8-316c-7394-ab88-627d17890c02",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-24T23:59:59.356Z",
+                     *           "deletedAt": "2026-11-28T00:57:26.132Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a21000-8566-710d-b957-32671b0b7598",
+                     *           "contentId": "01a21fa8-316b-7759-bf01-0658505782d9",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-24T23:59:59.356Z",
+                     *           "deletedAt": "2026-11-28T00:57:26.132Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m880160des58r750dm6dss3t",
+                     *         "requestId": "req_01m8ftgf4xegaah4149wn45hf4",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23205,7 +23258,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880196hedv94p1fdc39309e"
+                     *         "requestId": "req_01m8ftghhsemrv0enhhgjh4jnm"
                      *       }
                      *     }
                      */
@@ -23377,7 +23430,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880196jeatb84np87ea9np5"
+                     *         "requestId": "req_01m8ftghhxetrs16dentdxtpkv"
                      *       }
                      *     }
                      */
@@ -23508,12 +23561,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m8800v76ee3ss1erb5771rww",
-                     *           "createdAt": "2026-11-25T00:00:07.383Z"
+                     *           "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
+                     *           "createdAt": "2026-11-28T00:57:31.460Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m880196te8ssg4hxrjnwn17d",
+                     *         "requestId": "req_01m8ftghj8eh4ssscyqjwsqzjx",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23642,7 +23695,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801974e5xv2xt5hfxf1dre"
+                     *         "requestId": "req_01m8ftghjkekzt6f9fy9bnjtr8"
                      *       }
                      *     }
                      */
@@ -23821,10 +23874,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a21000-a47b-77e4-9cd1-a0c83d8addd4",
-                     *                 "score": 0.6999995232508494,
+                     *                 "contentId": "01a21fa8-2f5c-7143-824c-7908d153d4fe",
+                     *                 "score": 0.6999809590028301,
                      *                 "signals": {
-                     *                   "recency": 0.9999988081271229,
+                     *                   "recency": 0.9999523975070748,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23834,17 +23887,17 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a21000-a453-7028-9882-8a2817eb988d",
-                     *                 "score": 0.6999993820543946,
+                     *                 "contentId": "01a21fa8-27bb-749a-9abf-b585861c8837",
+                     *                 "score": 0.6999746921445018,
                      *                 "signals": {
-                     *                   "recency": 0.9999984551359863,
+                     *                   "recency": 0.9999367303612543,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           },
@@ -23865,10 +23918,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a21000-a47b-77e4-9cd1-a0c83d8addd4",
-                     *                 "score": 0.6999995232508494,
+                     *                 "contentId": "01a21fa8-2f5c-7143-824c-7908d153d4fe",
+                     *                 "score": 0.6999809590028301,
                      *                 "signals": {
-                     *                   "recency": 0.9999988081271229,
+                     *                   "recency": 0.9999523975070748,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23878,24 +23931,24 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a21000-a453-7028-9882-8a2817eb988d",
-                     *                 "score": 0.6999993820543946,
+                     *                 "contentId": "01a21fa8-27bb-749a-9abf-b585861c8837",
+                     *                 "score": 0.6999746921445018,
                      *                 "signals": {
-                     *                   "recency": 0.9999984551359863,
+                     *                   "recency": 0.9999367303612543,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880198ge0qtds15w8ey35f9"
+                     *         "requestId": "req_01m8ftghm2e1y86yzad5eacwtw"
                      *       }
                      *     }
                      */
@@ -24009,7 +24062,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m880197heftbw4egs0dtxedt",
+                     *         "requestId": "req_01m8ftghjtepg85fg76dp2xase",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -24135,7 +24188,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m880197qe3s9jk355nwa22xk",
+                     *         "id": "rul_01m8ftghk4e2cry289p3r9vamz",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24146,11 +24199,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-25T00:00:07.417Z",
-                     *         "updatedAt": "2026-11-25T00:00:07.417Z"
+                     *         "createdAt": "2026-11-28T00:57:31.495Z",
+                     *         "updatedAt": "2026-11-28T00:57:31.495Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880197me37a15jypxjccrbj"
+                     *         "requestId": "req_01m8ftghjzed59kr9jha5pt8b3"
                      *       }
                      *     }
                      */
@@ -24246,11 +24299,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8801989eabar15jjen77d8c",
+                     *         "id": "rul_01m8ftghkvemft6771qa16smjj",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880198cevprrt9h1gjnrwwc"
+                     *         "requestId": "req_01m8ftghkye50sqps0fwjx8ndt"
                      *       }
                      *     }
                      */
@@ -24343,7 +24396,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m880197wezabavvxzwz3ysmv",
+                     *         "id": "rul_01m8ftghkaev38he4nrq2qtnxz",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24354,11 +24407,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-25T00:00:07.421Z",
-                     *         "updatedAt": "2026-11-25T00:00:07.428Z"
+                     *         "createdAt": "2026-11-28T00:57:31.499Z",
+                     *         "updatedAt": "2026-11-28T00:57:31.511Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880197ye588jfp675xhfs0q"
+                     *         "requestId": "req_01m8ftghkeeat8m5paj7r54xmf"
                      *       }
                      *     }
                      */
@@ -24466,7 +24519,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m880196fekm9sxt7hapjnarr"
+                     *         "requestId": "req_01m8ftghhpearbb5qwx2ngtx11"
                      *       }
                      *     }
                      */
@@ -24540,36 +24593,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m88015jbe4xra41nbcb1wq96",
+                     *           "id": "ses_01m8ftgeseewvrd2385sxwh123",
                      *           "person": {
-                     *             "id": "per_01m88015hzevg8py3mdz93z2fx",
+                     *             "id": "per_01m8ftgesaegma7bjve32bhxpa",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-25T00:00:03.660Z",
-                     *           "lastUsedAt": "2026-11-25T00:00:03.660Z",
-                     *           "expiresAt": "2026-11-25T12:00:03.660Z",
+                     *           "createdAt": "2026-11-28T00:57:28.623Z",
+                     *           "lastUsedAt": "2026-11-28T00:57:28.622Z",
+                     *           "expiresAt": "2026-11-28T12:57:28.622Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m880159eekeby59cpejy7qd8",
+                     *           "id": "ses_01m8ftgek2e2993vddsnaz48w5",
                      *           "person": {
-                     *             "id": "per_01m8801595ehjrqzapcnbe5w7m",
+                     *             "id": "per_01m8ftgejye5bvb3hv24hew86v",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-25T00:00:03.375Z",
-                     *           "lastUsedAt": "2026-11-25T00:00:03.375Z",
-                     *           "expiresAt": "2026-11-25T12:00:03.375Z",
+                     *           "createdAt": "2026-11-28T00:57:28.419Z",
+                     *           "lastUsedAt": "2026-11-28T00:57:28.418Z",
+                     *           "expiresAt": "2026-11-28T12:57:28.418Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88015jsexnaqxvnrjbj0he5",
+                     *         "requestId": "req_01m8ftgespe65ak23zp8bkg5x0",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24639,11 +24692,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m88015nte87va725cbbde3c9"
+                     *           "ses_01m8ftgewfejzts9khgrfzvsjd"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015p7e748sdserd2w1q9j"
+                     *         "requestId": "req_01m8ftgewrec69tgmckbpnyfe0"
                      *       }
                      *     }
                      */
@@ -24710,11 +24763,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m88015qyen1vhq49djw8nj0r"
+                     *           "ses_01m8ftgeysejjbxqkxhnpyz73h"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015rsejxr0cg0h9ndaxfz"
+                     *         "requestId": "req_01m8ftgez6eezvr17628g9k7fy"
                      *       }
                      *     }
                      */
@@ -24784,11 +24837,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-25T00:00:04.118Z"
+                     *           "updatedAt": "2026-11-28T00:57:29.002Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8801610epstb8gs6ep04pn5",
+                     *         "requestId": "req_01m8ftgf5ze69bj6wt3a14kpx4",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24867,10 +24920,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-25T00:00:04.133Z"
+                     *         "updatedAt": "2026-11-28T00:57:29.037Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880162ae76t1fvg3s969sg5"
+                     *         "requestId": "req_01m8ftgf6semzrv8v3b7j8tmrx"
                      *       }
                      *     }
                      */
@@ -24960,10 +25013,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-25T00:00:04.178Z"
+                     *         "updatedAt": "2026-11-28T00:57:29.059Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880162hesw8ce8r927ks54c"
+                     *         "requestId": "req_01m8ftgf72ef9tnvr8yf7v8stx"
                      *       }
                      *     }
                      */
@@ -25048,7 +25101,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880163xedfvw7ff3fv837tc"
+                     *         "requestId": "req_01m8ftgf7xeppbsapzzt5zw273"
                      *       }
                      *     }
                      */
@@ -25118,7 +25171,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21000-733d-71f8-a4d2-89deca6dadac",
+                     *         "id": "01a21fa8-2575-7234-8e9e-645d6821df73",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -25157,11 +25210,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-24T23:59:54.685Z",
-                     *         "updatedAt": "2026-11-24T23:59:54.728Z"
+                     *         "createdAt": "2026-11-28T00:57:23.062Z",
+                     *         "updatedAt": "2026-11-28T00:57:23.089Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wt4efhtmpgafedgzmjq"
+                     *         "requestId": "req_01m8ftg9bzexhsgt0r1kgs168m"
                      *       }
                      *     }
                      */
@@ -25227,13 +25280,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-25T00:00:04.018Z",
+                     *         "requestedAt": "2026-11-28T00:57:28.935Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015yhedc8zts5733cg88j"
+                     *         "requestId": "req_01m8ftgf3cev0sd7wyw19gr16x"
                      *       }
                      *     }
                      */
@@ -25314,13 +25367,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-25T00:00:04.000Z",
+                     *         "requestedAt": "2026-11-28T00:57:28.922Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015wjek2v22g20tktd7gj"
+                     *         "requestId": "req_01m8ftgf2ney58rs8x1brc8f54"
                      *       }
                      *     }
                      */
@@ -25398,13 +25451,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-25T00:00:04.090Z",
+                     *         "requestedAt": "2026-11-28T00:57:28.968Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801603enx8k3dw52ah1m79"
+                     *         "requestId": "req_01m8ftgf4ne2897tq9g81harmw"
                      *       }
                      *     }
                      */
@@ -25484,13 +25537,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-25T00:00:04.064Z",
+                     *         "requestedAt": "2026-11-28T00:57:28.959Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88015yyefrt4bmy9eepsdyz"
+                     *         "requestId": "req_01m8ftgf3pe6rav1pragegg48m"
                      *       }
                      *     }
                      */
@@ -25564,7 +25617,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8800wkjehcbfyp1xmfya4cy",
+                     *         "requestId": "req_01m8ftg92te6281k22z8xaq20z",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25642,14 +25695,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8800wkvee3959acedm6etg5",
+                     *         "id": "vky_01m8ftg931esqrtqw3rjdvsk7j",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-24T23:59:54.492Z",
+                     *         "createdAt": "2026-11-28T00:57:22.786Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_pW3F7c-QwmXNsiRJ7DnRV-oWSUTWQy5SsGKMjxfcjmo"
+                     *         "key": "rf_vk_J-52LTsKmFVWdz38nATr3zjRtX_0fHU2wK5gs6JN2Ms"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wkqemrvv50bjshkmx0r"
+                     *         "requestId": "req_01m8ftg92xe43td0jjrc4r9kmd"
                      *       }
                      *     }
                      */
@@ -25718,13 +25771,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8800wmde0ya7xxnchmks8j2",
+                     *         "id": "vky_01m8ftg93qeen9x9shbdrv3dqh",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-24T23:59:54.510Z",
+                     *         "createdAt": "2026-11-28T00:57:22.808Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wmge5jv3pkrvt9x1mrr"
+                     *         "requestId": "req_01m8ftg93veqm9am40833avzb9"
                      *       }
                      *     }
                      */
@@ -25804,15 +25857,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8800wmaeya8dvmh8yd7yry8",
+                     *         "id": "vky_01m8ftg93hebsbjg1yxet7zahj",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-24T23:59:54.506Z",
+                     *         "createdAt": "2026-11-28T00:57:22.801Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_sE2ZpkDmgMJ_QH8sKWf5MwKFTU9oaknSF1FbauslS3Q",
-                     *         "replaces": "vky_01m8800wm4engtycw748r98qa3"
+                     *         "key": "rf_vk_dE7vGoZrv2ewey730iy1ZWL4o7rJs6KmNa3WX5SiXcQ",
+                     *         "replaces": "vky_01m8ftg939e229bysx8pcg6r8d"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8800wm6ecw8krkgrbv0cv9n"
+                     *         "requestId": "req_01m8ftg93devxtcbba6yhrhf4x"
                      *       }
                      *     }
                      */
@@ -26105,7 +26158,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88014ceeygveasjkhdcgb35"
+                     *         "requestId": "req_01m8ftge20e0gshk3hy6aznvgr"
                      *       }
                      *     }
                      */
@@ -26184,42 +26237,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "52e60bd4-3e56-46f1-9aca-0e53c288371a",
+                     *           "id": "38294a32-3f22-4d84-96cd-9d1617ec8a70",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8800w4kej8srg9dr3b3hrgj",
+                     *             "auditId": "aud_01m8ftg8ggenar799n61r22z0p",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *               "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a21000-7066-7369-9d8d-66449c46ade7",
-                     *             "requestId": "req_01m8800vyjer2944zc7gneqd0n"
+                     *             "resourceId": "01a21fa8-21d4-71d8-a9ba-6695908dda8e",
+                     *             "requestId": "req_01m8ftg895ewt8z0zkwdmtjb73"
                      *           },
-                     *           "timestamp": "2026-11-24T23:59:53.963Z"
+                     *           "timestamp": "2026-11-28T00:57:22.133Z"
                      *         },
                      *         {
-                     *           "id": "b5eddb00-d0cf-414a-9413-d2df42cbf5d3",
+                     *           "id": "208b33f8-7bc3-4cd1-9675-e74243aa24fc",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8800w4xefx9yn5xaavk81b4",
+                     *             "auditId": "aud_01m8ftg8gyepraq2bgk6a64xw2",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8800v76ee3ss1erb5771rww",
+                     *               "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a21000-706a-701d-b0e1-f3702afc8d82",
-                     *             "requestId": "req_01m8800vynecfbprywfavpd2w5"
+                     *             "resourceId": "01a21fa8-21d3-7528-8948-f1d8d9e53a9f",
+                     *             "requestId": "req_01m8ftg890edcb050vwhd16xe4"
                      *           },
-                     *           "timestamp": "2026-11-24T23:59:53.963Z"
+                     *           "timestamp": "2026-11-28T00:57:22.135Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88014cmehdanafepy5je28e"
+                     *         "requestId": "req_01m8ftge24egtr307etvftqp0b"
                      *       }
                      *     }
                      */
@@ -26320,7 +26373,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014ctem3b8ap4j23131sh"
+                     *         "requestId": "req_01m8ftge2be708mm3n2jd3p01r"
                      *       }
                      *     }
                      */
@@ -26396,7 +26449,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8801502ea8bzt2tra7sbsqw",
+                     *         "requestId": "req_01m8ftgecaegdrnxegww3gt5gw",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26479,14 +26532,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m880150fe8dbtrpeefa394af",
+                     *         "id": "whl_01m8ftgecpeydtn47ja227s4nr",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-25T00:00:03.088Z",
-                     *         "expiresAt": "2026-11-25T01:00:03.088Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_PCAF6GuadFqE6P63E-qoMLkgulLIAISjtM9heLPGE9k"
+                     *         "createdAt": "2026-11-28T00:57:28.214Z",
+                     *         "expiresAt": "2026-11-28T01:57:28.214Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_z-ER0o3wEz54gyHareEEWjXg1kboKW3FmbzqFk1BzD4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8801507e94a37qrc90gge2r"
+                     *         "requestId": "req_01m8ftgecgec394kbvwvk9vb7j"
                      *       }
                      *     }
                      */
@@ -26573,11 +26626,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m880150se13ttctsgp5hgc3k",
+                     *         "id": "whl_01m8ftgecxehaaxcfnmpnx1ee6",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m880150xefhrq6bkx69smm7b"
+                     *         "requestId": "req_01m8ftged0ekjrmm3ddtj7qz7k"
                      *       }
                      *     }
                      */
@@ -26647,7 +26700,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m88014d0e3t9mewv8rjnbx87",
+                     *         "requestId": "req_01m8ftge2gehbsx58pwb23fjm8",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26803,7 +26856,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m88014g5egertrtrfy40apsj",
+                     *         "id": "whk_01m8ftge3fejabpjt1x1bt6m7w",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26831,12 +26884,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-25T00:00:02.560Z",
-                     *         "webhookId": "whk_01m88014g5egertrtrfy40apsj",
+                     *         "createdAt": "2026-11-28T00:57:27.918Z",
+                     *         "webhookId": "whk_01m8ftge3fejabpjt1x1bt6m7w",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014d9ef3rcb60h0w1se42"
+                     *         "requestId": "req_01m8ftge2met3bzzznb4y0mm4n"
                      *       }
                      *     }
                      */
@@ -27001,7 +27054,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m88014gge53ahrde2hkqmb4x",
+                     *         "id": "whk_01m8ftge3neegsbqjhy4h0v375",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27029,7 +27082,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-25T00:00:02.575Z",
+                     *         "createdAt": "2026-11-28T00:57:27.924Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -27038,7 +27091,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014hved4b4y47wzzygc8t"
+                     *         "requestId": "req_01m8ftge4heaw90r2gg3nrfjc8"
                      *       }
                      *     }
                      */
@@ -27206,11 +27259,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m88014keet4bq64ma5m8v3ae",
+                     *         "id": "whk_01m8ftge5qewwr58f4qrqm6p9j",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014kregn9csb4t0nypbzm"
+                     *         "requestId": "req_01m8ftge5tevmvpkss0qfmfc1a"
                      *       }
                      *     }
                      */
@@ -27369,7 +27422,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m88014j0eecty33c7r810q6e",
+                     *         "id": "whk_01m8ftge4pekjaayayh4p7at6n",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27397,10 +27450,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-25T00:00:02.623Z"
+                     *         "createdAt": "2026-11-28T00:57:27.957Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014j5e4avk47ddwtcy8n5"
+                     *         "requestId": "req_01m8ftge4reb1ahwt8h7cy8jmw"
                      *       }
                      *     }
                      */
@@ -27487,7 +27540,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m88014nhet7szpsxmsn9kndv",
+                     *           "id": "dlv_01m8ftge6eejxbm7c5v8q5hy0t",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27499,19 +27552,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-25T00:00:02.737Z",
-                     *             "webhookId": "whk_01m88014n9e4nvbv4xveh22zyb",
+                     *             "timestamp": "2026-11-28T00:57:28.014Z",
+                     *             "webhookId": "whk_01m8ftge6behmt4s3k9ms2wa80",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-25T00:00:02.737Z",
+                     *           "createdAt": "2026-11-28T00:57:28.014Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 2,
-                     *           "lastAttemptAt": "2026-11-25T00:00:02.737Z",
+                     *           "responseTime": 3,
+                     *           "lastAttemptAt": "2026-11-28T00:57:28.014Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m88014nvebqa7dy1h7wxa8qm",
+                     *         "requestId": "req_01m8ftge6qe6eskkkv3y4n7xg0",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27553,7 +27606,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-24T23:59:02.837Z"
+                 *       "since": "2026-11-28T00:56:28.099Z"
                  *     }
                  */
                 "application/json": {
@@ -27603,14 +27656,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m88014qwesw9gtatx29rrt83",
-                     *         "since": "2026-11-24T23:59:02.837Z",
-                     *         "until": "2026-11-25T00:00:02.894Z",
+                     *         "id": "whk_01m8ftge8wejq9n44khnb355xw",
+                     *         "since": "2026-11-28T00:56:28.099Z",
+                     *         "until": "2026-11-28T00:57:28.109Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014rpe7tb9q4f6jcyrb1m"
+                     *         "requestId": "req_01m8ftge95e3mr7gz34nh4sfaf"
                      *       }
                      *     }
                      */
@@ -27670,7 +27723,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-24T23:59:02.997Z"
+                 *       "since": "2026-11-28T00:56:28.121Z"
                  *     }
                  */
                 "application/json": {
@@ -27714,13 +27767,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m88014xfeg39fpbgnn5psgkx",
-                     *         "since": "2026-11-24T23:59:02.997Z",
+                     *         "id": "whk_01m8ftge9pemg8qd74gy21302a",
+                     *         "since": "2026-11-28T00:56:28.121Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014xsehnv6vtckqh65eya"
+                     *         "requestId": "req_01m8ftge9te1v8jbyqe6n20mrr"
                      *       }
                      *     }
                      */
@@ -27802,13 +27855,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m88014mgenatazv7btx64w2h",
+                     *         "id": "whk_01m8ftge60ex09yq26qntr42bj",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-25T01:00:02.720Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T01:57:28.006Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014mne1pvc7wt9v5wrdsj"
+                     *         "requestId": "req_01m8ftge63eztad5ateg5ytswr"
                      *       }
                      *     }
                      */
@@ -27899,14 +27952,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m88014zkea1a8zg25kp34v97",
+                     *         "deliveryId": "dlv_01m8ftgease5wbza52zyn7vc26",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
+                     *         "responseTime": 5,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014zhevbbq9y4m26ahtqn"
+                     *         "requestId": "req_01m8ftgeaqexkrask4dgyzajjs"
                      *       }
                      *     }
                      */
@@ -27984,7 +28037,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m88014peeabb55av2kx2zdap",
+                     *         "id": "dlv_01m8ftge79e31t9ap13g9psyrq",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -27996,18 +28049,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-25T00:00:02.766Z",
-                     *           "webhookId": "whk_01m88014p9e75tsqa542em7npx",
+                     *           "timestamp": "2026-11-28T00:57:28.041Z",
+                     *           "webhookId": "whk_01m8ftge74ewzt4tszjdcby52a",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-25T00:00:02.766Z",
+                     *         "createdAt": "2026-11-28T00:57:28.041Z",
                      *         "statusCode": 204,
                      *         "responseTime": 2,
-                     *         "lastAttemptAt": "2026-11-25T00:00:02.766Z",
+                     *         "lastAttemptAt": "2026-11-28T00:57:28.041Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-25T00:00:02.766Z",
+                     *             "startedAt": "2026-11-28T00:57:28.041Z",
                      *             "responseTime": 2,
                      *             "statusCode": 204,
                      *             "error": null,
@@ -28015,18 +28068,18 @@ export interface operations {
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=fa161474f9f541f4bda88f329400427a3abac2bb9835b18aee9622e9bc22c380",
-                     *               "x-service-timestamp": "2026-11-25T00:00:02.766Z",
-                     *               "x-service-webhook-id": "whk_01m88014p9e75tsqa542em7npx",
-                     *               "x-service-delivery-id": "dlv_01m88014peeabb55av2kx2zdap",
+                     *               "x-service-signature": "sha256=29d4791c4bad5cffee6dda7781ac57fe66846e600e7efe27277dd5b323dc06ac",
+                     *               "x-service-timestamp": "2026-11-28T00:57:28.041Z",
+                     *               "x-service-webhook-id": "whk_01m8ftge74ewzt4tszjdcby52a",
+                     *               "x-service-delivery-id": "dlv_01m8ftge79e31t9ap13g9psyrq",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m88014peeabb55av2kx2zdap",
-                     *               "webhook-timestamp": "1795564802",
-                     *               "webhook-signature": "v1,gNHkBTXM1g98rtWMxIN4fLWpL0jnbXkchnQGnVO5HVU=",
+                     *               "webhook-id": "dlv_01m8ftge79e31t9ap13g9psyrq",
+                     *               "webhook-timestamp": "1795827448",
+                     *               "webhook-signature": "v1,NIJobIB5Fvz9NKPOKCYIW8CXmqloiKSXyrtyzpZlXcg=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Wed, 25 Nov 2026 00:00:02 GMT",
+                     *               "date": "Sat, 28 Nov 2026 00:57:28 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -28034,7 +28087,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014pneshsxsbmpj9xnw8k"
+                     *         "requestId": "req_01m8ftge7ket3rq372acmy8sv9"
                      *       }
                      *     }
                      */
@@ -28159,13 +28212,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m88014q3eq5bfn742tmn3h5n",
+                     *         "id": "dlv_01m8ftge7xe8faxnr3fg62stcy",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-25T00:00:02.796Z"
+                     *         "nextAttemptAt": "2026-11-28T00:57:28.080Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m88014qae8p8h8en7psg6pxj"
+                     *         "requestId": "req_01m8ftge8deptaespk050s689s"
                      *       }
                      *     }
                      */

@@ -16,7 +16,7 @@ const maxEntries = 2;
 
 test('write the examples', async () => {
   const receiver = await startReceiver();
-  const service = await startService({ REELFEED_EGRESS_ALLOW: receiver.allow });
+  const service = await startService({ REELFEED_EGRESS_ALLOW: `${receiver.allow},127.0.0.1:1935` });
   await createReadyItems(service, 3);
   const samples = routeSamples(service, receiver.url);
   const api = await readDescription(service.url);
