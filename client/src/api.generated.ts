@@ -4957,7 +4957,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggctej3vhqv4qafqw3z5",
+                     *         "requestId": "req_01m8ftp1jre5682dc4pcyz8cs7",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5106,7 +5106,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8ftggdbek2ss10hdm12941k",
+                     *         "id": "alr_01m8ftp1n8e79smjqc35cw4fb1",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5130,10 +5130,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T00:57:30.283Z"
+                     *         "createdAt": "2026-11-28T01:00:31.784Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggcxekb8y3n16k6v1pqn"
+                     *         "requestId": "req_01m8ftp1k9escsf0s66n8140t6"
                      *       }
                      *     }
                      */
@@ -5199,7 +5199,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8ftggdhexvv7s6e32zastvx",
+                     *         "id": "alr_01m8ftp1nje7h880mvtj4nq605",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5223,10 +5223,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T00:57:30.289Z"
+                     *         "createdAt": "2026-11-28T01:00:31.795Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggdmekjvxarp6kpwqjmq"
+                     *         "requestId": "req_01m8ftp1nxevx8saad92b083jf"
                      *       }
                      *     }
                      */
@@ -5291,11 +5291,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8ftggefeszsdrhvnz3xyfh3",
+                     *         "id": "alr_01m8ftp1vhehvrcwwwm9vppqvf",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggekejarxmqpdpz19rg3"
+                     *         "requestId": "req_01m8ftp1w7eq8b755cha8sqa92"
                      *       }
                      *     }
                      */
@@ -5435,7 +5435,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8ftggdsen7vnscrnakdv7h2",
+                     *         "id": "alr_01m8ftp1s2e0zr4zhm46ms65r1",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5459,10 +5459,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T00:57:30.297Z"
+                     *         "createdAt": "2026-11-28T01:00:31.906Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggdweg8s4k8s9ws8fr6k"
+                     *         "requestId": "req_01m8ftp1s9eg8bp4m8jqwe227f"
                      *       }
                      *     }
                      */
@@ -5535,7 +5535,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggfmesgtc2w1gtx4byhb",
+                     *         "requestId": "req_01m8ftp1z9eva9ck4yqpf6eehs",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5692,7 +5692,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggete2wshs73cga1n326"
+                     *         "requestId": "req_01m8ftp1x3e24v25n3f40crj7m"
                      *       }
                      *     }
                      */
@@ -5811,8 +5811,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg6he2ta3qby9zg6gffd",
-                     *         "asOf": "2026-11-28T00:57:30.068Z"
+                     *         "requestId": "req_01m8ftnzgke7gah1a0fc929qxf",
+                     *         "asOf": "2026-11-28T01:00:29.600Z"
                      *       }
                      *     }
                      */
@@ -6014,8 +6014,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggv3ema9h99natkm34nx",
-                     *         "asOf": "2026-11-28T00:57:30.733Z"
+                     *         "requestId": "req_01m8ftp3pqe18vqtap74g89498",
+                     *         "asOf": "2026-11-28T01:00:33.945Z"
                      *       }
                      *     }
                      */
@@ -6168,7 +6168,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a21fa8-3bec-775e-b5a8-6a114bddc787",
+                     *           "contentId": "01a21faa-e17a-744c-9cdd-5d85639f0504",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6219,10 +6219,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg6zen38bh6byw1rp3sa",
+                     *         "requestId": "req_01m8ftp000eac9wbdzgnq1ypwv",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-28T00:57:30.084Z"
+                     *         "asOf": "2026-11-28T01:00:30.100Z"
                      *       }
                      *     }
                      */
@@ -6489,7 +6489,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a21fa8-40f4-752d-952e-1da8c2367b29",
+                     *         "contentId": "01a21fab-0088-7047-89db-e7584974fbb7",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6578,8 +6578,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg7ve6tvxhkc5pfk892t",
-                     *         "asOf": "2026-11-28T00:57:30.111Z"
+                     *         "requestId": "req_01m8ftp050et6a89mnpx0vracr",
+                     *         "asOf": "2026-11-28T01:00:30.260Z"
                      *       }
                      *     }
                      */
@@ -6847,7 +6847,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a21fa8-415a-7797-8574-717699b2af1b",
+                     *         "contentId": "01a21fab-058a-761b-bb6a-d6dc5d434907",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6887,8 +6887,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggb0erftyxyqezd2h7ka",
-                     *         "asOf": "2026-11-28T00:57:30.208Z"
+                     *         "requestId": "req_01m8ftp1cxehftrr0dy8sdw35w",
+                     *         "asOf": "2026-11-28T01:00:31.522Z"
                      *       }
                      *     }
                      */
@@ -7115,8 +7115,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggvneg2bkbd2rye4t942",
-                     *         "asOf": "2026-11-28T00:57:30.749Z"
+                     *         "requestId": "req_01m8ftp3wceqpbmx9g7wsvbsrc",
+                     *         "asOf": "2026-11-28T01:00:34.101Z"
                      *       }
                      *     }
                      */
@@ -7302,8 +7302,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg8be0e8sz5resj066s6",
-                     *         "asOf": "2026-11-28T00:57:30.129Z"
+                     *         "requestId": "req_01m8ftp06xeg2s5jp27jqfdt5c",
+                     *         "asOf": "2026-11-28T01:00:30.340Z"
                      *       }
                      *     }
                      */
@@ -7627,8 +7627,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggsxehbrn8nq7m27r56v",
-                     *         "asOf": "2026-11-28T00:57:30.698Z"
+                     *         "requestId": "req_01m8ftp3egen0as4pwd3fsdqvz",
+                     *         "asOf": "2026-11-28T01:00:33.689Z"
                      *       }
                      *     }
                      */
@@ -7784,8 +7784,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggake45rem4x6qxcgqzq",
-                     *         "asOf": "2026-11-28T00:57:30.195Z"
+                     *         "requestId": "req_01m8ftp1bveerbh72n8pcg6sp8",
+                     *         "asOf": "2026-11-28T01:00:31.484Z"
                      *       }
                      *     }
                      */
@@ -7908,8 +7908,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg9pek9smpa4dw8d6vg9",
-                     *         "asOf": "2026-11-28T00:57:30.171Z"
+                     *         "requestId": "req_01m8ftp0tnepcvpy79aea7dxh4",
+                     *         "asOf": "2026-11-28T01:00:30.955Z"
                      *       }
                      *     }
                      */
@@ -8186,8 +8186,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg5pejraj9adxpzx7qxw",
-                     *         "asOf": "2026-11-28T00:57:30.043Z"
+                     *         "requestId": "req_01m8ftnytnesvsh8pay6xgqw3j",
+                     *         "asOf": "2026-11-28T01:00:28.923Z"
                      *       }
                      *     }
                      */
@@ -8627,8 +8627,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggtjekeszf6vjydvkj2j",
-                     *         "asOf": "2026-11-28T00:57:30.717Z"
+                     *         "requestId": "req_01m8ftp3jzecrb9ef4z5m5e4fv",
+                     *         "asOf": "2026-11-28T01:00:33.872Z"
                      *       }
                      *     }
                      */
@@ -8857,8 +8857,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg8zenxarvfax9wrffyd",
-                     *         "asOf": "2026-11-28T00:57:30.143Z"
+                     *         "requestId": "req_01m8ftp0hte1g93b7h1hyb1kjg",
+                     *         "asOf": "2026-11-28T01:00:30.689Z"
                      *       }
                      *     }
                      */
@@ -9055,14 +9055,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-28T00:57:30.261Z",
+                     *         "now": "2026-11-28T01:00:31.697Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
                      *           "completions": 0,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 0,
+                     *           "saves": 1,
                      *           "rebuffers": 0,
                      *           "errors": 0,
                      *           "viewers": 0
@@ -9070,7 +9070,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-27T23:58:00.000Z",
+                     *             "minute": "2026-11-28T00:01:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9082,7 +9082,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-27T23:59:00.000Z",
+                     *             "minute": "2026-11-28T00:02:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9098,8 +9098,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggche7bvat3g5j65bdg2",
-                     *         "asOf": "2026-11-28T00:57:30.259Z"
+                     *         "requestId": "req_01m8ftp1jdenx9pnqagc5mazqp",
+                     *         "asOf": "2026-11-28T01:00:31.695Z"
                      *       }
                      *     }
                      */
@@ -9223,7 +9223,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggfte809snsspg1as0cq",
+                     *         "requestId": "req_01m8ftp1zvefw9d4jw0s4x25kb",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9438,7 +9438,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8ftgggqeyxa22avjfpstky4",
+                     *         "id": "rpt_01m8ftp23sepj97kpre85saft0",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9457,10 +9457,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T00:57:30.391Z"
+                     *         "createdAt": "2026-11-28T01:00:32.249Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggfxejxtrp2qkv8r4mxa"
+                     *         "requestId": "req_01m8ftp20hedy8v6q715qkatc1"
                      *       }
                      *     }
                      */
@@ -9526,7 +9526,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8ftgggxe1hap1ys0agmfbbd",
+                     *         "id": "rpt_01m8ftp24re5tv22yf3sdhah6m",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9545,10 +9545,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T00:57:30.398Z"
+                     *         "createdAt": "2026-11-28T01:00:32.280Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggh0exns2ma8wwmn32yk"
+                     *         "requestId": "req_01m8ftp250ef797a37k8s2e92j"
                      *       }
                      *     }
                      */
@@ -9613,11 +9613,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8ftgghwe1jbwn0xy17rv909",
+                     *         "id": "rpt_01m8ftp28ce9c9pcasv7d6n2zs",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgghyewj8q39grbnn9vm7"
+                     *         "requestId": "req_01m8ftp290epa80d91mk9dke42"
                      *       }
                      *     }
                      */
@@ -9820,7 +9820,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8ftggh5ex39ft7mxr9tv7w4",
+                     *         "id": "rpt_01m8ftp25dehdr3n9amw2takq8",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9839,10 +9839,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-28T00:57:30.406Z"
+                     *         "createdAt": "2026-11-28T01:00:32.301Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggh8ecgrj2pg329jfary"
+                     *         "requestId": "req_01m8ftp25sex2vz0ebxewfs1rj"
                      *       }
                      *     }
                      */
@@ -9910,7 +9910,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggmfevstdrcsssytzf9k",
+                     *         "requestId": "req_01m8ftp2s8ee1bxqbdbnfxy5b7",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9992,13 +9992,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8ftggnjefj8e5fw8xyt7e2t",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m8ftggnjefj8e5fw8xyt7e2t/4_MzgGlNaVIpj3cSdIhN0hZQ572LtcuH",
-                     *         "createdAt": "2026-11-28T00:57:30.550Z",
-                     *         "expiresAt": "2026-12-05T00:57:30.550Z"
+                     *         "id": "rln_01m8ftp32ye8yswf35n0beap15",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m8ftp32ye8yswf35n0beap15/XQnU_2-q6erD1HQn1OSg4gr3wZ2fj3xl",
+                     *         "createdAt": "2026-11-28T01:00:33.247Z",
+                     *         "expiresAt": "2026-12-05T01:00:33.247Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggnbehhspyya13qvjg2g"
+                     *         "requestId": "req_01m8ftp2zge9gbf48z136rrs7e"
                      *       }
                      *     }
                      */
@@ -10069,11 +10069,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8ftggpkec8vac8qwwpvv40r",
+                     *         "id": "rln_01m8ftp356ezrbzq2svnjw55yk",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggptepd89xcb4h36g6hq"
+                     *         "requestId": "req_01m8ftp359ep88hc3mpg5gxag1"
                      *       }
                      *     }
                      */
@@ -10145,7 +10145,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggkdezy87xfn6fkw88k5",
+                     *         "requestId": "req_01m8ftp2c9e23vzn47cyfkdtn4",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10215,7 +10215,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8ftggjaejfr26y9xz5eb71r",
+                     *         "id": "rrn_01m8ftp2afe11tj3mkf6561880",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10224,10 +10224,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T00:57:30.443Z"
+                     *         "createdAt": "2026-11-28T01:00:32.463Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggj8ecx9jh7jjypep3tm"
+                     *         "requestId": "req_01m8ftp2abex3r1enr3mvy3g44"
                      *       }
                      *     }
                      */
@@ -10290,7 +10290,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8ftggkxenx9c8emft381bm5",
+                     *         "id": "rrn_01m8ftp2jde37r8bbp7nx4t3sc",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10299,11 +10299,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T00:57:30.494Z",
+                     *         "createdAt": "2026-11-28T01:00:32.717Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggm5e3tb39vfc68vxyt3"
+                     *         "requestId": "req_01m8ftp2k2eq7848qe60ajw3rm"
                      *       }
                      *     }
                      */
@@ -10418,8 +10418,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg9eecwrckch3mm60qjy",
-                     *         "asOf": "2026-11-28T00:57:30.159Z"
+                     *         "requestId": "req_01m8ftp0syeccvasmbv2nghvev",
+                     *         "asOf": "2026-11-28T01:00:30.911Z"
                      *       }
                      *     }
                      */
@@ -10546,8 +10546,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgga3esmbc7b4n84fttwb",
-                     *         "asOf": "2026-11-28T00:57:30.179Z"
+                     *         "requestId": "req_01m8ftp0x4edvr8cpkv40t957j",
+                     *         "asOf": "2026-11-28T01:00:31.012Z"
                      *       }
                      *     }
                      */
@@ -10748,8 +10748,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggaaes0ash30mxerc2ta",
-                     *         "asOf": "2026-11-28T00:57:30.186Z"
+                     *         "requestId": "req_01m8ftp10cef6a3de4q6py93aa",
+                     *         "asOf": "2026-11-28T01:00:31.117Z"
                      *       }
                      *     }
                      */
@@ -10853,48 +10853,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m8ftg91xepesx7mwmp5jm3st",
-                     *           "recordedAt": "2026-11-28T00:57:22.750Z",
+                     *           "id": "aud_01m8ftme6aeb8bt5qwg2fn33dw",
+                     *           "recordedAt": "2026-11-28T00:59:39.083Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
+                     *             "keyId": "key_01m8ftm70beqfasngeyv42xexn",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8ftg91wemzttsh83bgk1v9x",
+                     *           "resourceId": "key_01m8ftme69eas9gwhxb5178rpz",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8ftg91sef3sz9y0jk8dm6fg"
+                     *           "requestId": "req_01m8ftme66edb8k7hve0v4vq03"
                      *         },
                      *         {
-                     *           "id": "aud_01m8ftg90zebtray5jmg0jvp7c",
-                     *           "recordedAt": "2026-11-28T00:57:22.720Z",
+                     *           "id": "aud_01m8ftme45ef281qq7a4z72e16",
+                     *           "recordedAt": "2026-11-28T00:59:39.014Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
+                     *             "keyId": "key_01m8ftm70beqfasngeyv42xexn",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8ftg90xefqv6xp1hv2t3kg1",
+                     *           "resourceId": "key_01m8ftme43eh2sgxdf0hbz9313",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8ftg90semdr9gr7c489dwyw"
+                     *           "requestId": "req_01m8ftme41ed3tetfv2dfka8ke"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg93zedqvja4nj3xk0aqm",
+                     *         "requestId": "req_01m8ftmeeveghv30dp7skmxtny",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10990,7 +10990,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfcpeq9rhyh3hxt874ww",
+                     *         "requestId": "req_01m8ftnt42eyzszk10j5d8zxhc",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11099,7 +11099,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21fa8-248b-775f-9cd5-6276e6578baa",
+                     *           "id": "01a21faa-3a15-773f-a66c-0dba8a6499a9",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11138,11 +11138,11 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T00:57:22.828Z",
-                     *           "updatedAt": "2026-11-28T00:57:22.855Z"
+                     *           "createdAt": "2026-11-28T00:59:39.414Z",
+                     *           "updatedAt": "2026-11-28T00:59:39.493Z"
                      *         },
                      *         {
-                     *           "id": "01a21fa8-21d5-7531-b176-55481a69c01d",
+                     *           "id": "01a21faa-2f8f-717e-a5a2-a1155d6fb126",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -11181,12 +11181,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T00:57:22.134Z",
-                     *           "updatedAt": "2026-11-28T00:57:22.285Z"
+                     *           "createdAt": "2026-11-28T00:59:36.720Z",
+                     *           "updatedAt": "2026-11-28T00:59:37.317Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg96ketc93d25ee2hz8ym",
+                     *         "requestId": "req_01m8ftmevged8vykap3pt3cm5x",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11286,7 +11286,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-24ea-77de-88c6-2218d25881e5",
+                     *         "id": "01a21faa-3c1b-7125-828b-c8fa08107200",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11325,11 +11325,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T00:57:22.923Z",
-                     *         "updatedAt": "2026-11-28T00:57:22.923Z"
+                     *         "createdAt": "2026-11-28T00:59:39.933Z",
+                     *         "updatedAt": "2026-11-28T00:59:39.933Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg96ze2ntd5q39ca1wamy"
+                     *         "requestId": "req_01m8ftmezbe9q84a9m9c6444h7"
                      *       }
                      *     }
                      */
@@ -11401,7 +11401,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-24f5-7334-958c-76fad3c6b73f",
+                     *         "id": "01a21faa-3c4c-74e2-af99-68dc778767b7",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11451,11 +11451,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:57:22.932Z",
-                     *         "updatedAt": "2026-11-28T00:57:22.932Z"
+                     *         "createdAt": "2026-11-28T00:59:39.979Z",
+                     *         "updatedAt": "2026-11-28T00:59:39.979Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg97wek48k1jhp0762rts"
+                     *         "requestId": "req_01m8ftmf4ce21spg10kjqkxrgr"
                      *       }
                      *     }
                      */
@@ -11530,11 +11530,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-2532-7514-a1a5-ea8f5e5f9fe3",
+                     *         "id": "01a21faa-3f9e-7526-8660-29df54cf2a11",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg99ve35bygbk6rrxhgak"
+                     *         "requestId": "req_01m8ftmfzqevjaxctvr9cp8pes"
                      *       }
                      *     }
                      */
@@ -11665,7 +11665,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-2504-7147-81ac-e4d7c6880577",
+                     *         "id": "01a21faa-3d6b-7345-a08c-4985a4579fed",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11715,11 +11715,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:57:22.949Z",
-                     *         "updatedAt": "2026-11-28T00:57:22.977Z"
+                     *         "createdAt": "2026-11-28T00:59:40.268Z",
+                     *         "updatedAt": "2026-11-28T00:59:40.508Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg98cejxrwvbsxbh1y0ad"
+                     *         "requestId": "req_01m8ftmfc6ennvs20s7v2nc0az"
                      *       }
                      *     }
                      */
@@ -11787,7 +11787,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgbs5ek6strs6k3cb5t78"
+                     *         "requestId": "req_01m8ftmysseg09g25k5vvyndvq"
                      *       }
                      *     }
                      */
@@ -11866,17 +11866,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-2f0c-70e6-ab57-3ec545340514",
+                     *         "id": "01a21faa-794c-7062-b4b7-409952e8cf46",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/EjQ_JzfvuFe4dwWivvri9g/a-01a21fa8-2f0c-70e6-ab57-3ec545340514/captions.vtt",
-                     *         "trackId": "01a21fa8-2f0c-70e6-ab57-3ec545340514",
+                     *         "url": "https://feed.example.org/media/LS_EtKfWnIdB_nSb-b0M7g/a-01a21faa-794c-7062-b4b7-409952e8cf46/captions.vtt",
+                     *         "trackId": "01a21faa-794c-7062-b4b7-409952e8cf46",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-28T00:57:25.527Z"
+                     *         "createdAt": "2026-11-28T00:59:55.970Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgbr5emrretf222sgc0dc"
+                     *         "requestId": "req_01m8ftmy23ek8v3z1yeg719y2q"
                      *       }
                      *     }
                      */
@@ -11947,11 +11947,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-2f36-7370-9bb9-849e5e66c975",
+                     *         "id": "01a21faa-7ccc-71ad-a6ac-2e34358395eb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgbtfemxabzx64769rm6w"
+                     *         "requestId": "req_01m8ftmzc1ekys3k40gqy631ma"
                      *       }
                      *     }
                      */
@@ -12030,7 +12030,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-2f5c-7143-824c-7908d153d4fe",
+                     *         "id": "01a21faa-7e58-77f6-b321-bde856b1964b",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12045,18 +12045,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -12082,11 +12082,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T00:57:25.597Z",
-                     *         "updatedAt": "2026-11-28T00:57:26.009Z"
+                     *         "createdAt": "2026-11-28T00:59:56.888Z",
+                     *         "updatedAt": "2026-11-28T00:59:59.367Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgbvwekm89z62d1zymn69"
+                     *         "requestId": "req_01m8ftmzndetkb5fw8bz1d55ca"
                      *       }
                      *     }
                      */
@@ -12156,7 +12156,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-30fe-722b-b3e8-8c2f7b263028",
+                     *         "id": "01a21faa-8813-732d-8f3d-a9858525ac15",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12195,11 +12195,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T00:57:26.014Z",
-                     *         "updatedAt": "2026-11-28T00:57:26.048Z"
+                     *         "createdAt": "2026-11-28T00:59:59.380Z",
+                     *         "updatedAt": "2026-11-28T00:59:59.414Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgc8yeawvw9zmmhskmq5t"
+                     *         "requestId": "req_01m8ftn21keatvx5ax4302rfar"
                      *       }
                      *     }
                      */
@@ -12275,14 +12275,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-28ea-7486-9da4-4aa596fc46be",
-                     *         "imageUrl": "https://feed.example.org/media/pbb5UXdMMCcF5c9Cnj1VTw/a-01a21fa8-28ea-7486-9da4-4aa596fc46be/large.jpg",
+                     *         "id": "01a21faa-5cd4-7314-8bde-39f06c955469",
+                     *         "imageUrl": "https://feed.example.org/media/oURru-UGMD2DkKbvafyCBw/a-01a21faa-5cd4-7314-8bde-39f06c955469/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-28T00:57:23.965Z"
+                     *         "createdAt": "2026-11-28T00:59:49.169Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9yaea0vcyddby1htg5m"
+                     *         "requestId": "req_01m8ftmnp8e4993shx005zk92m"
                      *       }
                      *     }
                      */
@@ -12353,11 +12353,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-2dd8-739b-af98-5445a13f2c0f",
+                     *         "id": "01a21faa-70f5-739b-b2fb-f976e16856a8",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgbqhe349p64b3ez9kmdh"
+                     *         "requestId": "req_01m8ftmxx9e3ssbhbkd9gjy8wp"
                      *       }
                      *     }
                      */
@@ -12399,8 +12399,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a21fa8-2c57-74de-ae02-5770c6e0b4ec",
-                 *         "01a21fa8-2ad5-7758-9334-acd141719949"
+                 *         "01a21faa-6bb5-7283-b41f-82cac948dbec",
+                 *         "01a21faa-6778-7520-b784-34c9eefbbabc"
                  *       ]
                  *     }
                  */
@@ -12442,22 +12442,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21fa8-2c57-74de-ae02-5770c6e0b4ec",
-                     *           "imageUrl": "https://feed.example.org/media/L_Xd-FFK1FmASZe6wuSWSQ/a-01a21fa8-2c57-74de-ae02-5770c6e0b4ec/large.jpg",
+                     *           "id": "01a21faa-6bb5-7283-b41f-82cac948dbec",
+                     *           "imageUrl": "https://feed.example.org/media/J79JaevqzSGmlZ25U0ioCA/a-01a21faa-6bb5-7283-b41f-82cac948dbec/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-28T00:57:24.838Z"
+                     *           "createdAt": "2026-11-28T00:59:52.317Z"
                      *         },
                      *         {
-                     *           "id": "01a21fa8-2ad5-7758-9334-acd141719949",
-                     *           "imageUrl": "https://feed.example.org/media/L_Xd-FFK1FmASZe6wuSWSQ/a-01a21fa8-2ad5-7758-9334-acd141719949/large.jpg",
+                     *           "id": "01a21faa-6778-7520-b784-34c9eefbbabc",
+                     *           "imageUrl": "https://feed.example.org/media/J79JaevqzSGmlZ25U0ioCA/a-01a21faa-6778-7520-b784-34c9eefbbabc/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-28T00:57:24.450Z"
+                     *           "createdAt": "2026-11-28T00:59:51.200Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgb3heq29r2mbkjqxdhhd"
+                     *         "requestId": "req_01m8ftmv4gejy9spz8ndwvbehn"
                      *       }
                      *     }
                      */
@@ -12527,7 +12527,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIg8bvP2WmQyQY6TNjYGZS3wDxsAg/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIg89JfPyc83mcjGEgpuHMmzCTYVA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12535,11 +12535,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-28T06:57:22.895Z",
+                     *         "expiresAt": "2026-11-28T06:59:39.743Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg96cew7sdgew18qac5v1"
+                     *         "requestId": "req_01m8ftmet1etcsrd7tpbwq5fd1"
                      *       }
                      *     }
                      */
@@ -12628,7 +12628,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-2544-73cf-a341-079bf09cbb27",
+                     *         "id": "01a21faa-4025-779d-9d30-c080909d4ce2",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12667,11 +12667,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:57:23.013Z",
-                     *         "updatedAt": "2026-11-28T00:57:23.050Z"
+                     *         "createdAt": "2026-11-28T00:59:40.974Z",
+                     *         "updatedAt": "2026-11-28T00:59:41.014Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9b8e8p9565tvedkmt5g"
+                     *         "requestId": "req_01m8ftmg2mem6t3c4gmdjr0ba3"
                      *       }
                      *     }
                      */
@@ -12736,7 +12736,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-2599-740a-9163-04eb8a4604ce",
+                     *         "id": "01a21faa-420e-73ad-947c-4b4f2835ac4e",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12775,11 +12775,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:57:23.098Z",
-                     *         "updatedAt": "2026-11-28T00:57:23.182Z"
+                     *         "createdAt": "2026-11-28T00:59:41.456Z",
+                     *         "updatedAt": "2026-11-28T00:59:42.299Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9fbetpvq9a5q9qzembt"
+                     *         "requestId": "req_01m8ftmha8engsn3xp8f4rpwfj"
                      *       }
                      *     }
                      */
@@ -12846,7 +12846,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghhfe80v4nmyzqz32e5q"
+                     *         "requestId": "req_01m8ftp8t2e7brgb4d2n2jeamn"
                      *       }
                      *     }
                      */
@@ -12909,18 +12909,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21fa8-2747-7612-a11b-6f753188672d",
-                     *           "contentId": "01a21fa8-26f5-744d-b1f1-f2e1b2a0948d",
+                     *           "id": "01a21faa-552e-70aa-96b7-dc61f3ed99b9",
+                     *           "contentId": "01a21faa-54cf-7671-a3c3-e7b55753eaa4",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a21fa8-2747-7612-a11b-704d0abf6cfd",
-                     *           "contentId": "01a21fa8-26f9-747b-b21c-b65ba2ed9d57",
+                     *           "id": "01a21faa-552e-70aa-96b7-e1d30990827a",
+                     *           "contentId": "01a21faa-54d3-7739-8830-c41d1d97c720",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9tzethrz5we1mre7n7t"
+                     *         "requestId": "req_01m8ftmn9xet2arcvtaqfcmt4g"
                      *       }
                      *     }
                      */
@@ -12964,8 +12964,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a21fa8-2772-7523-ba6f-cbaf9061078c",
-                 *         "01a21fa8-2777-7625-ac70-166d4daf73cf"
+                 *         "01a21faa-5568-71e7-b8a2-6b8d0400d1aa",
+                 *         "01a21faa-5571-70e1-a052-e37eb1e1e367"
                  *       ]
                  *     }
                  */
@@ -13011,18 +13011,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21fa8-27b2-758a-a64e-236b4bc01156",
-                     *           "contentId": "01a21fa8-2772-7523-ba6f-cbaf9061078c",
+                     *           "id": "01a21faa-55cd-7090-89e5-4d25940d2075",
+                     *           "contentId": "01a21faa-5568-71e7-b8a2-6b8d0400d1aa",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a21fa8-27b2-758a-a64e-253408902e58",
-                     *           "contentId": "01a21fa8-2777-7625-ac70-166d4daf73cf",
+                     *           "id": "01a21faa-55cd-7090-89e5-527dfbac259e",
+                     *           "contentId": "01a21faa-5571-70e1-a052-e37eb1e1e367",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9xeekmvy2kv743fjh2h"
+                     *         "requestId": "req_01m8ftmndte1cvnz9pmnrrndcd"
                      *       }
                      *     }
                      */
@@ -13099,11 +13099,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-26d9-737b-9c10-5f25aa18b1e2",
+                     *         "id": "01a21faa-5107-745d-a61a-333d948e0b0c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9q1e5jra8eaqfcbw796"
+                     *         "requestId": "req_01m8ftmmp6ez7th5s80r90a7gv"
                      *       }
                      *     }
                      */
@@ -13145,8 +13145,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a21fa8-2673-7269-b869-058a32b88288",
-                 *         "01a21fa8-2673-7269-b869-03a50a2b0c86"
+                 *         "01a21faa-480b-71c0-bd7c-1d6d905c9ff9",
+                 *         "01a21faa-480b-71c0-bd7c-1992095c493f"
                  *       ]
                  *     }
                  */
@@ -13188,18 +13188,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21fa8-2673-7269-b869-058a32b88288",
-                     *           "contentId": "01a21fa8-262e-71d6-ba80-10b261f629d8",
+                     *           "id": "01a21faa-480b-71c0-bd7c-1d6d905c9ff9",
+                     *           "contentId": "01a21faa-466b-72cf-944f-396676c582e9",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a21fa8-2673-7269-b869-03a50a2b0c86",
-                     *           "contentId": "01a21fa8-2627-75f4-bce8-772a93963043",
+                     *           "id": "01a21faa-480b-71c0-bd7c-1992095c493f",
+                     *           "contentId": "01a21faa-4661-73e4-88c2-76605302fa75",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9m4eh1rt0jyhv6ca2hz"
+                     *         "requestId": "req_01m8ftmjh8eear9fv5tc4ddvg1"
                      *       }
                      *     }
                      */
@@ -13246,8 +13246,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a21fa8-316b-7759-bf01-0658505782d9",
-                 *         "01a21fa8-316c-7394-ab88-627d17890c02"
+                 *         "01a21faa-88e5-7602-ae9b-bb5c53211f20",
+                 *         "01a21faa-88ea-7030-893e-0887a7be8c48"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13296,11 +13296,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21fa8-316b-7759-bf01-0658505782d9",
+                     *             "id": "01a21faa-88e5-7602-ae9b-bb5c53211f20",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a21fa8-316c-7394-ab88-627d17890c02",
+                     *             "id": "01a21faa-88ea-7030-893e-0887a7be8c48",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13318,7 +13318,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgcbherfrtrx5rrnkek12"
+                     *         "requestId": "req_01m8ftn27se7prfz8envmssx21"
                      *       }
                      *     }
                      */
@@ -13407,13 +13407,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m8ftgcdfene8c3fqymj414kx",
+                     *           "jobId": "job_01m8ftn3p6e3nbwjh7pnre88b3",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-28T00:57:26.190Z",
+                     *           "createdAt": "2026-11-28T01:00:01.089Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13424,7 +13424,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgcdpe01tpr95vf9h4pcr",
+                     *         "requestId": "req_01m8ftn3q3exs8hya38j6e2ye5",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13612,14 +13612,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8ftgcdfene8c3fqymj414kx",
+                     *         "jobId": "job_01m8ftn3p6e3nbwjh7pnre88b3",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-28T00:57:26.190Z"
+                     *         "createdAt": "2026-11-28T01:00:01.089Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgcd5e8ds80at4v6svbyb"
+                     *         "requestId": "req_01m8ftn3n1etdvdpmc310n32gv"
                      *       }
                      *     }
                      */
@@ -13697,17 +13697,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8ftge0ce6ds1djww88mnbt9",
+                     *         "jobId": "job_01m8ftncafe9v8sws7zc0qpver",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T00:57:27.820Z",
-                     *         "completedAt": "2026-11-28T00:57:27.836Z"
+                     *         "createdAt": "2026-11-28T01:00:09.935Z",
+                     *         "completedAt": "2026-11-28T01:00:10.009Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge18e3zthwzn0awqfw4t"
+                     *         "requestId": "req_01m8ftncfbeykva3zbwrynpfrb"
                      *       }
                      *     }
                      */
@@ -13772,17 +13772,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8ftgdywehrs7kfqsnrbdndc",
+                     *         "jobId": "job_01m8ftnc5ge4jtyq0nz2gek37k",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T00:57:27.771Z",
-                     *         "completedAt": "2026-11-28T00:57:27.805Z"
+                     *         "createdAt": "2026-11-28T01:00:09.680Z",
+                     *         "completedAt": "2026-11-28T01:00:09.882Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgdzrebb8z3my42q10j36"
+                     *         "requestId": "req_01m8ftnc8fefh8x3qhs0tfeg72"
                      *       }
                      *     }
                      */
@@ -13850,7 +13850,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge1setvtc1dpxp9b3akj",
+                     *         "requestId": "req_01m8ftncgxeq0t0n47dbbn5snn",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13898,8 +13898,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a21fa8-3180-7340-ad1d-64bdf56b6eb6",
-                 *         "01a21fa8-3181-77ff-8805-83898ddba90b"
+                 *         "01a21faa-8a45-7524-b2fd-a5f4218095fe",
+                 *         "01a21faa-8a39-7029-830b-06efac58649c"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13952,13 +13952,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21fa8-3180-7340-ad1d-64bdf56b6eb6",
+                     *             "id": "01a21faa-8a45-7524-b2fd-a5f4218095fe",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a21fa8-3181-77ff-8805-83898ddba90b",
+                     *             "id": "01a21faa-8a39-7029-830b-06efac58649c",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13978,7 +13978,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgcc6ene9mjxjnzsr714r"
+                     *         "requestId": "req_01m8ftn349ezcsnhverbwzfkqf"
                      *       }
                      *     }
                      */
@@ -14036,11 +14036,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a21fa8-3126-7063-864a-d89baaf01777",
+                 *           "id": "01a21faa-883a-7629-9bf6-5c335d643cbc",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a21fa8-3127-705a-b239-50a067f6aa32",
+                 *           "id": "01a21faa-883b-72a7-8df6-fa80d91c144e",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14110,11 +14110,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21fa8-3126-7063-864a-d89baaf01777",
+                     *             "id": "01a21faa-883a-7629-9bf6-5c335d643cbc",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a21fa8-3127-705a-b239-50a067f6aa32",
+                     *             "id": "01a21faa-883b-72a7-8df6-fa80d91c144e",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14132,7 +14132,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgc9bexgtqnh0ycsxpm17"
+                     *         "requestId": "req_01m8ftn227ecttvpsrew2mhewf"
                      *       }
                      *     }
                      */
@@ -14190,8 +14190,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a21fa8-3198-7369-aea3-4509b83163ac",
-                 *         "01a21fa8-3198-7369-aea3-4e1f7dccc221"
+                 *         "01a21faa-8dfb-72e6-9838-4364ea4dd84d",
+                 *         "01a21faa-8dfb-72e6-9838-4b27a02976b8"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14237,11 +14237,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21fa8-3198-7369-aea3-4509b83163ac",
+                     *             "id": "01a21faa-8dfb-72e6-9838-4364ea4dd84d",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a21fa8-3198-7369-aea3-4e1f7dccc221",
+                     *             "id": "01a21faa-8dfb-72e6-9838-4b27a02976b8",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14259,7 +14259,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgccwe3jvx8b0jzx3wqeg"
+                     *         "requestId": "req_01m8ftn3jvejvtkcg157jsdfxk"
                      *       }
                      *     }
                      */
@@ -14414,7 +14414,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9fre6rv71xx7ngnxb3n"
+                     *         "requestId": "req_01m8ftmhbqeggs4hbw98rnf255"
                      *       }
                      *     }
                      */
@@ -14560,7 +14560,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-256f-771e-a94f-56ae4563a046",
+                     *         "id": "01a21faa-4061-73aa-8f99-51e96f81a4b8",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14599,14 +14599,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:57:23.055Z",
-                     *         "updatedAt": "2026-11-28T00:57:23.055Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/hYW8P3kfKELI0cTUtcSGd7ODKe36pLkz",
+                     *         "createdAt": "2026-11-28T00:59:41.028Z",
+                     *         "updatedAt": "2026-11-28T00:59:41.028Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/XVjWtvkS3zfanotngs65AnBWKndbEigN",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-29T00:57:23.055Z"
+                     *         "uploadExpiresAt": "2026-11-29T00:59:41.028Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9bee6k8a2z1w4y0vprx"
+                     *         "requestId": "req_01m8ftmg2xet890xjn4mbj4z52"
                      *       }
                      *     }
                      */
@@ -14754,30 +14754,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m8ftggrtemctse023ajngx1r",
-                     *           "webhookId": "whk_01m8ftggr9eaxspvmhdjcdedpg",
+                     *           "id": "efw_01m8ftp37nev1tajtad911r9jn",
+                     *           "webhookId": "whk_01m8ftp36he9g8xsjyxtdzr0w7",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T00:57:30.650Z"
+                     *           "createdAt": "2026-11-28T01:00:33.399Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m8ftggs5e8nvv2aj2k7ea28b",
-                     *           "webhookId": "whk_01m8ftggs0e8ar6gaswc9mgprm",
+                     *           "id": "efw_01m8ftp394eayba0wa9r3cqqsa",
+                     *           "webhookId": "whk_01m8ftp38aevwts3b8v3f9hdjk",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T00:57:30.662Z"
+                     *           "createdAt": "2026-11-28T01:00:33.450Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggs8ea1afx2n73tjvp6h",
+                     *         "requestId": "req_01m8ftp39jeygag5xncf7bqya9",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14816,7 +14816,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m8ftggr9eaxspvmhdjcdedpg",
+                 *       "webhookId": "whk_01m8ftp36he9g8xsjyxtdzr0w7",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14868,18 +14868,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8ftggrtemctse023ajngx1r",
-                     *         "webhookId": "whk_01m8ftggr9eaxspvmhdjcdedpg",
+                     *         "id": "efw_01m8ftp37nev1tajtad911r9jn",
+                     *         "webhookId": "whk_01m8ftp36he9g8xsjyxtdzr0w7",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-28T00:57:30.650Z"
+                     *         "createdAt": "2026-11-28T01:00:33.399Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggrmee39hxber6c8at47"
+                     *         "requestId": "req_01m8ftp36seavrynmyy1kthnhq"
                      *       }
                      *     }
                      */
@@ -14948,11 +14948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8ftggspernaarj7k04be5sj",
+                     *         "id": "efw_01m8ftp3dmejh8b51t01d5knjg",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggssearrmgznmqcxbvmv"
+                     *         "requestId": "req_01m8ftp3ece1rae8h54qx5wz9a"
                      *       }
                      *     }
                      */
@@ -14996,12 +14996,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a21fa8-3bec-775e-b5a8-6a114bddc787",
-                 *       "eventId": "01a21fa8-3bf1-71a5-a920-5be1e9270a6c",
+                 *       "contentId": "01a21faa-e17a-744c-9cdd-5d85639f0504",
+                 *       "eventId": "01a21faa-e183-7171-bf61-bdbe4782cc1b",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-28T00:57:28.817Z",
+                 *       "timestamp": "2026-11-28T01:00:22.275Z",
                  *       "data": {}
                  *     }
                  */
@@ -15092,10 +15092,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a21fa8-3bf1-71a5-a920-5be1e9270a6c"
+                     *         "eventId": "01a21faa-e183-7171-bf61-bdbe4782cc1b"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgezhe6jtj82wyb304f2m"
+                     *         "requestId": "req_01m8ftnrc4e7w8myma284tpfg6"
                      *       }
                      *     }
                      */
@@ -15154,22 +15154,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a21fa8-3c08-76a4-bbae-b4e67cb150a0",
-                 *           "eventId": "01a21fa8-3c2b-73aa-b649-d8e8e6d28382",
+                 *           "contentId": "01a21faa-e1fd-76a0-8dd9-3cc34a9cb3f6",
+                 *           "eventId": "01a21faa-e2c1-7688-b58e-770801637b8c",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T00:57:28.875Z",
+                 *           "timestamp": "2026-11-28T01:00:22.593Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a21fa8-3c2b-73aa-b649-dd34403fd26d",
+                 *           "eventId": "01a21faa-e2c1-7688-b58e-79c6e06064ad",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T00:57:28.875Z",
+                 *           "timestamp": "2026-11-28T01:00:22.593Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15273,14 +15273,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a21fa8-3c2b-73aa-b649-dd34403fd26d",
+                     *             "eventId": "01a21faa-e2c1-7688-b58e-79c6e06064ad",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf1gem9bgzqxydn3mw8h"
+                     *         "requestId": "req_01m8ftnrppewv9g385b6eea1h9"
                      *       }
                      *     }
                      */
@@ -15432,7 +15432,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m8ftgfdmernvn096qme010sk",
+                     *           "id": "exp_01m8ftnt70e9fbv3s9v4eqevqq",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15464,16 +15464,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-28T00:57:29.284Z",
+                     *           "startedAt": "2026-11-28T01:00:24.332Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-28T00:57:29.266Z"
+                     *           "createdAt": "2026-11-28T01:00:24.150Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfefeyybgnqzyene1r78",
+                     *         "requestId": "req_01m8ftntf5e8x8xakcvfw71ddc",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15682,7 +15682,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfg0enva9jvfahvwve51",
+                     *         "id": "exp_01m8ftntnje7dvyanxz89w721g",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15730,12 +15730,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T00:57:29.343Z",
+                     *         "createdAt": "2026-11-28T01:00:24.566Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgffxe9tb62z38s2g80ws"
+                     *         "requestId": "req_01m8ftntjfeqzryrcd7ajkx025"
                      *       }
                      *     }
                      */
@@ -15853,7 +15853,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfgbefjvq0js67t63y04",
+                     *         "id": "exp_01m8ftntwqe9s80r766m7hv1v7",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15891,12 +15891,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T00:57:29.367Z",
+                     *         "startedAt": "2026-11-28T01:00:24.933Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T00:57:29.354Z",
+                     *         "createdAt": "2026-11-28T01:00:24.839Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15906,7 +15906,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfh6esbt1qf9z1yhcpxy"
+                     *         "requestId": "req_01m8ftnvc9ex9a5qb5aemzmbz4"
                      *       }
                      *     }
                      */
@@ -16026,11 +16026,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfk5e3mt38c06v8zweay",
+                     *         "id": "exp_01m8ftnvp4e8arbmsnvdhmnk7h",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfkce8xr27nm4ksxd0bt"
+                     *         "requestId": "req_01m8ftnvpnezvtp8y3xae5gnrp"
                      *       }
                      *     }
                      */
@@ -16169,7 +16169,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfhhe57tn495yxjjb3a8",
+                     *         "id": "exp_01m8ftnvh7epna9fstgx490etj",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16210,7 +16210,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T00:57:29.390Z",
+                     *         "createdAt": "2026-11-28T01:00:25.504Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16220,7 +16220,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfhxe7tt31n5mzc1trz6"
+                     *         "requestId": "req_01m8ftnvhqe6eafvchr5aq7qz9"
                      *       }
                      *     }
                      */
@@ -16348,7 +16348,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfy2emna8fpentgytg6r",
+                     *         "requestId": "req_01m8ftnxy4ecrtcmgzjmtcdjvx",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16443,7 +16443,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfxbe2685aqabtm436w3",
+                     *         "id": "exp_01m8ftnxsae31ba2aa0qxgg7cr",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16484,7 +16484,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T00:57:29.769Z",
+                     *         "createdAt": "2026-11-28T01:00:27.769Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16494,7 +16494,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfx7ev4sck4ygf5dhfhd"
+                     *         "requestId": "req_01m8ftnxq7en2b22w23ch62jsc"
                      *       }
                      *     }
                      */
@@ -16619,20 +16619,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-28T00:57:29.816Z",
+                     *           "decidedAt": "2026-11-28T01:00:28.025Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
+                     *             "keyId": "key_01m8ftm70beqfasngeyv42xexn",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-28T00:57:29.806Z",
+                     *           "decidedAt": "2026-11-28T01:00:28.000Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
+                     *             "keyId": "key_01m8ftm70beqfasngeyv42xexn",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16640,7 +16640,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfyve1kvg7fb9y809cmq",
+                     *         "requestId": "req_01m8ftny00ecarq1p607qgbdfw",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16739,17 +16739,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-28T00:57:29.848Z",
+                     *         "decidedAt": "2026-11-28T01:00:28.194Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
+                     *           "keyId": "key_01m8ftm70beqfasngeyv42xexn",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfzhe5gtrbfv0c1ycnqj"
+                     *         "requestId": "req_01m8ftny4wegz8q8ec92tzxx31"
                      *       }
                      *     }
                      */
@@ -16850,7 +16850,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfsee8yaetztrzn7cazw",
+                     *         "id": "exp_01m8ftnwmjea99g71vm2sm91s2",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16886,12 +16886,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T00:57:29.657Z",
+                     *         "startedAt": "2026-11-28T01:00:26.652Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-28T00:57:29.672Z",
+                     *         "pausedAt": "2026-11-28T01:00:26.859Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T00:57:29.637Z",
+                     *         "createdAt": "2026-11-28T01:00:26.642Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16901,7 +16901,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgft1e7a8wvswa0sf4hcy"
+                     *         "requestId": "req_01m8ftnwtbe8sbfm8s2byg5bm4"
                      *       }
                      *     }
                      */
@@ -17027,13 +17027,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m8ftgg09emht36cvffx0zywh",
+                     *         "experimentId": "exp_01m8ftny8ae0waqeh7pbj33scd",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-28T00:57:29.872Z"
+                     *           "startedAt": "2026-11-28T01:00:28.345Z"
                      *         },
-                     *         "asOf": "2026-11-28T00:57:29.882Z",
+                     *         "asOf": "2026-11-28T01:00:28.429Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17134,7 +17134,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg0pe0may57gvp280te2"
+                     *         "requestId": "req_01m8ftnybve4a8j79zk4edmd5a"
                      *       }
                      *     }
                      */
@@ -17337,7 +17337,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgftheqkazfk3axhda9v1",
+                     *         "id": "exp_01m8ftnwx7ebwvnq64dnjt9dpr",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17373,12 +17373,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T00:57:29.687Z",
+                     *         "startedAt": "2026-11-28T01:00:27.071Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T00:57:29.679Z",
+                     *         "createdAt": "2026-11-28T01:00:26.912Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17388,7 +17388,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfv8e0qtgx40ftxfsrjk"
+                     *         "requestId": "req_01m8ftnxa9e4y8sn3ybg2syc2d"
                      *       }
                      *     }
                      */
@@ -17523,13 +17523,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfppefh9235x5kne3dw1",
+                     *         "id": "exp_01m8ftnwfyek0b8jqkkbzyfpjh",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-28T00:57:29.622Z"
+                     *         "rolledOutAt": "2026-11-28T01:00:26.634Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfrae618s7412r8v91py"
+                     *         "requestId": "req_01m8ftnwm6eeban247hfvsbfz4"
                      *       }
                      *     }
                      */
@@ -17608,14 +17608,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m8ftgg2hepsry06wtcqq33jw",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8ftgg2hepsry06wtcqq33jw/eKV4O0m_UeyvUHf8YEGeds2KJNI5qF86",
-                     *           "createdAt": "2026-11-28T00:57:29.938Z",
-                     *           "expiresAt": "2026-12-28T00:57:29.938Z"
+                     *           "id": "shr_01m8ftnyfde2t8qx00c8446y68",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8ftnyfde2t8qx00c8446y68/vhmnR_Y8Mmc4PzPKbyi_2L5Br6KJoIGW",
+                     *           "createdAt": "2026-11-28T01:00:28.525Z",
+                     *           "expiresAt": "2026-12-28T01:00:28.525Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg2pe69sb7jmfwy5eqhr",
+                     *         "requestId": "req_01m8ftnyfged392epzdnhwnhc5",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17697,13 +17697,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8ftgg3gej6t8z4vcxxsx9cz",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8ftgg3gej6t8z4vcxxsx9cz/4OaxoYxz-Ql_ZEENRN2c89yDPYv-nIj8",
-                     *         "createdAt": "2026-11-28T00:57:29.968Z",
-                     *         "expiresAt": "2026-12-05T00:57:29.968Z"
+                     *         "id": "shr_01m8ftnyggez39kfb8p7ctv4nn",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8ftnyggez39kfb8p7ctv4nn/v1A4JUXmQLQndhcgKe2qGxriQa6Vezgd",
+                     *         "createdAt": "2026-11-28T01:00:28.560Z",
+                     *         "expiresAt": "2026-12-05T01:00:28.560Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg3cec6a64v6w2c468md"
+                     *         "requestId": "req_01m8ftnygcep1vxzxk2bfad29n"
                      *       }
                      *     }
                      */
@@ -17774,11 +17774,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8ftgg5bekrr2g9qam5a9xkf",
+                     *         "id": "shr_01m8ftnyrres5v8zbztjcn09v7",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg5femxtvbb3rjtq0210"
+                     *         "requestId": "req_01m8ftnysre8rv6qa2saexs6eb"
                      *       }
                      *     }
                      */
@@ -17849,12 +17849,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfktegqrbmspmw79skfa",
+                     *         "id": "exp_01m8ftnw4cek6b3k9jxphrjdmm",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-28T00:57:29.476Z"
+                     *         "startedAt": "2026-11-28T01:00:26.193Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfm0e9jsjsdeas92c9ry"
+                     *         "requestId": "req_01m8ftnw69e088c00wtprsfb2a"
                      *       }
                      *     }
                      */
@@ -17945,14 +17945,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfmse5nr85cag4gp3ems",
+                     *         "id": "exp_01m8ftnw78eqe8dbtyeqgf8sg6",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-28T00:57:29.538Z",
+                     *         "stoppedAt": "2026-11-28T01:00:26.425Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfnneen8f2x88gy6vm48"
+                     *         "requestId": "req_01m8ftnwc5e3hb9yxjpp3nm7fj"
                      *       }
                      *     }
                      */
@@ -18048,7 +18048,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftgfvterabqyzajbpv5269",
+                     *         "id": "exp_01m8ftnxdre9htsd5xfhy5kt2b",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -18084,12 +18084,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T00:57:29.734Z",
+                     *         "startedAt": "2026-11-28T01:00:27.561Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T00:57:29.718Z",
+                     *         "createdAt": "2026-11-28T01:00:27.443Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18099,7 +18099,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfwkeewtgzenpwnzr7n9"
+                     *         "requestId": "req_01m8ftnxj4ewb8tenk75ayqrkt"
                      *       }
                      *     }
                      */
@@ -18220,7 +18220,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfzxeaft3qtxr0nkddvj"
+                     *         "requestId": "req_01m8ftny5bebcvscaqnhy94z1c"
                      *       }
                      *     }
                      */
@@ -18297,10 +18297,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-28T00:57:29.858Z"
+                     *         "updatedAt": "2026-11-28T01:00:28.233Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg00e6fb6a2m1apryhn4"
+                     *         "requestId": "req_01m8ftny67ehg8z31yfyyt8xd5"
                      *       }
                      *     }
                      */
@@ -18414,7 +18414,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgg18ev1afwkn6emfmgqt"
+                     *         "requestId": "req_01m8ftnye5eg3vwp69x3j56xxz"
                      *       }
                      *     }
                      */
@@ -18501,7 +18501,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m8ftggweerf9ejbwa3gw292s",
+                     *           "id": "dex_01m8ftp3z3en7awxetktfda589",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18516,13 +18516,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T00:57:30.764Z",
+                     *           "createdAt": "2026-11-28T01:00:34.133Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggwmecyv0bf2mbeafv9k",
+                     *         "requestId": "req_01m8ftp40neg38gza49dj9e452",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18650,7 +18650,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8ftggweerf9ejbwa3gw292s",
+                     *         "id": "dex_01m8ftp3z3en7awxetktfda589",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18665,12 +18665,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T00:57:30.764Z",
+                     *         "createdAt": "2026-11-28T01:00:34.133Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftggw6ecc869qzzrfwysh7"
+                     *         "requestId": "req_01m8ftp3y9e0fr7rvbabr4te98"
                      *       }
                      *     }
                      */
@@ -18736,7 +18736,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8ftgh0xeqbv3n353c3d54j0",
+                     *         "id": "dex_01m8ftp5gxe0v9kjya82fe8cfp",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18751,12 +18751,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T00:57:30.908Z",
+                     *         "createdAt": "2026-11-28T01:00:35.719Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh11eg4ayhst595rd99b"
+                     *         "requestId": "req_01m8ftp5kwew6s8wzp4eernenm"
                      *       }
                      *     }
                      */
@@ -18821,11 +18821,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8ftgh0jecwrxfqn14ptaxm7",
+                     *         "id": "dex_01m8ftp5b4edf802pt8asq2nm6",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh0pepb8enzkchnrkr1s"
+                     *         "requestId": "req_01m8ftp5dhed0v2zx8k8xa3nax"
                      *       }
                      *     }
                      */
@@ -18893,7 +18893,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8ftggwze6brvpk2m078vb7d",
+                     *         "id": "dex_01m8ftp44weg9ta77eyzzwrhhc",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18908,12 +18908,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T00:57:30.780Z",
-                     *         "completedAt": "2026-11-28T00:57:30.892Z",
+                     *         "createdAt": "2026-11-28T01:00:34.287Z",
+                     *         "completedAt": "2026-11-28T01:00:35.402Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh0bee6v4742kg2h0vw8"
+                     *         "requestId": "req_01m8ftp55fenpvkt1px1bm0jaz"
                      *       }
                      *     }
                      */
@@ -18974,12 +18974,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m8ftgh50egpbnq38vk8n9jm2",
+                     *           "id": "dxd_01m8ftp6n4esz9fbxs1tz1ynas",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:33387",
+                     *           "endpoint": "https://127.0.0.1:36279",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18990,18 +18990,18 @@ export interface operations {
                      *           "status": "waiting",
                      *           "batches": 0,
                      *           "pushedRows": 0,
-                     *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T00:57:31.038Z",
+                     *           "pushedAt": "2026-11-28T01:00:37.059Z",
+                     *           "nextPushAt": "2026-11-28T02:05:00.000Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T00:57:31.038Z"
+                     *           "createdAt": "2026-11-28T01:00:36.794Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m8ftgh5cesp9fz2199d7knre",
+                     *           "id": "dxd_01m8ftp6snenn8xsek1y2k3e8b",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:33387",
+                     *           "endpoint": "https://127.0.0.1:36279",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -19013,13 +19013,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T00:57:31.050Z",
+                     *           "nextPushAt": "2026-11-28T01:00:37.029Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T00:57:31.050Z"
+                     *           "createdAt": "2026-11-28T01:00:37.029Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh5fe1cbnbh5wh5r6pr2"
+                     *         "requestId": "req_01m8ftp6tae07a3h51kyqxv1ts"
                      *       }
                      *     }
                      */
@@ -19055,7 +19055,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:33387",
+                 *       "endpoint": "https://127.0.0.1:36279",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19158,12 +19158,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8ftgh50egpbnq38vk8n9jm2",
+                     *         "id": "dxd_01m8ftp6n4esz9fbxs1tz1ynas",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:33387",
+                     *         "endpoint": "https://127.0.0.1:36279",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19175,12 +19175,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-28T00:57:31.038Z",
+                     *         "nextPushAt": "2026-11-28T01:00:36.794Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T00:57:31.038Z"
+                     *         "createdAt": "2026-11-28T01:00:36.794Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh27egmrmy5cp4rxzzj5"
+                     *         "requestId": "req_01m8ftp5yke24v6ma2z335g355"
                      *       }
                      *     }
                      */
@@ -19249,11 +19249,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8ftgh5reecvmjsn6esdqse6",
+                     *         "id": "dxd_01m8ftp6vcenbt3rbycbjgse6s",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh5vepa9znr9a155mza4"
+                     *         "requestId": "req_01m8ftp6vye2jvbc2kk410vj5w"
                      *       }
                      *     }
                      */
@@ -19317,7 +19317,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m8ftgh1ge8raps3cb279e670",
+                     *           "id": "dxs_01m8ftp5q2e1jtpddwj8kdxm9v",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19326,10 +19326,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T00:57:30.923Z"
+                     *           "createdAt": "2026-11-28T01:00:35.921Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m8ftgh1teytrts00pr4y8xr4",
+                     *           "id": "dxs_01m8ftp5rpee0sec1tkvw481jn",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19338,11 +19338,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T00:57:30.933Z"
+                     *           "createdAt": "2026-11-28T01:00:35.977Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh1xertry3qy7aqg0bdz"
+                     *         "requestId": "req_01m8ftp5s0envr6skdm9evrs3x"
                      *       }
                      *     }
                      */
@@ -19464,7 +19464,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8ftgh1ge8raps3cb279e670",
+                     *         "id": "dxs_01m8ftp5q2e1jtpddwj8kdxm9v",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19473,10 +19473,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-28",
-                     *         "createdAt": "2026-11-28T00:57:30.923Z"
+                     *         "createdAt": "2026-11-28T01:00:35.921Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh17eq49ms8cjxx7nhyg"
+                     *         "requestId": "req_01m8ftp5mnex6vzw3qrdeechnb"
                      *       }
                      *     }
                      */
@@ -19545,11 +19545,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8ftgh21epcvcz9hfxn1spqb",
+                     *         "id": "dxs_01m8ftp5sxepjs02qbdsp4a9qp",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh24e9ptwe65qy1q4pk7"
+                     *         "requestId": "req_01m8ftp5wsed385t8bjjkgmj90"
                      *       }
                      *     }
                      */
@@ -19654,7 +19654,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh15es89hnjv5xsdgnva"
+                     *         "requestId": "req_01m8ftp5m5epfazykxz89cw2x1"
                      *       }
                      *     }
                      */
@@ -19737,7 +19737,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21fa8-30fe-722b-b3e8-8c2f7b263028",
+                     *           "id": "01a21faa-8813-732d-8f3d-a9858525ac15",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19773,8 +19773,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T00:57:26.014Z",
-                     *           "updatedAt": "2026-11-28T00:57:26.048Z",
+                     *           "createdAt": "2026-11-28T00:59:59.380Z",
+                     *           "updatedAt": "2026-11-28T00:59:59.414Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19786,9 +19786,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249893564943014,
+                     *             "score": 0.6249223583658247,
                      *             "signals": {
-                     *               "recency": 0.9999574259772057,
+                     *               "recency": 0.9996894334632985,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19804,7 +19804,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24998935649430143,
+                     *               "recency": 0.24992235836582463,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19818,7 +19818,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a21fa8-2f5c-7143-824c-7908d153d4fe",
+                     *           "id": "01a21faa-7e58-77f6-b321-bde856b1964b",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19833,18 +19833,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/j6GFh7ulRTNHR_ZgiYI3cA/a-01a21fa8-30ea-7135-86c7-4817aff2632e/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -19867,8 +19867,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T00:57:25.597Z",
-                     *           "updatedAt": "2026-11-28T00:57:26.009Z",
+                     *           "createdAt": "2026-11-28T00:59:56.888Z",
+                     *           "updatedAt": "2026-11-28T00:59:59.367Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19880,9 +19880,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249885201818445,
+                     *             "score": 0.6249173619275599,
                      *             "signals": {
-                     *               "recency": 0.9999540807273777,
+                     *               "recency": 0.9996694477102392,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19898,7 +19898,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24998852018184442,
+                     *               "recency": 0.2499173619275598,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19913,10 +19913,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghbqe2p9avm2xpssy3e0",
-                     *         "nextCursor": "AtippV5Tp9EkQxIt9GZlZF8wMW04ZnRnaGJ2ZXg3Ymp4YXh0Znh6M2UwcBQFBAIDGg4BAwQHAgIBAQEBAQIBAQEBAQEBAQQB",
+                     *         "requestId": "req_01m8ftp7k3e7jrq2zqt3vsh611",
+                     *         "nextCursor": "Ap7j2amgX5Ed1CYf3GZlZF8wMW04ZnRwN2tnZTV0dGY3ZGRqeDU4aGEwORQFBgEBMg8BAwQHAgEBAQECAQEBAQEBAgEBAQQB",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m8ftghbvex7bjxaxtfxz3e0p",
+                     *         "feedId": "fed_01m8ftp7kge5ttf7ddjx58ha09",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -19992,7 +19992,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-45dd-716f-adbd-4d0b87ae89ca",
+                     *         "id": "01a21fab-2037-743c-bca0-cd1f94339b8d",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -20028,8 +20028,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T00:57:31.357Z",
-                     *         "updatedAt": "2026-11-28T00:57:31.368Z",
+                     *         "createdAt": "2026-11-28T01:00:38.327Z",
+                     *         "updatedAt": "2026-11-28T01:00:38.380Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -20042,7 +20042,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghfjemzbftj3bv9cetjy"
+                     *         "requestId": "req_01m8ftp842ep9rr74byb3r7afj"
                      *       }
                      *     }
                      */
@@ -20113,7 +20113,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghgbecass8y992gn6938"
+                     *         "requestId": "req_01m8ftp8eye3dbhhf8ap5p8cqw"
                      *       }
                      *     }
                      */
@@ -20189,11 +20189,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-28T00:57:29.097Z"
+                     *           "updatedAt": "2026-11-28T01:00:23.446Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf8keaabwcqrrndg6dsr",
+                     *         "requestId": "req_01m8ftnshse93rygfxq5npz8f3",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20272,10 +20272,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-28T00:57:29.115Z"
+                     *         "updatedAt": "2026-11-28T01:00:23.493Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf94e7y8hzztj8bxfb3w"
+                     *         "requestId": "req_01m8ftnsjeebmv6mjdpx06szg8"
                      *       }
                      *     }
                      */
@@ -20375,10 +20375,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-28T00:57:29.130Z"
+                     *         "updatedAt": "2026-11-28T01:00:23.509Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf99e5jajw8tcmxeg5fd"
+                     *         "requestId": "req_01m8ftnsjjend97cbm3h7e2bmw"
                      *       }
                      *     }
                      */
@@ -20463,7 +20463,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfa2evzahaymddjtasfp"
+                     *         "requestId": "req_01m8ftnsm3e4pafr1zzc92v4dy"
                      *       }
                      *     }
                      */
@@ -20533,11 +20533,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m8ftg7qhe4s9f97e77n7ra5q",
+                     *           "id": "key_01m8ftm716ehsrfprnw6ztv1dn",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-28T00:57:21.386Z",
+                     *           "createdAt": "2026-11-28T00:59:31.649Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20545,11 +20545,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m8ftg7qfezeb34ewd22es3zh",
+                     *           "id": "key_01m8ftm70beqfasngeyv42xexn",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-28T00:57:21.386Z",
+                     *           "createdAt": "2026-11-28T00:59:31.649Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20558,7 +20558,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg8zzeg4s6s9n00tky6kj",
+                     *         "requestId": "req_01m8ftmdz4e4g9zkhzat2tt799",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20642,11 +20642,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8ftg90je0783axzc4n09b3r",
+                     *         "id": "key_01m8ftme3ve6ctawkjsfemkgh4",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T00:57:22.706Z",
+                     *         "createdAt": "2026-11-28T00:59:39.003Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20655,7 +20655,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg90aedgrvg6wa5xpmv2b"
+                     *         "requestId": "req_01m8ftme3nefc96gbm5z66ny2d"
                      *       }
                      *     }
                      */
@@ -20724,19 +20724,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8ftg91wemzttsh83bgk1v9x",
+                     *         "id": "key_01m8ftme69eas9gwhxb5178rpz",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T00:57:22.748Z",
+                     *         "createdAt": "2026-11-28T00:59:39.081Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-28T00:57:22.758Z",
+                     *         "revokedAt": "2026-11-28T00:59:39.087Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg924e1595909vjbshwqh"
+                     *         "requestId": "req_01m8ftme6deydv43j8wtdvj343"
                      *       }
                      *     }
                      */
@@ -20806,7 +20806,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg92heen97r5xpspgnya1",
+                     *         "requestId": "req_01m8ftme6xeq0azs63knbx4r24",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20891,21 +20891,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8ftg91eeks94tnjx7cppykj",
+                     *         "id": "key_01m8ftme5se0n9w39svqqekyrc",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T00:57:22.731Z",
+                     *         "createdAt": "2026-11-28T00:59:39.056Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m8ftg90xefqv6xp1hv2t3kg1"
+                     *         "replaces": "key_01m8ftme43eh2sgxdf0hbz9313"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg915ejtbk9yhkqykpxdp"
+                     *         "requestId": "req_01m8ftme50e2pb82qrkbt0z1mr"
                      *       }
                      *     }
                      */
@@ -20976,8 +20976,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8ftgh68e5gajfc6840wm2ax",
-                     *           "contentId": "01a21fa8-44c6-703d-9b11-8be68a2d9a8f",
+                     *           "id": "lst_01m8ftp6xeezjtmyav4f6k7vpe",
+                     *           "contentId": "01a21fab-1ba4-7080-bd66-f2b508ebbd11",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -20991,13 +20991,13 @@ export interface operations {
                      *           "health": null,
                      *           "simulcastTargets": [],
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-28T00:57:31.078Z",
+                     *           "createdAt": "2026-11-28T01:00:37.156Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh6hecet6zeysaac85dw",
+                     *         "requestId": "req_01m8ftp6ycea9sga7wp08xmadb",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21128,8 +21128,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftgh68e5gajfc6840wm2ax",
-                     *         "contentId": "01a21fa8-44c6-703d-9b11-8be68a2d9a8f",
+                     *         "id": "lst_01m8ftp6xeezjtmyav4f6k7vpe",
+                     *         "contentId": "01a21fab-1ba4-7080-bd66-f2b508ebbd11",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21143,13 +21143,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T00:57:31.078Z",
+                     *         "createdAt": "2026-11-28T01:00:37.156Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh5zenvvjsa19jqp47fb"
+                     *         "requestId": "req_01m8ftp6w9e32sfvw6y33g0mj0"
                      *       }
                      *     }
                      */
@@ -21286,8 +21286,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftgh74epfaqghjjf8dswdg",
-                     *         "contentId": "01a21fa8-44e3-73c1-bfc5-f2acda474919",
+                     *         "id": "lst_01m8ftp71jep48dft47bpxarcx",
+                     *         "contentId": "01a21fab-1c24-75f6-8694-2272323058d5",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21301,12 +21301,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T00:57:31.107Z",
+                     *         "createdAt": "2026-11-28T01:00:37.284Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh79ed5s00550s2wpdkj"
+                     *         "requestId": "req_01m8ftp72cedvrjxy3nxpbed3v"
                      *       }
                      *     }
                      */
@@ -21371,11 +21371,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftgh7hed888x8bhmcbgzxv",
+                     *         "id": "lst_01m8ftp73ae46bqstghd7efwd1",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh7penpvzaranh5hxc73"
+                     *         "requestId": "req_01m8ftp741ew8byc64e3s9jcjf"
                      *       }
                      *     }
                      */
@@ -21507,7 +21507,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghbae95sjjknzeefgws1"
+                     *         "requestId": "req_01m8ftp7gcew8adzzv49axgnds"
                      *       }
                      *     }
                      */
@@ -21591,8 +21591,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftgh8kejkrhdrf6zp70txq",
-                     *         "contentId": "01a21fa8-4511-7783-8e74-22307145bb93",
+                     *         "id": "lst_01m8ftp78pecnt2pafnat4mt9q",
+                     *         "contentId": "01a21fab-1d0b-71b3-817f-d6d643510494",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -21606,12 +21606,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T00:57:31.154Z",
+                     *         "createdAt": "2026-11-28T01:00:37.523Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-28T00:57:31.165Z"
+                     *         "endedAt": "2026-11-28T01:00:37.595Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh8qehktay4yaj88j2wm"
+                     *         "requestId": "req_01m8ftp7a6epkttdt60jpv0b8t"
                      *       }
                      *     }
                      */
@@ -21676,8 +21676,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftgh96e0wrc1hyk3vs4q24",
-                     *         "contentId": "01a21fa8-4524-72fc-9de2-7655e59a6229",
+                     *         "id": "lst_01m8ftp7ccewkbkvrbrasy1prv",
+                     *         "contentId": "01a21fab-1d88-7275-a305-592ac8986819",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21691,13 +21691,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T00:57:31.173Z",
+                     *         "createdAt": "2026-11-28T01:00:37.640Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh9be4gasrk1x9fp339t"
+                     *         "requestId": "req_01m8ftp7cjekh82tqndwtavxw4"
                      *       }
                      *     }
                      */
@@ -21805,7 +21805,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "url": "rtmp://127.0.0.1/live",
+                 *       "url": "rtmps://live.example.com/app",
                  *       "streamKey": "abcd-efgh-ijkl",
                  *       "name": "Elsewhere"
                  *     }
@@ -21854,15 +21854,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8ftgh9xe9ka39asagzb9cww",
+                     *         "id": "sct_01m8ftp7dqezmsew07ds71c8ym",
                      *         "name": "Elsewhere",
-                     *         "url": "rtmp://127.0.0.1/live",
+                     *         "url": "rtmps://live.example.com/app",
                      *         "keyEnd": "ijkl",
                      *         "status": "idle",
                      *         "message": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh9re8rs3dbaemsjzgfb"
+                     *         "requestId": "req_01m8ftp7dhetyvj3mevw1rz44t"
                      *       }
                      *     }
                      */
@@ -21933,11 +21933,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8ftghafez5ba2c9s4dbc45f",
+                     *         "id": "sct_01m8ftp7evebkacet2d0rqvwft",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghaqeeavxf6cs42grt9z"
+                     *         "requestId": "req_01m8ftp7f9e87vw4g997nk6qmc"
                      *       }
                      *     }
                      */
@@ -22003,8 +22003,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftgh89eevta2ca2a17m9zt",
-                     *         "contentId": "01a21fa8-4508-74ec-ab27-94ff1a7b3422",
+                     *         "id": "lst_01m8ftp770es5rmkewmx92ksqe",
+                     *         "contentId": "01a21fab-1cdc-7065-ae21-3f7db1efbc81",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -22012,7 +22012,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh8defnvjckfpwq7wh9b"
+                     *         "requestId": "req_01m8ftp779e7gvh545s50xn1s3"
                      *       }
                      *     }
                      */
@@ -22092,8 +22092,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8ftgh6se02r7cnf5fxs2g61",
-                     *           "contentId": "01a21fa8-44d8-706e-9fe0-1709ce9a37f2",
+                     *           "id": "lst_01m8ftp6zpeaxa1315hwgxjxk5",
+                     *           "contentId": "01a21fab-1bf1-765b-a6ee-f9cba0288c0b",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -22102,7 +22102,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgh6xe4x8gdk9hw1aaep5"
+                     *         "requestId": "req_01m8ftp709egtac889yvmr64zn"
                      *       }
                      *     }
                      */
@@ -22178,7 +22178,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m8ftgfb6ecsvgwr86c4pghqh",
+                     *           "id": "met_01m8ftnssde7y93vrb7j8ramgp",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -22189,12 +22189,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-28T00:57:29.192Z",
+                     *           "createdAt": "2026-11-28T01:00:23.726Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfbhekkvh3j6q0q4ma70",
+                     *         "requestId": "req_01m8ftnsvse1pahknvxnaq4v7t",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22329,7 +22329,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8ftgfbxeedtekpmvtp6ee4c",
+                     *         "id": "met_01m8ftnszae9a927jchdkf0y5y",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22346,11 +22346,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-28T00:57:29.213Z",
+                     *         "createdAt": "2026-11-28T01:00:23.915Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfbreefvpczwscr4e5nn"
+                     *         "requestId": "req_01m8ftnsy3exy9rkj5t20g7aaq"
                      *       }
                      *     }
                      */
@@ -22419,11 +22419,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8ftgfc7e139me6ds5x49zqv",
+                     *         "id": "met_01m8ftnt1cevhavna4bbfgnaje",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgfcee2fsxpk70096gvss"
+                     *         "requestId": "req_01m8ftnt38ekc91zjexb2gq7wv"
                      *       }
                      *     }
                      */
@@ -22487,7 +22487,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8ftg7qceeva4xhhssw1k99q",
+                     *         "id": "org_01m8ftm6zkeyzsw669r5yfqm1y",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22497,7 +22497,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg8z6etzt32dz8zd40e6h"
+                     *         "requestId": "req_01m8ftmdxpe0hvx20x9kvbde06"
                      *       }
                      *     }
                      */
@@ -22576,7 +22576,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8ftg7qceeva4xhhssw1k99q",
+                     *         "id": "org_01m8ftm6zkeyzsw669r5yfqm1y",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22586,7 +22586,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg8zde6tr7gmyaqqykcf4"
+                     *         "requestId": "req_01m8ftmdyget8b5b3q14n34fjs"
                      *       }
                      *     }
                      */
@@ -22656,18 +22656,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m8ftgefnett9dgxx0zew2c5p",
+                     *           "id": "per_01m8ftnkreev98bfatxphr6pke",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-28T00:57:28.312Z",
-                     *           "signedInAt": "2026-11-28T00:57:28.316Z"
+                     *           "joinedAt": "2026-11-28T01:00:17.552Z",
+                     *           "signedInAt": "2026-11-28T01:00:17.555Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgeg6e7mb1mm22tjsdkcx",
+                     *         "requestId": "req_01m8ftnkv7ehdtk4thcntzgp2q",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22736,11 +22736,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8ftgenhee8b7wkknp9jd48t",
+                     *         "id": "per_01m8ftnnd4e7btz0rs1wxjb385",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgenwe2ps2qwqzjxdmawq"
+                     *         "requestId": "req_01m8ftnnfgejkvwdax1sa1m2t1"
                      *       }
                      *     }
                      */
@@ -22825,17 +22825,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8ftgejye5bvb3hv24hew86v",
+                     *         "id": "per_01m8ftnmw2e5mv0b0hxtdgmzv5",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-28T00:57:28.416Z",
-                     *         "signedInAt": "2026-11-28T00:57:28.418Z"
+                     *         "joinedAt": "2026-11-28T01:00:18.704Z",
+                     *         "signedInAt": "2026-11-28T01:00:18.715Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgekaes7agcrjmw12xtj2"
+                     *         "requestId": "req_01m8ftnmxveq1tv2frx0xfynkd"
                      *       }
                      *     }
                      */
@@ -22906,22 +22906,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m8ftgepfew1v3jdrxwfy54n4",
+                     *           "id": "inv_01m8ftnnseex6agq8p9396mg2d",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T00:57:28.528Z",
-                     *           "expiresAt": "2026-12-05T00:57:28.527Z"
+                     *           "createdAt": "2026-11-28T01:00:19.631Z",
+                     *           "expiresAt": "2026-12-05T01:00:19.631Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m8ftgep9e4zvn9896q9a5qf2",
+                     *           "id": "inv_01m8ftnnmgefjrfvwbh8b517az",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T00:57:28.522Z",
-                     *           "expiresAt": "2026-12-05T00:57:28.521Z"
+                     *           "createdAt": "2026-11-28T01:00:19.495Z",
+                     *           "expiresAt": "2026-12-05T01:00:19.495Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgepre53ta7k6g2cwp3nz",
+                     *         "requestId": "req_01m8ftnntsee0rnf26hk8030qm",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23006,15 +23006,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8ftgep9e4zvn9896q9a5qf2",
+                     *         "id": "inv_01m8ftnnmgefjrfvwbh8b517az",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-28T00:57:28.522Z",
-                     *         "expiresAt": "2026-12-05T00:57:28.521Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/HF0BgmdPiSWEkpPDkiQ5p9OlVrYc0m-_YXPsWij2rb0"
+                     *         "createdAt": "2026-11-28T01:00:19.495Z",
+                     *         "expiresAt": "2026-12-05T01:00:19.495Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/emssuE_90TflOpYo-5dXOcKVR_y_o19JM7BImFzVxIY"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgep8ewttr3cjekhb16b3"
+                     *         "requestId": "req_01m8ftnnmfe6xv9t0fh8gq7y32"
                      *       }
                      *     }
                      */
@@ -23083,11 +23083,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8ftgepzee1thrdkzbn05h96",
+                     *         "id": "inv_01m8ftnnwvenybq8wn1x1d2v0n",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgeq4emn8h785hxxg9s93"
+                     *         "requestId": "req_01m8ftnnyeev69ss2zftstg19k"
                      *       }
                      *     }
                      */
@@ -23159,20 +23159,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a21fa8-316c-7394-ab88-627d17890c02",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T00:57:26.132Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a21faa-88ea-7030-893e-0887a7be8c48",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-28T00:59:59.616Z",
+                     *           "completedAt": "2026-11-28T01:00:17.886Z"
                      *         },
                      *         {
-                     *           "contentId": "01a21fa8-316b-7759-bf01-0658505782d9",
-                     *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T00:57:26.132Z",
-                     *           "completedAt": null
+                     *           "contentId": "01a21faa-88e5-7602-ae9b-bb5c53211f20",
+                     *           "status": "complete",
+                     *           "deletedAt": "2026-11-28T00:59:59.616Z",
+                     *           "completedAt": "2026-11-28T01:00:17.886Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf4xegaah4149wn45hf4",
+                     *         "requestId": "req_01m8ftnsa7e8ztpvb2nbhtpn4v",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23258,7 +23258,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghhsemrv0enhhgjh4jnm"
+                     *         "requestId": "req_01m8ftp90wetd9pwzyjxakx99c"
                      *       }
                      *     }
                      */
@@ -23430,7 +23430,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghhxetrs16dentdxtpkv"
+                     *         "requestId": "req_01m8ftp96weadsnv1bnyqkkt5m"
                      *       }
                      *     }
                      */
@@ -23561,12 +23561,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
-                     *           "createdAt": "2026-11-28T00:57:31.460Z"
+                     *           "keyId": "key_01m8ftm70beqfasngeyv42xexn",
+                     *           "createdAt": "2026-11-28T01:00:39.645Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghj8eh4ssscyqjwsqzjx",
+                     *         "requestId": "req_01m8ftp9fce76a6meyggdpsswd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23695,7 +23695,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghjkekzt6f9fy9bnjtr8"
+                     *         "requestId": "req_01m8ftp9nse6najw6cr1tvc1fq"
                      *       }
                      *     }
                      */
@@ -23874,10 +23874,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a21fa8-2f5c-7143-824c-7908d153d4fe",
-                     *                 "score": 0.6999809590028301,
+                     *                 "contentId": "01a21fab-21fe-7213-91b1-160482c9c3fb",
+                     *                 "score": 0.6999949960687606,
                      *                 "signals": {
-                     *                   "recency": 0.9999523975070748,
+                     *                   "recency": 0.9999874901719011,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a21faa-8813-732d-8f3d-a9858525ac15",
+                     *                 "score": 0.6998685728263674,
+                     *                 "signals": {
+                     *                   "recency": 0.9996714320659182,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23885,19 +23898,6 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a21fa8-27bb-749a-9abf-b585861c8837",
-                     *                 "score": 0.6999746921445018,
-                     *                 "signals": {
-                     *                   "recency": 0.9999367303612543,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           },
@@ -23918,10 +23918,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a21fa8-2f5c-7143-824c-7908d153d4fe",
-                     *                 "score": 0.6999809590028301,
+                     *                 "contentId": "01a21fab-21fe-7213-91b1-160482c9c3fb",
+                     *                 "score": 0.6999949960687606,
                      *                 "signals": {
-                     *                   "recency": 0.9999523975070748,
+                     *                   "recency": 0.9999874901719011,
+                     *                   "engagement": 0.5,
+                     *                   "topicAffinity": 0.5,
+                     *                   "geoRelevance": 0.5,
+                     *                   "completionRate": 0.5,
+                     *                   "creatorAffinity": 0.5
+                     *                 },
+                     *                 "title": "Item 2"
+                     *               },
+                     *               {
+                     *                 "contentId": "01a21faa-8813-732d-8f3d-a9858525ac15",
+                     *                 "score": 0.6998685728263674,
+                     *                 "signals": {
+                     *                   "recency": 0.9996714320659182,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23929,26 +23942,13 @@ export interface operations {
                      *                   "creatorAffinity": 0.5
                      *                 },
                      *                 "title": "Item 0"
-                     *               },
-                     *               {
-                     *                 "contentId": "01a21fa8-27bb-749a-9abf-b585861c8837",
-                     *                 "score": 0.6999746921445018,
-                     *                 "signals": {
-                     *                   "recency": 0.9999367303612543,
-                     *                   "engagement": 0.5,
-                     *                   "topicAffinity": 0.5,
-                     *                   "geoRelevance": 0.5,
-                     *                   "completionRate": 0.5,
-                     *                   "creatorAffinity": 0.5
-                     *                 },
-                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghm2e1y86yzad5eacwtw"
+                     *         "requestId": "req_01m8ftp9zeeme8x9mcbhd6mt7a"
                      *       }
                      *     }
                      */
@@ -24062,7 +24062,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghjtepg85fg76dp2xase",
+                     *         "requestId": "req_01m8ftp9ppetwb91ygh331gc0h",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -24188,7 +24188,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8ftghk4e2cry289p3r9vamz",
+                     *         "id": "rul_01m8ftp9rbebgbynf9h5wj4ah4",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24199,11 +24199,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T00:57:31.495Z",
-                     *         "updatedAt": "2026-11-28T00:57:31.495Z"
+                     *         "createdAt": "2026-11-28T01:00:40.088Z",
+                     *         "updatedAt": "2026-11-28T01:00:40.088Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghjzed59kr9jha5pt8b3"
+                     *         "requestId": "req_01m8ftp9qde2w9reym719evj32"
                      *       }
                      *     }
                      */
@@ -24299,11 +24299,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8ftghkvemft6771qa16smjj",
+                     *         "id": "rul_01m8ftp9xjezd9ka373z2bxstm",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghkye50sqps0fwjx8ndt"
+                     *         "requestId": "req_01m8ftp9y8epg84s8treke42h9"
                      *       }
                      *     }
                      */
@@ -24396,7 +24396,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8ftghkaev38he4nrq2qtnxz",
+                     *         "id": "rul_01m8ftp9spemf8ntxp15m9ybzx",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24407,11 +24407,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T00:57:31.499Z",
-                     *         "updatedAt": "2026-11-28T00:57:31.511Z"
+                     *         "createdAt": "2026-11-28T01:00:40.127Z",
+                     *         "updatedAt": "2026-11-28T01:00:40.216Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghkeeat8m5paj7r54xmf"
+                     *         "requestId": "req_01m8ftp9tdewa9zv496s36kq8p"
                      *       }
                      *     }
                      */
@@ -24519,7 +24519,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftghhpearbb5qwx2ngtx11"
+                     *         "requestId": "req_01m8ftp8xhesevtdaxg3p9bhg8"
                      *       }
                      *     }
                      */
@@ -24593,36 +24593,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m8ftgeseewvrd2385sxwh123",
+                     *           "id": "ses_01m8ftnpafemttzgaad2rv0gx1",
                      *           "person": {
-                     *             "id": "per_01m8ftgesaegma7bjve32bhxpa",
+                     *             "id": "per_01m8ftnp7zeyhvhy09cz084a26",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T00:57:28.623Z",
-                     *           "lastUsedAt": "2026-11-28T00:57:28.622Z",
-                     *           "expiresAt": "2026-11-28T12:57:28.622Z",
+                     *           "createdAt": "2026-11-28T01:00:20.176Z",
+                     *           "lastUsedAt": "2026-11-28T01:00:20.176Z",
+                     *           "expiresAt": "2026-11-28T13:00:20.176Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m8ftgek2e2993vddsnaz48w5",
+                     *           "id": "ses_01m8ftnmwte9htrq2fd3x6efkk",
                      *           "person": {
-                     *             "id": "per_01m8ftgejye5bvb3hv24hew86v",
+                     *             "id": "per_01m8ftnmw2e5mv0b0hxtdgmzv5",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T00:57:28.419Z",
-                     *           "lastUsedAt": "2026-11-28T00:57:28.418Z",
-                     *           "expiresAt": "2026-11-28T12:57:28.418Z",
+                     *           "createdAt": "2026-11-28T01:00:18.715Z",
+                     *           "lastUsedAt": "2026-11-28T01:00:18.715Z",
+                     *           "expiresAt": "2026-11-28T13:00:18.715Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgespe65ak23zp8bkg5x0",
+                     *         "requestId": "req_01m8ftnphmemx9ak8b9qrnqfvg",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24692,11 +24692,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8ftgewfejzts9khgrfzvsjd"
+                     *           "ses_01m8ftnpvkegn9wzcz6wkmqss5"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgewrec69tgmckbpnyfe0"
+                     *         "requestId": "req_01m8ftnpxhe19sgkmwczkd61fp"
                      *       }
                      *     }
                      */
@@ -24763,11 +24763,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8ftgeysejjbxqkxhnpyz73h"
+                     *           "ses_01m8ftnqyne9eawmkh2npdkb3b"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgez6eezvr17628g9k7fy"
+                     *         "requestId": "req_01m8ftnrbfewr9wb7e34hwnkbg"
                      *       }
                      *     }
                      */
@@ -24837,11 +24837,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-28T00:57:29.002Z"
+                     *           "updatedAt": "2026-11-28T01:00:23.260Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf5ze69bj6wt3a14kpx4",
+                     *         "requestId": "req_01m8ftnscrej3be8mnj97b8tjd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24920,10 +24920,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-28T00:57:29.037Z"
+                     *         "updatedAt": "2026-11-28T01:00:23.361Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf6semzrv8v3b7j8tmrx"
+                     *         "requestId": "req_01m8ftnseve5eb5n9bgwxsx8gj"
                      *       }
                      *     }
                      */
@@ -25013,10 +25013,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-28T00:57:29.059Z"
+                     *         "updatedAt": "2026-11-28T01:00:23.398Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf72ef9tnvr8yf7v8stx"
+                     *         "requestId": "req_01m8ftnsf5e03bf6fntgt588pf"
                      *       }
                      *     }
                      */
@@ -25101,7 +25101,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf7xeppbsapzzt5zw273"
+                     *         "requestId": "req_01m8ftnsg1exp867v1t2x1bqah"
                      *       }
                      *     }
                      */
@@ -25171,7 +25171,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fa8-2575-7234-8e9e-645d6821df73",
+                     *         "id": "01a21faa-407b-7509-b060-34374e4883ca",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -25210,11 +25210,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:57:23.062Z",
-                     *         "updatedAt": "2026-11-28T00:57:23.089Z"
+                     *         "createdAt": "2026-11-28T00:59:41.059Z",
+                     *         "updatedAt": "2026-11-28T00:59:41.385Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg9bzexhsgt0r1kgs168m"
+                     *         "requestId": "req_01m8ftmg6nedabq27e0jn4jbmq"
                      *       }
                      *     }
                      */
@@ -25280,13 +25280,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T00:57:28.935Z",
+                     *         "requestedAt": "2026-11-28T01:00:22.811Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf3cev0sd7wyw19gr16x"
+                     *         "requestId": "req_01m8ftns0qehhtf3qcfdc4jnpz"
                      *       }
                      *     }
                      */
@@ -25367,13 +25367,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T00:57:28.922Z",
+                     *         "requestedAt": "2026-11-28T01:00:22.690Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf2ney58rs8x1brc8f54"
+                     *         "requestId": "req_01m8ftnrrceher3p0szkw0y3gm"
                      *       }
                      *     }
                      */
@@ -25451,13 +25451,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T00:57:28.968Z",
+                     *         "requestedAt": "2026-11-28T01:00:23.102Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf4ne2897tq9g81harmw"
+                     *         "requestId": "req_01m8ftns9kee3t774ycbwqdmc3"
                      *       }
                      *     }
                      */
@@ -25537,13 +25537,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T00:57:28.959Z",
+                     *         "requestedAt": "2026-11-28T01:00:23.033Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgf3pe6rav1pragegg48m"
+                     *         "requestId": "req_01m8ftns3qe1jb4kzkydpbrpc0"
                      *       }
                      *     }
                      */
@@ -25617,7 +25617,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg92te6281k22z8xaq20z",
+                     *         "requestId": "req_01m8ftme7qef882bsz2v1s9mqq",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25695,14 +25695,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8ftg931esqrtqw3rjdvsk7j",
+                     *         "id": "vky_01m8ftme8vecfsy85tbrkzvexw",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-28T00:57:22.786Z",
+                     *         "createdAt": "2026-11-28T00:59:39.164Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_J-52LTsKmFVWdz38nATr3zjRtX_0fHU2wK5gs6JN2Ms"
+                     *         "key": "rf_vk_HsXOPtAXhNNNepRyE2imDr08AI8lo4uMxybHxTCEGu0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg92xe43td0jjrc4r9kmd"
+                     *         "requestId": "req_01m8ftme8degsryerxh4n3cgjs"
                      *       }
                      *     }
                      */
@@ -25771,13 +25771,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8ftg93qeen9x9shbdrv3dqh",
+                     *         "id": "vky_01m8ftmed1eprbfj31wkrhpm4c",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T00:57:22.808Z",
+                     *         "createdAt": "2026-11-28T00:59:39.304Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg93veqm9am40833avzb9"
+                     *         "requestId": "req_01m8ftmedne6ybnr83atcc38hc"
                      *       }
                      *     }
                      */
@@ -25857,15 +25857,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8ftg93hebsbjg1yxet7zahj",
+                     *         "id": "vky_01m8ftmeb4ev88xqfpwpwdvc38",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T00:57:22.801Z",
+                     *         "createdAt": "2026-11-28T00:59:39.236Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_dE7vGoZrv2ewey730iy1ZWL4o7rJs6KmNa3WX5SiXcQ",
-                     *         "replaces": "vky_01m8ftg939e229bysx8pcg6r8d"
+                     *         "key": "rf_vk_gUKvBDfk3GOoFe4DjwWaNDf-SI7q4aZaw_CWOqGNA_E",
+                     *         "replaces": "vky_01m8ftme9beppbf8wmemvnvpmh"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftg93devxtcbba6yhrhf4x"
+                     *         "requestId": "req_01m8ftme9qe6wv41vaa6c1h97m"
                      *       }
                      *     }
                      */
@@ -26158,7 +26158,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge20e0gshk3hy6aznvgr"
+                     *         "requestId": "req_01m8ftnckte9jabsbdbpz6nhtc"
                      *       }
                      *     }
                      */
@@ -26237,42 +26237,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "38294a32-3f22-4d84-96cd-9d1617ec8a70",
+                     *           "id": "9fa131ec-f8a9-406f-9b71-29826c91a6f5",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8ftg8ggenar799n61r22z0p",
+                     *             "auditId": "aud_01m8ftmbwpexyscdmx54szyyp4",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
+                     *               "keyId": "key_01m8ftm70beqfasngeyv42xexn",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a21fa8-21d4-71d8-a9ba-6695908dda8e",
-                     *             "requestId": "req_01m8ftg895ewt8z0zkwdmtjb73"
+                     *             "resourceId": "01a21faa-2f81-738a-b901-e7af10f30779",
+                     *             "requestId": "req_01m8ftmap9e1jabb4c7mjvxqcn"
                      *           },
-                     *           "timestamp": "2026-11-28T00:57:22.133Z"
+                     *           "timestamp": "2026-11-28T00:59:36.707Z"
                      *         },
                      *         {
-                     *           "id": "208b33f8-7bc3-4cd1-9675-e74243aa24fc",
+                     *           "id": "ceacc8a7-9be3-4ee8-aa2f-9520c6e7c240",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8ftg8gyepraq2bgk6a64xw2",
+                     *             "auditId": "aud_01m8ftmc1fex4th6bf9xqgfj01",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8ftg7qfezeb34ewd22es3zh",
+                     *               "keyId": "key_01m8ftm70beqfasngeyv42xexn",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a21fa8-21d3-7528-8948-f1d8d9e53a9f",
-                     *             "requestId": "req_01m8ftg890edcb050vwhd16xe4"
+                     *             "resourceId": "01a21faa-2f8f-717e-a5a2-a1155d6fb126",
+                     *             "requestId": "req_01m8ftmatqeccs1pvkz5tjv4xz"
                      *           },
-                     *           "timestamp": "2026-11-28T00:57:22.135Z"
+                     *           "timestamp": "2026-11-28T00:59:36.721Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge24egtr307etvftqp0b"
+                     *         "requestId": "req_01m8ftncm5e7c8hytjj1y3tht9"
                      *       }
                      *     }
                      */
@@ -26373,7 +26373,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge2be708mm3n2jd3p01r"
+                     *         "requestId": "req_01m8ftncqme9mbeq88m04ta6mz"
                      *       }
                      *     }
                      */
@@ -26449,7 +26449,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgecaegdrnxegww3gt5gw",
+                     *         "requestId": "req_01m8ftnjpved1rwmtg7n9yrb01",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26532,14 +26532,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8ftgecpeydtn47ja227s4nr",
+                     *         "id": "whl_01m8ftnjwkecnsnq7m58khctd7",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-28T00:57:28.214Z",
-                     *         "expiresAt": "2026-11-28T01:57:28.214Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_z-ER0o3wEz54gyHareEEWjXg1kboKW3FmbzqFk1BzD4"
+                     *         "createdAt": "2026-11-28T01:00:16.661Z",
+                     *         "expiresAt": "2026-11-28T02:00:16.661Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_JlBN_fYjjGcZbiJGl68SufItK2FfyhEFAQpLePLWAe8"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgecgec394kbvwvk9vb7j"
+                     *         "requestId": "req_01m8ftnjt0ec6v95wbzx87tpkg"
                      *       }
                      *     }
                      */
@@ -26626,11 +26626,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8ftgecxehaaxcfnmpnx1ee6",
+                     *         "id": "whl_01m8ftnk00efktkxd3vyn7pqtw",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftged0ekjrmm3ddtj7qz7k"
+                     *         "requestId": "req_01m8ftnk19ej3tbx486hd7jzkh"
                      *       }
                      *     }
                      */
@@ -26700,7 +26700,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge2gehbsx58pwb23fjm8",
+                     *         "requestId": "req_01m8ftncrkehp962k020xsdn4d",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26856,7 +26856,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftge3fejabpjt1x1bt6m7w",
+                     *         "id": "whk_01m8ftnd03e2b94qfyv6zw1xj4",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26884,12 +26884,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T00:57:27.918Z",
-                     *         "webhookId": "whk_01m8ftge3fejabpjt1x1bt6m7w",
+                     *         "createdAt": "2026-11-28T01:00:10.553Z",
+                     *         "webhookId": "whk_01m8ftnd03e2b94qfyv6zw1xj4",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge2met3bzzznb4y0mm4n"
+                     *         "requestId": "req_01m8ftnctaepca94r3g9zc97t1"
                      *       }
                      *     }
                      */
@@ -27054,7 +27054,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftge3neegsbqjhy4h0v375",
+                     *         "id": "whk_01m8ftnd26e6nayyfn386mzjpf",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27082,7 +27082,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T00:57:27.924Z",
+                     *         "createdAt": "2026-11-28T01:00:10.663Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -27091,7 +27091,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge4heaw90r2gg3nrfjc8"
+                     *         "requestId": "req_01m8ftnds0eetszgt5cfaz3xv9"
                      *       }
                      *     }
                      */
@@ -27259,11 +27259,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftge5qewwr58f4qrqm6p9j",
+                     *         "id": "whk_01m8ftnfeyeg59727hs2p5c0ga",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge5tevmvpkss0qfmfc1a"
+                     *         "requestId": "req_01m8ftnfqfepc8x2rgv8qje5je"
                      *       }
                      *     }
                      */
@@ -27422,7 +27422,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftge4pekjaayayh4p7at6n",
+                     *         "id": "whk_01m8ftndyaexkvtyfyxz5sbxjs",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27450,10 +27450,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T00:57:27.957Z"
+                     *         "createdAt": "2026-11-28T01:00:11.583Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge4reb1ahwt8h7cy8jmw"
+                     *         "requestId": "req_01m8ftne0ged2v8an7q9k0nd4q"
                      *       }
                      *     }
                      */
@@ -27540,7 +27540,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m8ftge6eejxbm7c5v8q5hy0t",
+                     *           "id": "dlv_01m8ftngydern8s12fp9wkffzt",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27552,19 +27552,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-28T00:57:28.014Z",
-                     *             "webhookId": "whk_01m8ftge6behmt4s3k9ms2wa80",
+                     *             "timestamp": "2026-11-28T01:00:14.669Z",
+                     *             "webhookId": "whk_01m8ftngv5ee4s1b1rnbdet1jp",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-28T00:57:28.014Z",
+                     *           "createdAt": "2026-11-28T01:00:14.669Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-28T00:57:28.014Z",
+                     *           "responseTime": 326,
+                     *           "lastAttemptAt": "2026-11-28T01:00:14.669Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge6qe6eskkkv3y4n7xg0",
+                     *         "requestId": "req_01m8ftnhdnejc8953vst7n16q7",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27606,7 +27606,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T00:56:28.099Z"
+                 *       "since": "2026-11-28T00:59:16.156Z"
                  *     }
                  */
                 "application/json": {
@@ -27656,14 +27656,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftge8wejq9n44khnb355xw",
-                     *         "since": "2026-11-28T00:56:28.099Z",
-                     *         "until": "2026-11-28T00:57:28.109Z",
+                     *         "id": "whk_01m8ftnjc3enjab6rawxq0wt6p",
+                     *         "since": "2026-11-28T00:59:16.156Z",
+                     *         "until": "2026-11-28T01:00:16.173Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge95e3mr7gz34nh4sfaf"
+                     *         "requestId": "req_01m8ftnjd1ean90w2z6446b702"
                      *       }
                      *     }
                      */
@@ -27723,7 +27723,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T00:56:28.121Z"
+                 *       "since": "2026-11-28T00:59:16.211Z"
                  *     }
                  */
                 "application/json": {
@@ -27767,13 +27767,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftge9pemg8qd74gy21302a",
-                     *         "since": "2026-11-28T00:56:28.121Z",
+                     *         "id": "whk_01m8ftnjdxex8vc2swrca3wrry",
+                     *         "since": "2026-11-28T00:59:16.211Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge9te1v8jbyqe6n20mrr"
+                     *         "requestId": "req_01m8ftnjemeay90tcarg6ckzrh"
                      *       }
                      *     }
                      */
@@ -27855,13 +27855,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftge60ex09yq26qntr42bj",
+                     *         "id": "whk_01m8ftng5hef0tjb0n36fgrp3h",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T01:57:28.006Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T02:00:14.249Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge63eztad5ateg5ytswr"
+                     *         "requestId": "req_01m8ftng9ae0hbs1zxm2615eh5"
                      *       }
                      *     }
                      */
@@ -27952,14 +27952,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m8ftgease5wbza52zyn7vc26",
+                     *         "deliveryId": "dlv_01m8ftnjjceygsxg3137mp85z4",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 5,
+                     *         "responseTime": 37,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftgeaqexkrask4dgyzajjs"
+                     *         "requestId": "req_01m8ftnjj9egssgp4n35sbqgf7"
                      *       }
                      *     }
                      */
@@ -28037,7 +28037,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8ftge79e31t9ap13g9psyrq",
+                     *         "id": "dlv_01m8ftnhpxe2wa3fgsxztssv9t",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -28049,37 +28049,37 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-28T00:57:28.041Z",
-                     *           "webhookId": "whk_01m8ftge74ewzt4tszjdcby52a",
+                     *           "timestamp": "2026-11-28T01:00:15.453Z",
+                     *           "webhookId": "whk_01m8ftnhneetn8d4zypae8xqrs",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-28T00:57:28.041Z",
+                     *         "createdAt": "2026-11-28T01:00:15.453Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 2,
-                     *         "lastAttemptAt": "2026-11-28T00:57:28.041Z",
+                     *         "responseTime": 82,
+                     *         "lastAttemptAt": "2026-11-28T01:00:15.453Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-28T00:57:28.041Z",
-                     *             "responseTime": 2,
+                     *             "startedAt": "2026-11-28T01:00:15.453Z",
+                     *             "responseTime": 82,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null,
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=29d4791c4bad5cffee6dda7781ac57fe66846e600e7efe27277dd5b323dc06ac",
-                     *               "x-service-timestamp": "2026-11-28T00:57:28.041Z",
-                     *               "x-service-webhook-id": "whk_01m8ftge74ewzt4tszjdcby52a",
-                     *               "x-service-delivery-id": "dlv_01m8ftge79e31t9ap13g9psyrq",
+                     *               "x-service-signature": "sha256=cbfa87e8c0fd6c8e73db57d435a47a256a47fb6a7b1b91f17992fa5531c349f0",
+                     *               "x-service-timestamp": "2026-11-28T01:00:15.453Z",
+                     *               "x-service-webhook-id": "whk_01m8ftnhneetn8d4zypae8xqrs",
+                     *               "x-service-delivery-id": "dlv_01m8ftnhpxe2wa3fgsxztssv9t",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m8ftge79e31t9ap13g9psyrq",
-                     *               "webhook-timestamp": "1795827448",
-                     *               "webhook-signature": "v1,NIJobIB5Fvz9NKPOKCYIW8CXmqloiKSXyrtyzpZlXcg=",
+                     *               "webhook-id": "dlv_01m8ftnhpxe2wa3fgsxztssv9t",
+                     *               "webhook-timestamp": "1795827615",
+                     *               "webhook-signature": "v1,9YUDYGfwnD/SG68oO+Ba4WdykGBHlUMwIJYMkEJr+d4=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Sat, 28 Nov 2026 00:57:28 GMT",
+                     *               "date": "Sat, 28 Nov 2026 01:00:15 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -28087,7 +28087,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge7ket3rq372acmy8sv9"
+                     *         "requestId": "req_01m8ftnhxfec48a6bg162g89kk"
                      *       }
                      *     }
                      */
@@ -28212,13 +28212,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8ftge7xe8faxnr3fg62stcy",
+                     *         "id": "dlv_01m8ftnj1ge98s5c5tsmbdttqv",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-28T00:57:28.080Z"
+                     *         "nextAttemptAt": "2026-11-28T01:00:15.872Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftge8deptaespk050s689s"
+                     *         "requestId": "req_01m8ftnj2ven4tz416h8rj8cfc"
                      *       }
                      *     }
                      */

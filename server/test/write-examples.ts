@@ -16,7 +16,7 @@ const maxEntries = 2;
 
 test('write the examples', async () => {
   const receiver = await startReceiver();
-  const service = await startService({ REELFEED_EGRESS_ALLOW: `${receiver.allow},127.0.0.1:1935` });
+  const service = await startService({ REELFEED_EGRESS_ALLOW: receiver.allow });
   await createReadyItems(service, 3);
   const samples = routeSamples(service, receiver.url);
   const api = await readDescription(service.url);
@@ -24,6 +24,7 @@ test('write the examples', async () => {
   const publish = (text: string): string =>
     text
       .replaceAll(receiver.url, 'https://hooks.example.org/reelfeed')
+      .replaceAll(/rtmp:\/\/127\.0\.0\.1:\d+\/live/g, 'rtmps://live.example.com/app')
       .replaceAll(/http:\/\/(localhost|127\.0\.0\.1):\d+/g, 'https://feed.example.org')
       .replaceAll(/\brf_(sk|pk)_[A-Za-z0-9]+/g, 'rf_$1_…')
       .replaceAll(/\brf_live_[\w-]+/g, 'rf_live_…')

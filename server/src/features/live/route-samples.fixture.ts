@@ -2,7 +2,11 @@
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 
-export function routeSamples(service: TestService): Record<string, RouteSample> {
+export function routeSamples(
+  service: TestService,
+  allowedUrl: string,
+): Record<string, RouteSample> {
+  const target = `rtmp://${new URL(allowedUrl).host}/live`;
   const create = async (): Promise<string> => {
     const body = { title: 'A broadcast' };
     const made = await service.call('POST', '/v1/live-streams', { body });
@@ -28,11 +32,11 @@ export function routeSamples(service: TestService): Record<string, RouteSample> 
     ],
     addSimulcastTarget: async () => [
       `${await create()}/simulcast-targets`,
-      { body: { url: 'rtmp://127.0.0.1/live', streamKey: 'abcd-efgh-ijkl', name: 'Elsewhere' } },
+      { body: { url: target, streamKey: 'abcd-efgh-ijkl', name: 'Elsewhere' } },
     ],
     removeSimulcastTarget: async () => {
       const stream = await create();
-      const body = { url: 'rtmp://127.0.0.1/live', streamKey: 'abcd-efgh-ijkl' };
+      const body = { url: target, streamKey: 'abcd-efgh-ijkl' };
       const made = await service.call('POST', `${stream}/simulcast-targets`, { body });
       return [`${stream}/simulcast-targets/${made.body.data.id}`];
     },
