@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { secretQuery, secretValue } from '../../platform/http/secret-fields.ts';
+import { secretValue } from '../../platform/http/secret-fields.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { NewContentMetadata } from '../content/content.ts';
 import { healthWarnings, type HealthWarning } from './ingest/stream-meter.ts';
@@ -10,8 +10,8 @@ export const NewSimulcastTarget = Closed({
   url: Type.String({
     minLength: 1,
     maxLength: 2_048,
-    ...secretQuery,
-    description: 'rtmp:// or rtmps://, as the service that takes the broadcast names it.',
+    description:
+      'rtmp:// or rtmps://, as the service that takes the broadcast names it, without a query: it is shown to everybody who may see the stream.',
     examples: ['rtmps://live.example.com/app'],
   }),
   streamKey: Type.String({

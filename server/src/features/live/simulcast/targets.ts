@@ -35,6 +35,13 @@ export async function checkTargets(
       if (error instanceof EgressError) throw fieldError(field(index), error.message);
       throw error;
     }
+    // The URL is shown, so it may hold no secret.
+    const { search, username, password } = new URL(url);
+    if (search + username + password !== '') {
+      const message =
+        'must have no query and no user name: what they hold belongs into the stream key';
+      throw fieldError(field(index), message);
+    }
   }
 }
 
