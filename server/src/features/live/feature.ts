@@ -3,7 +3,7 @@ import { choices, integer, optional } from '../../platform/config-values.ts';
 import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { extend } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
+import { defineFeature, type Chore } from '../../platform/feature.ts';
 import type { Hints } from '../../platform/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
@@ -171,20 +171,7 @@ export const live = defineFeature({
         ...(rtmpPort === 0 && rtmpsPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }]),
         ...services,
       ],
-      chores: [
-        {
-          name: 'tend live streams',
-          intervalMs: tendEveryMs,
-          run: async () => {
-            if ((await tendStreams(db)) > 0) onChange();
-          },
-        },
-        {
-          name: 'clean up live segments',
-          intervalMs: hourMs / 4,
-          run: (signal) => cleanUpSegments(db, storage, signal),
-        },
-      ],
+      chores: liveChores({ db, storage, onChange }),
     };
 
     async function runIngest(signal: AbortSignal): Promise<void> {
@@ -196,6 +183,24 @@ export const live = defineFeature({
     }
   },
 });
+
+function liveChores(of: { db: Db; storage: Storage; onChange: () => void }): Chore[] {
+  const { db, storage, onChange } = of;
+  return [
+    {
+      name: 'tend live streams',
+      intervalMs: tendEveryMs,
+      run: async () => {
+        if ((await tendStreams(db)) > 0) onChange();
+      },
+    },
+    {
+      name: 'clean up live segments',
+      intervalMs: hourMs / 4,
+      run: (signal) => cleanUpSegments(db, storage, signal),
+    },
+  ];
+}
 
 function refuseWithoutCertificate(certificate: ServedCertificate | null, rtmpsPort: number): void {
   if (rtmpsPort === 0 || certificate !== null) return;
