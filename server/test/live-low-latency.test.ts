@@ -1,7 +1,10 @@
 /** Low latency by a process that is not the one that the encoder publishes to. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LowLatencyFollower } from '../src/features/live/edge/low-latency-rules.fixture.ts';
+import {
+  LowLatencyFollower,
+  RungFollower,
+} from '../src/features/live/edge/low-latency-rules.fixture.ts';
 import { PlaylistFollower } from '../src/features/live/ingest/hls-rules.fixture.ts';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { RtmpPublisher } from '../src/features/live/live.ts';
@@ -21,7 +24,7 @@ const connection = await cloneDatabase();
 const dataDir = await temporaryFolder();
 const secretKey = generateKey('secret');
 const port = await freePort();
-const shared = { REELFEED_SECRET_KEY: secretKey };
+const shared = { REELFEED_SECRET_KEY: secretKey, REELFEED_LIVE_RENDITIONS: '240' };
 const viewing = await startProcess(connection, dataDir, { ...shared, REELFEED_ROLES: 'api' });
 const startIngest = () =>
   startProcess(connection, dataDir, {
@@ -152,4 +155,41 @@ test('what a killed process has published of a segment stays listed, and is reco
   );
   const { recordedSeconds } = await read(stream);
   assert.ok(Math.abs(item.duration - recordedSeconds) < 0.5, `${item.duration} ${recordedSeconds}`);
+});
+
+test('a rung is waited for as well, and every playlist reports how far the other is', async () => {
+  const stream = await createStream(service, { reconnectWindow: 60 });
+  const size = { width: 360, height: 640 };
+  await using publishing = await publish(port, stream.streamKey, 1, 'h264', size);
+  const url = await mediaUrl(stream);
+  const rungUrl = new URL('rung-240.m3u8', url);
+  const [top, rung] = [new LowLatencyFollower(), new RungFollower()];
+  const isReported = () =>
+    eventually('the report of the rung', async () => {
+      const now = top.take(await (await get(url)).text());
+      return now.reports.find(({ uri }) => uri === 'rung-240.m3u8') ?? null;
+    });
+  let { lastSegment } = await isReported();
+  const until = lastSegment + 4;
+  while (lastSegment < until) {
+    // As a player does that leaves the top in the middle of a segment.
+    const next = withQuery(rungUrl, `_HLS_msn=${lastSegment + 1}&_HLS_part=2`);
+    const now = rung.take(await (await get(next)).text());
+    assert.ok((now.segments.at(-1)?.number ?? 0) > lastSegment, 'the answer has the segment');
+    lastSegment = now.segments.at(-1)?.number ?? 0;
+    const [report] = now.reports;
+    assert.equal(report?.uri, 'index.m3u8');
+    assert.ok(report.lastSegment >= lastSegment, 'the top is never behind its rung');
+    await get(new URL(now.segments.at(-1)?.uri ?? '', url));
+    const { lastSegment: reported } = await isReported();
+    assert.ok(reported >= lastSegment);
+  }
+  const { openSegment } = top.take(await (await get(url)).text());
+  const refused = await fetch(withQuery(rungUrl, `_HLS_msn=${openSegment + 9}`));
+  assert.equal(refused.status, 400);
+  await publishing.end();
+  await service.call('POST', `/v1/live-streams/${stream.id}/end`);
+  await eventually('the end of the rung', async () =>
+    (await (await get(rungUrl)).text()).includes('#EXT-X-ENDLIST') ? true : null,
+  );
 });

@@ -93,6 +93,7 @@ test('what is refused', async () => {
     ['rtmp://10.1.2.3/live', /does not lead to a public address/],
     ['https://example.com/live', /must start with rtmp:\/\/ or rtmps:\/\//],
     ['rtmp://user:secret@127.0.0.1/live', /user name or password/],
+    [`${ownUrl}?token=secret`, /must have no query/],
   ] as const) {
     const refused = await addTarget(stream, { url, streamKey: 'a-key' });
     assert.equal(refused.status, 400, url);

@@ -1,16 +1,10 @@
 /** Publishers that go away: those that say so, and those that are lost without a word. */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
+import { findLate, lockLate, updateDisconnected, type LateKind } from './disconnection-queries.ts';
 import { releaseClaim, type Claim } from './ingest/publisher-queries.ts';
 import { finishStream, lockItemOf, settleStream } from './live.ts';
-import {
-  findLate,
-  findStream,
-  lockLate,
-  updateDisconnected,
-  type LateKind,
-  type LiveStreamKey,
-} from './queries.ts';
+import { findStream, type LiveStreamKey } from './queries.ts';
 
 /**
  * A connection is over, and has stored its last segment: its reconnect window begins, or the stream is

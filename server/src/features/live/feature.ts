@@ -171,7 +171,7 @@ export const live = defineFeature({
         ...(rtmpPort === 0 && rtmpsPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }]),
         ...services,
       ],
-      chores: choresOf({ db, storage, onChange }),
+      chores: liveChores({ db, storage, onChange }),
     };
 
     async function runIngest(signal: AbortSignal): Promise<void> {
@@ -184,11 +184,8 @@ export const live = defineFeature({
   },
 });
 
-function choresOf({
-  db,
-  storage,
-  onChange,
-}: Pick<Parts, 'db' | 'storage'> & { onChange: () => void }): Chore[] {
+function liveChores(of: { db: Db; storage: Storage; onChange: () => void }): Chore[] {
+  const { db, storage, onChange } = of;
   return [
     {
       name: 'tend live streams',

@@ -80,9 +80,9 @@ type LiveRungSegmentTable = {
   live_stream_id: string;
   rung: string;
   number: number;
-  file_name: string;
-  header_name: string;
-  size_bytes: number;
+  file_name: string | null;
+  header_name: string | null;
+  size_bytes: number | null;
 };
 
 type LiveSimulcastTargetTable = {

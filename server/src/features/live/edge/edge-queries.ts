@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import { contentItems } from '../../content/content.ts';
 import type { ListedSegment } from '../ingest/playlists.ts';
+import { rungEnds, type RungEnd } from '../ladder/rung-queries.ts';
 import { isConnected, type LiveStreamKey } from '../queries.ts';
 import type { Latency, LiveStatus } from '../tables.ts';
 
@@ -15,6 +16,7 @@ export type EdgeState = {
   segmentCount: number;
   targetDurationSeconds: number;
   dvrWindowSeconds: number;
+  rungs: readonly RungEnd[];
 };
 
 /** A stream whose item has this playback id and whose segments are there. */
@@ -39,7 +41,7 @@ export async function readEdge(
         select from live_part part where part.organization_id = stream.organization_id
           and part.live_stream_id = stream.live_stream_id) as "isOver",
       segment_count as "segmentCount", target_duration_seconds as "targetDurationSeconds",
-      dvr_window_seconds as "dvrWindowSeconds"
+      dvr_window_seconds as "dvrWindowSeconds", ${rungEnds} as rungs
     from live_stream stream
     where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
       and has_segments and target_duration_seconds is not null`.execute(db);

@@ -10,9 +10,16 @@
  */
 import type { Db } from '../../../platform/database/database.ts';
 import type { Hints } from '../../../platform/hints.ts';
-import { listedSegments, mediaPlaylist, type ListedSegment } from '../ingest/playlists.ts';
+import {
+  listedSegments,
+  mediaPlaylist,
+  playlistFiles,
+  type ListedSegment,
+} from '../ingest/playlists.ts';
 import { partsKeptSeconds } from '../ingest/part-publisher.ts';
 import { countDiscontinuities } from '../ingest/publisher-queries.ts';
+import type { RenditionReport } from '../ladder/rendition-reports.ts';
+import { rungFiles } from '../ladder/rung-playlists.ts';
 import type { LiveStreamKey } from '../queries.ts';
 import type { Edge } from './blocking-reload.ts';
 import {
@@ -22,7 +29,8 @@ import {
   type EdgePart,
   type EdgeState,
 } from './edge-queries.ts';
-import { firstNear, lowLatencyPlaylist } from './low-latency-playlist.ts';
+import { FollowedRungs, maxRungLag, type TopSegments } from './followed-rungs.ts';
+import { firstNear, lengthOf, lowLatencyPlaylist } from './low-latency-playlist.ts';
 
 const pollMs = 500;
 /** A stream that nobody has asked for in so long is not followed any more. */
@@ -30,8 +38,6 @@ const idleMs = 10_000;
 
 /** The hint that a stream has another part or segment. */
 export const liveAdded = (liveStreamId: string) => `live-added ${liveStreamId}`;
-
-type Texts = { full: string | null; delta: string | null };
 
 export class FollowedStream {
   readonly #db: Db;
@@ -41,11 +47,15 @@ export class FollowedStream {
   readonly #onClosed: () => void;
   readonly #waiting = new Set<() => void>();
   #state: EdgeState | null = null;
+  /** Those that are listed, and some before them for rungs that are behind. */
   #segments: ListedSegment[] = [];
+  /** Discontinuities before the first of them. */
   #earlierDiscontinuities = 0;
+  readonly #rungs = new FollowedRungs();
   readonly #parts = new Map<number, EdgePart[]>();
   readonly #byName = new Map<string, EdgePart>();
-  #texts: Texts = { full: null, delta: null };
+  /** What was written since the last change, by its name. */
+  readonly #texts = new Map<string, string | null>();
   #reading: Promise<void> | null = null;
   #isReadAgain = false;
   #askedAt = performance.now();
@@ -126,22 +136,70 @@ export class FollowedStream {
 
   /** Null when the segments are gone. */
   playlist(isDelta: boolean): string | null {
-    if (this.#state === null) return null;
-    const name = isDelta ? 'delta' : 'full';
-    const text = this.#texts[name] ?? this.#write(this.#state, isDelta);
-    this.#texts[name] = text;
+    const state = this.#state;
+    if (state === null) return null;
+    return this.#once(isDelta ? 'delta' : 'full', () => this.#write(state, isDelta));
+  }
+
+  /** How far the playlist of a rung goes; null where the storage has the latest one. */
+  rungEdge(rung: string): Edge | null {
+    if (this.#state === null || !this.#isLow(this.#state)) return null;
+    const last = this.#rungs.lastOf(rung, { segments: this.#segments });
+    return last === null ? null : { openSegment: last + 1, openParts: 0, lastParts: 0 };
+  }
+
+  /** Null where the storage has the latest one. */
+  rungPlaylist(rung: string): string | null {
+    const state = this.#state;
+    if (state === null || this.rungEdge(rung) === null) return null;
+    return this.#once(rungFiles.live(rung), () => {
+      const top = this.#kept(state);
+      const own = rungFiles.live(rung);
+      const others = this.#rungs.reports(top).filter(({ uri }) => uri !== own);
+      return this.#rungs.playlist(rung, top, [this.#ownReport(), ...others]);
+    });
+  }
+
+  #once(name: string, write: () => string | null): string | null {
+    const text = this.#texts.get(name) ?? write();
+    this.#texts.set(name, text);
     return text;
+  }
+
+  #isLow({ latency, isOver }: EdgeState): boolean {
+    return latency === 'low' && !isOver;
+  }
+
+  #ownReport(): RenditionReport {
+    const latest = this.#segments.at(-1);
+    const uri = playlistFiles.media;
+    const { openSegment, openParts, lastParts } = this.edge;
+    if (openParts > 0) return { uri, lastSegment: openSegment, lastPart: openParts - 1 };
+    const parts = this.#parts.get(openSegment - 1) ?? [];
+    const isListed = lastParts > 0 && lengthOf(parts) === latest?.durationMs;
+    return { uri, lastSegment: openSegment - 1, lastPart: isListed ? lastParts - 1 : null };
+  }
+
+  #kept({ dvrWindowSeconds, targetDurationSeconds }: EdgeState): TopSegments {
+    const [segments, earlierDiscontinuities] = [this.#segments, this.#earlierDiscontinuities];
+    const listed = listedSegments(dvrWindowSeconds);
+    return { segments, listed, targetDurationSeconds, earlierDiscontinuities };
   }
 
   #write(state: EdgeState, isDelta: boolean): string {
     const { targetDurationSeconds, isOver: isEnded, latency, dvrWindowSeconds } = state;
-    const [segments, earlierDiscontinuities] = [this.#segments, this.#earlierDiscontinuities];
+    const kept = this.#kept(state);
+    const segments = kept.segments.slice(-kept.listed);
+    const gone = kept.segments.slice(0, -kept.listed);
+    const cuts = gone.filter(({ isDiscontinuity }) => isDiscontinuity).length;
+    const earlierDiscontinuities = kept.earlierDiscontinuities + cuts;
     const window = { segments, targetDurationSeconds, earlierDiscontinuities };
     if (latency === 'normal' || isEnded) {
       return mediaPlaylist({ ...window, isEnded, isWhole: false });
     }
     const canSkip = dvrWindowSeconds > 0;
-    const low = { ...window, parts: this.#parts, nextPart: this.nextPart, canSkip };
+    const reports = this.#rungs.reports(kept);
+    const low = { ...window, parts: this.#parts, nextPart: this.nextPart, canSkip, reports };
     return lowLatencyPlaylist(low, isDelta);
   }
 
@@ -171,7 +229,9 @@ export class FollowedStream {
       return;
     }
     await this.#readSegments(state);
-    const added = state.latency === 'low' && !state.isOver ? await this.#readParts(state) : [];
+    const isLow = this.#isLow(state);
+    const added = isLow ? await this.#readParts(state) : [];
+    const hasNewRung = isLow && (await this.#readRungs(state));
     const before = this.#state;
     this.#state = state;
     for (const part of added) {
@@ -182,16 +242,18 @@ export class FollowedStream {
     const isSame =
       before !== null &&
       added.length === 0 &&
+      !hasNewRung &&
       before.segmentCount === state.segmentCount &&
       before.isOver === state.isOver &&
       before.isConnected === state.isConnected;
     if (isSame) return;
-    this.#texts = { full: null, delta: null };
+    this.#texts.clear();
     for (const wake of this.#waiting) wake();
   }
 
   async #readSegments({ segmentCount, dvrWindowSeconds }: EdgeState): Promise<void> {
-    const first = Math.max(0, segmentCount - listedSegments(dvrWindowSeconds));
+    const keptCount = listedSegments(dvrWindowSeconds) + maxRungLag;
+    const first = Math.max(0, segmentCount - keptCount);
     const known = this.#segments.at(-1);
     if (known?.number === segmentCount - 1) return;
     const from = Math.max(first, (known?.number ?? -1) + 1);
@@ -210,6 +272,11 @@ export class FollowedStream {
     const latest = Math.max(-1, ...this.#parts.keys());
     const number = this.#parts.get(latest)?.at(-1)?.number ?? -1;
     return readPartsAfter(this.#db, this.#key, { segment: latest, number }, segmentCount);
+  }
+
+  async #readRungs({ rungs: ends }: EdgeState): Promise<boolean> {
+    const first = this.#segments[0]?.number ?? 0;
+    return this.#rungs.read(this.#db, this.#key, { ends, first });
   }
 
   #forgetOldParts({ targetDurationSeconds }: EdgeState): void {

@@ -13,6 +13,7 @@ import {
   type HandledFile,
 } from '../../playback/playback.ts';
 import { playlistFiles } from '../ingest/playlists.ts';
+import { rungOf } from '../ladder/rung-playlists.ts';
 import { isReached, readDirectives, refuseFarAhead } from './blocking-reload.ts';
 import { findByPlaybackId } from './edge-queries.ts';
 import { FollowedStream } from './followed-stream.ts';
@@ -50,6 +51,8 @@ export class LiveEdge {
     if (name === undefined || request.method !== 'GET') return null;
     if (name === playlistFiles.media) return this.#sendPlaylist(request, reply, file);
     if (partFile.test(name)) return this.#sendPart(request, reply, { ...file, name });
+    const rung = rungOf(name);
+    if (rung !== null) return this.#sendRung(request, reply, { ...file, rung });
     return name.endsWith('.m3u8') ? null : this.#sendSegment(request, reply, { ...file, name });
   }
 
@@ -71,12 +74,32 @@ export class LiveEdge {
     if (playlist === null) return null;
     const isBlocking = directives.segment !== null && isThere;
     const maxAge = isBlocking ? waitMs(stream) / 1_000 : playlistSeconds;
-    return reply
-      .headers({
-        ...mediaHeaders('application/vnd.apple.mpegurl'),
-        'cache-control': cachingFor(maxAge, isPrivate),
-      })
-      .send(playlist);
+    return sendText(reply, playlist, cachingFor(maxAge, isPrivate));
+  }
+
+  /**
+   * A rung has no parts: a request for one waits for its segment. One that does not come in time is
+   * not an error, because a rung may be dropped at any moment.
+   */
+  async #sendRung(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { playbackId, isPrivate, rung }: HandledFile & { rung: string },
+  ): Promise<FastifyReply | null> {
+    const stream = await this.#follow(playbackId);
+    if (stream === null || stream.rungEdge(rung) === null) return null;
+    const { segment } = readDirectives(request.query as Record<string, unknown>);
+    const directives = { segment, part: null, isDelta: false };
+    refuseFarAhead(directives, stream.edge);
+    const isReady = () => {
+      const edge = stream.rungEdge(rung);
+      return edge === null || isReached(directives, edge);
+    };
+    const isThere = await stream.until(isReady, waitMs(stream), request.signal);
+    const playlist = stream.rungPlaylist(rung);
+    if (playlist === null) return null;
+    const maxAge = segment !== null && isThere ? waitMs(stream) / 1_000 : playlistSeconds;
+    return sendText(reply, playlist, cachingFor(maxAge, isPrivate));
   }
 
   /** One that is announced is waited for. */
@@ -163,6 +186,11 @@ export class LiveEdge {
   [Symbol.dispose](): void {
     this.#streams.clear();
   }
+}
+
+function sendText(reply: FastifyReply, playlist: string, caching: string): FastifyReply {
+  const headers = mediaHeaders('application/vnd.apple.mpegurl');
+  return reply.headers({ ...headers, 'cache-control': caching }).send(playlist);
 }
 
 function waitMs({ state }: FollowedStream): number {

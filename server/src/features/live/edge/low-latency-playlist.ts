@@ -8,6 +8,7 @@
  */
 import { playlistFiles, type ListedSegment } from '../ingest/playlists.ts';
 import { partTargetMs } from '../ingest/part-publisher.ts';
+import { reportLines, type RenditionReport } from '../ladder/rendition-reports.ts';
 import type { EdgePart } from './edge-queries.ts';
 
 export type ListedPart = Omit<EdgePart, 'bytes'>;
@@ -22,6 +23,8 @@ export type LowLatencyPlaylist = {
   readonly nextPart: string | null;
   /** Whether players may leave out what they have: the window is a long one. */
   readonly canSkip: boolean;
+  /** Of the other renditions. */
+  readonly reports: readonly RenditionReport[];
 };
 
 const seconds = (ms: number) => (ms / 1_000).toFixed(3);
@@ -67,6 +70,7 @@ export function lowLatencyPlaylist(playlist: LowLatencyPlaylist, isDelta: boolea
   if (first !== undefined) begin({ ...first, startedAt: first.segmentStartedAt });
   lines.push(...open.map(partLine));
   if (nextPart !== null) lines.push(`#EXT-X-PRELOAD-HINT:TYPE=PART,URI="${nextPart}"`);
+  lines.push(...reportLines(playlist.reports));
   return `${lines.join('\n')}\n`;
 }
 

@@ -19,6 +19,13 @@ export type ReadLowLatency = ReadPlaylist & {
   /** The number of the segment that is not complete yet. */
   readonly openSegment: number;
   readonly hint: string | null;
+  readonly reports: readonly ReadReport[];
+};
+
+export type ReadReport = {
+  readonly uri: string;
+  readonly lastSegment: number;
+  readonly lastPart: number | null;
 };
 
 const number = (line: string, name: string) =>
@@ -58,9 +65,54 @@ export function readLowLatency(playlist: string): ReadLowLatency {
   const hints = lines.filter((line) => line.startsWith('#EXT-X-PRELOAD-HINT:TYPE=PART'));
   assert.ok(hints.length <= 1, '4.4.5.3: one hint of a kind');
   const hint = hints[0] === undefined ? null : text(hints[0], 'URI');
-  const read = { ...plain, partTarget, parts, openSegment: segment, hint };
+  const reports = readReports(lines);
+  const read = { ...plain, partTarget, parts, openSegment: segment, hint, reports };
   checkLengths(read);
   return read;
+}
+
+/** One for each other rendition, behind the segments. */
+function readReports(lines: readonly string[]): ReadReport[] {
+  const reports = lines
+    .filter((line) => line.startsWith('#EXT-X-RENDITION-REPORT:'))
+    .map((line) => {
+      const part = number(line, 'LAST-PART');
+      return {
+        uri: text(line, 'URI') ?? assert.fail('4.4.5.4: URI is required'),
+        lastSegment: number(line, 'LAST-MSN'),
+        lastPart: Number.isNaN(part) ? null : part,
+      };
+    });
+  for (const { lastSegment } of reports) assert.ok(lastSegment >= 0, '4.4.5.4: LAST-MSN');
+  assert.equal(
+    new Set(reports.map(({ uri }) => uri)).size,
+    reports.length,
+    '4.4.5.4: one for each',
+  );
+  return reports;
+}
+
+/** Follows the playlist of a rung, which has no parts, through its versions. */
+export class RungFollower {
+  readonly #plain = new PlaylistFollower();
+  #reports: readonly ReadReport[] = [];
+
+  /** @throws AssertionError for what the rules forbid */
+  take(playlist: string): ReadPlaylist & { readonly reports: readonly ReadReport[] } {
+    const plain = this.#plain.take(playlist);
+    const lines = playlist.split('\n');
+    const control = one(lines, 'EXT-X-SERVER-CONTROL');
+    assert.match(control, /CAN-BLOCK-RELOAD=YES/);
+    assert.ok(number(control, 'HOLD-BACK') >= 3 * plain.targetSeconds, '4.4.3.8: HOLD-BACK');
+    assert.doesNotMatch(playlist, /EXT-X-PART|PRELOAD-HINT/);
+    const reports = readReports(lines);
+    for (const { uri, lastSegment } of this.#reports) {
+      const now = reports.find((report) => report.uri === uri);
+      assert.ok(now === undefined || now.lastSegment >= lastSegment, '4.4.5.4: it never goes back');
+    }
+    this.#reports = reports;
+    return { ...plain, reports };
+  }
 }
 
 function checkLengths({ parts, partTarget, segments, openSegment, targetSeconds }: ReadLowLatency) {

@@ -5,7 +5,8 @@ import fc from 'fast-check';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { ListedSegment } from '../ingest/playlists.ts';
 import { isReached, readDirectives, refuseFarAhead, type Edge } from './blocking-reload.ts';
-import { LowLatencyFollower, readLowLatency } from './low-latency-rules.fixture.ts';
+import { rungPlaylist } from '../ladder/rung-playlists.ts';
+import { LowLatencyFollower, readLowLatency, RungFollower } from './low-latency-rules.fixture.ts';
 import {
   lowLatencyPlaylist,
   type ListedPart,
@@ -84,6 +85,7 @@ function playlistAt(parts: number, window: number): LowLatencyPlaylist {
     earlierDiscontinuities: gone.filter(({ isDiscontinuity }) => isDiscontinuity).length,
     nextPart: `part-a-${parts}.m4s`,
     canSkip: true,
+    reports: [{ uri: 'rung-240.m3u8', lastSegment: segments.length - 1, lastPart: null }],
   };
 }
 
@@ -118,4 +120,32 @@ test('a delta leaves out what is older than its boundary, and is the same behind
   );
   const short = lowLatencyPlaylist({ ...playlist, canSkip: false }, true);
   assert.doesNotMatch(short, /SKIP/);
+});
+
+test('a rung can be waited for, keeps the rules, and reports how far the others are', () => {
+  const follower = new RungFollower();
+  for (let parts = 41; parts < 120; parts += 3) {
+    const { segments, ...window } = playlistAt(parts, 8);
+    const files = segments.map((segment) => {
+      const isGap = segment.number % 7 === 3;
+      const fileName = isGap ? null : `rung-240-${segment.fileName}`;
+      const headerName = isGap ? null : `rung-240-${segment.format}.mp4`;
+      return { ...segment, fileName, headerName };
+    });
+    const top = { uri: 'index.m3u8', lastSegment: Math.floor(parts / 4), lastPart: parts % 4 };
+    const isOpen = { isEnded: false, isWhole: false, reports: [top] };
+    const { targetDurationSeconds, earlierDiscontinuities } = window;
+    const playlist = { segments: files, targetDurationSeconds, earlierDiscontinuities, ...isOpen };
+    const read = follower.take(rungPlaylist(playlist));
+    assert.deepEqual(read.reports, [top]);
+    const own = readLowLatency(lowLatencyPlaylist(playlistAt(parts, 8), false));
+    const lastSegment = segments.at(-1)?.number;
+    assert.deepEqual(own.reports, [{ uri: 'rung-240.m3u8', lastSegment, lastPart: null }]);
+  }
+});
+
+test('what is stored of a rung can not be waited for', () => {
+  const isOpen = { isEnded: false, isWhole: false };
+  const window = { segments: [], targetDurationSeconds: 2, earlierDiscontinuities: 0 };
+  assert.doesNotMatch(rungPlaylist({ ...window, ...isOpen }), /SERVER-CONTROL|REPORT/);
 });

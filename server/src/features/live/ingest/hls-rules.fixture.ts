@@ -9,6 +9,7 @@ export type ReadSegment = {
   readonly number: number;
   readonly uri: string;
   readonly seconds: number;
+  /** Null for a gap, which nobody loads. */
   readonly map: string | null;
   readonly discontinuities: number;
 };
@@ -53,8 +54,10 @@ export function readPlaylist(text: string): ReadPlaylist {
     whole('EXT-X-DISCONTINUITY-SEQUENCE'),
   ];
   let [map, seconds]: [string | null, number | null] = [null, null];
+  let isGap = false;
   for (const line of lines.slice(1)) {
     if (line === '#EXT-X-DISCONTINUITY') discontinuities += 1;
+    else if (line === '#EXT-X-GAP') isGap = true;
     else if (line.startsWith('#EXT-X-MAP')) map = attribute(line, 'URI');
     else if (line.startsWith('#EXTINF:')) seconds = Number(/:([\d.]+),/.exec(line)?.[1]);
     else if (line !== '' && !line.startsWith('#')) {
@@ -63,9 +66,10 @@ export function readPlaylist(text: string): ReadPlaylist {
         Math.round(seconds) <= targetSeconds,
         `4.3.3.1: ${line} has ${seconds} s, the target is ${targetSeconds}`,
       );
-      segments.push({ number, uri: line, seconds, map, discontinuities });
+      segments.push({ number, uri: line, seconds, map: isGap ? null : map, discontinuities });
       number += 1;
       seconds = null;
+      isGap = false;
     }
   }
   const isEnded = lines.includes('#EXT-X-ENDLIST');
@@ -94,7 +98,8 @@ export class PlaylistFollower {
         continue;
       }
       const previous = this.#seen.get(segment.number - 1);
-      const hasNewMap = previous !== undefined && previous.map !== segment.map;
+      const isLoaded = segment.map !== null && previous?.map != null;
+      const hasNewMap = isLoaded && previous.map !== segment.map;
       const isCut = previous !== undefined && previous.discontinuities !== segment.discontinuities;
       assert.ok(!hasNewMap || isCut, '4.3.2.3: another format needs a discontinuity');
       this.#seen.set(segment.number, segment);

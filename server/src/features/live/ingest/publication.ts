@@ -100,8 +100,8 @@ export class Publication implements RtmpPublication {
     const [claim, log] = [this.#claim, parts.log.child({ liveStreamId })];
     this.#log = log;
     this.#relays = new Relays(simulcast, claim, log);
-    this.#rungs = new Rungs({ db, ladder, log, claim, rungs });
     const onAdded = () => parts.onAdded(liveStreamId);
+    this.#rungs = new Rungs({ db, ladder, log, claim, rungs, onAdded });
     this.#partPublisher = new PartPublisher({ db, claim, log, onAdded });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;

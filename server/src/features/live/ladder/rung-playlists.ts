@@ -3,20 +3,28 @@
  * of the top's; a segment that was not made is a gap (RFC 8216bis, 4.4.4.7), at which players take
  * another rendition.
  */
-import type { Rung, ListedRungSegment } from './rung-queries.ts';
+import { reportLines, type RenditionReport } from './rendition-reports.ts';
+import type { ListedRungSegment, Rung } from './rung-queries.ts';
 
 export const rungFiles = {
   live: (rung: string) => `rung-${rung}.m3u8`,
   whole: (rung: string) => `rung-${rung}-whole.m3u8`,
 } as const;
 
+/** The rung whose playlist of the moment has this name; null for other files. */
+export function rungOf(fileName: string): string | null {
+  return /^rung-(\w+)\.m3u8$/.exec(fileName)?.[1] ?? null;
+}
+
 export type RungPlaylist = {
-  readonly segments: readonly ListedRungSegment[];
+  readonly segments: readonly Omit<ListedRungSegment, 'sizeBytes'>[];
   readonly targetDurationSeconds: number;
   /** Discontinuities before the first segment that is listed. */
   readonly earlierDiscontinuities: number;
   readonly isEnded: boolean;
   readonly isWhole: boolean;
+  /** Of the other renditions, where players may wait for the next segment (RFC 8216bis, 4.4.3.8). */
+  readonly reports?: readonly RenditionReport[];
 };
 
 /** Named for a segment that does not exist, because each must have a name. */
@@ -24,10 +32,12 @@ const gapName = 'gap.m4s';
 
 export function rungPlaylist(playlist: RungPlaylist): string {
   const { segments, targetDurationSeconds, earlierDiscontinuities, isEnded, isWhole } = playlist;
+  const { reports } = playlist;
   const lines = [
     '#EXTM3U',
     '#EXT-X-VERSION:8',
     `#EXT-X-TARGETDURATION:${targetDurationSeconds}`,
+    ...(reports === undefined ? [] : [serverControl(targetDurationSeconds)]),
     `#EXT-X-MEDIA-SEQUENCE:${segments[0]?.number ?? 0}`,
     `#EXT-X-DISCONTINUITY-SEQUENCE:${earlierDiscontinuities}`,
     ...(isWhole ? ['#EXT-X-PLAYLIST-TYPE:VOD'] : []),
@@ -45,8 +55,14 @@ export function rungPlaylist(playlist: RungPlaylist): string {
     lines.push(`#EXT-X-PROGRAM-DATE-TIME:${startedAt.toISOString()}`);
     lines.push(`#EXTINF:${(durationMs / 1_000).toFixed(3)},`, fileName ?? gapName);
   }
+  lines.push(...reportLines(reports ?? []));
   if (isEnded) lines.push('#EXT-X-ENDLIST');
   return `${lines.join('\n')}\n`;
+}
+
+function serverControl(targetDurationSeconds: number): string {
+  const holdBack = (3 * targetDurationSeconds).toFixed(3);
+  return `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,HOLD-BACK=${holdBack}`;
 }
 
 /** The peak of a rung whose encoder may exceed its rate for a while, beside its sound. */

@@ -23,6 +23,8 @@ export type RungPublisherParts = {
   readonly rungs: readonly Rung[];
   /** Names of the rungs that are being made. */
   readonly liveNames: () => ReadonlySet<string>;
+  /** A rung has another segment, or gap. */
+  readonly onAdded: () => void;
 };
 
 /** A segment of the top that is stored, with the name of its header's file. */
@@ -121,8 +123,10 @@ export class RungPublisher {
   async #record(files: LiveFiles, rung: Rung, segment: NewRungSegment): Promise<void> {
     const { claim, db } = this.#parts;
     const isOurs = await inTransaction(db, (tx) => insertRungSegment(tx, claim, rung, segment));
-    if (isOurs) this.#rungs.set(rung.name, rung);
-    else await files.remove(segment.fileName);
+    if (isOurs) {
+      this.#rungs.set(rung.name, rung);
+      this.#parts.onAdded();
+    } else if (segment.fileName !== null) await files.remove(segment.fileName);
   }
 
   /** Rungs that are not made go on with gaps; those of a segment without pictures with its sound. */
@@ -136,6 +140,7 @@ export class RungPublisher {
         const sizeBytes = top.segment.bytes.length;
         await this.#record(files, rung, { number, fileName, headerName, sizeBytes });
       } else if (live.has(rung.name)) continue;
+      else await this.#record(files, rung, gap(top.number));
       await files.putRung(rung.name, { ...top, upTo: top.number });
     }
     await this.#putMaster(files, top);
@@ -150,6 +155,10 @@ export class RungPublisher {
     await files.putMaster(segment, rungs);
     this.#listed = signature;
   }
+}
+
+function gap(number: number): NewRungSegment {
+  return { number, fileName: null, headerName: null, sizeBytes: null };
 }
 
 function muxed(

@@ -28,11 +28,12 @@ export async function readRungs(
   return rows;
 }
 
+/** Without files it is a gap for good. */
 export type NewRungSegment = {
   readonly number: number;
-  readonly fileName: string;
-  readonly headerName: string;
-  readonly sizeBytes: number;
+  readonly fileName: string | null;
+  readonly headerName: string | null;
+  readonly sizeBytes: number | null;
 };
 
 /** Adds a segment of a rung to the one of the top. @returns false when the claim is lost */
@@ -57,8 +58,8 @@ export async function insertRungSegment(
     ), segment as (
       insert into live_rung_segment (organization_id, live_stream_id, rung, number, file_name,
         header_name, size_bytes)
-      select organization_id, live_stream_id, ${rung.name}, ${number}::integer, ${fileName},
-        ${headerName}, ${sizeBytes}::integer
+      select organization_id, live_stream_id, ${rung.name}, ${number}::integer,
+        ${fileName}::text, ${headerName}::text, ${sizeBytes}::integer
       from stream
       on conflict do nothing
     )
@@ -99,5 +100,43 @@ export async function readRungSegments(
         and top.number <= ${upTo}
       order by top.number desc limit ${count}
     ) latest order by number`.execute(db);
+  return rows;
+}
+
+/** The last segment of a rung, which may be a gap. */
+export type RungEnd = { readonly name: string; readonly last: number };
+
+/** For statements that call the stream `stream`: the ends of its rungs as JSON, largest first. */
+export const rungEnds = sql<RungEnd[]>`coalesce((
+  select jsonb_agg(jsonb_build_object('name', rung.name, 'last', own.last)
+    order by rung.max_bitrate_bps desc)
+  from live_rung rung cross join lateral (
+    select max(number) as last from live_rung_segment segment
+    where segment.organization_id = rung.organization_id
+      and segment.live_stream_id = rung.live_stream_id and segment.rung = rung.name
+  ) own
+  where rung.organization_id = stream.organization_id
+    and rung.live_stream_id = stream.live_stream_id and own.last is not null
+), '[]')`;
+
+/** The files of a rung's segment; none where it is a gap. */
+export type RungFile = {
+  readonly rung: string;
+  readonly number: number;
+  readonly fileName: string | null;
+  readonly headerName: string | null;
+};
+
+/** The files of all rungs from a segment on. */
+export async function readRungFiles(
+  db: Db,
+  { organizationId, liveStreamId }: LiveStreamKey,
+  from: number,
+): Promise<RungFile[]> {
+  const { rows } = await sql<RungFile>`
+    select rung, number, file_name as "fileName", header_name as "headerName"
+    from live_rung_segment
+    where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
+      and number >= ${from}`.execute(db);
   return rows;
 }

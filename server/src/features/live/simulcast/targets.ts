@@ -36,10 +36,8 @@ export async function checkTargets(
       throw error;
     }
     // The URL is shown, so it may hold no secret.
-    const { search, username, password } = new URL(url);
-    if (search + username + password !== '') {
-      const message =
-        'must have no query and no user name: what they hold belongs into the stream key';
+    if (new URL(url).search !== '') {
+      const message = 'must have no query: what it holds belongs into the stream key';
       throw fieldError(field(index), message);
     }
   }
