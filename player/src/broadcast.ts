@@ -1,31 +1,40 @@
-import { type FeedItem } from '@reelfeed/client';
+import { type FeedItem, ReelfeedError } from '@reelfeed/client';
 
 type BroadcastEvents = {
   /** Reads the item. Rejects while it cannot be watched. */
   read(id: string, signal: AbortSignal): Promise<FeedItem>;
   /** The item of the broadcast as it is now. */
   changed(item: FeedItem): void;
+  /** There is no such item for viewers now. */
+  gone(id: string): void;
 };
 
 const viewersEveryMs = 30_000;
 /** A short broadcast has its recording within seconds. */
 const recordingEveryMs = 3_000;
+const beginningEveryMs = 3_000;
 
-/** Follows the broadcast that is watched: how many watch it, and its recording when there is one. */
+/**
+ * Follows the broadcast that is watched: its beginning, how many watch it, and its recording when there
+ * is one.
+ */
 export class Broadcast {
   readonly #events: BroadcastEvents;
   #id: string | null = null;
+  #everyMs = 0;
   #stopping = new AbortController();
 
   constructor(events: BroadcastEvents) {
     this.#events = events;
   }
 
-  /** Follows one; null: none. */
-  follow(id: string | null): void {
-    if (id === this.#id) return;
+  /** Follows one, whose beginning may be awaited; null: none. */
+  follow(id: string | null, isAwaited: boolean): void {
+    const everyMs = isAwaited ? beginningEveryMs : viewersEveryMs;
+    if (id === this.#id && everyMs === this.#everyMs) return;
     this.#id = id;
-    this.#start(viewersEveryMs);
+    this.#everyMs = everyMs;
+    this.#start(everyMs);
   }
 
   /** It is over: the recording comes soon. */
@@ -44,8 +53,10 @@ export class Broadcast {
         (item) => {
           if (!stopping.signal.aborted) this.#events.changed(item);
         },
-        // The item is away until its recording was processed.
-        () => undefined,
+        (error: unknown) => {
+          const isGone = error instanceof ReelfeedError && error.status === 404;
+          if (isGone && !stopping.signal.aborted) this.#events.gone(id);
+        },
       );
     }, everyMs);
     stopping.signal.addEventListener('abort', () => clearInterval(timer));

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { fillsFrame, formatCount, formatTime } from './format.ts';
+import { fillsFrame, formatCount, formatStart, formatTime } from './format.ts';
 
 test('counts are short, and none is an empty text', () => {
   assert.equal(formatCount(0), '');
@@ -26,4 +26,11 @@ test('portrait clips fill a phone; landscape, square and unknown ones are shown 
   assert.equal(fillsFrame(1920, 1080, 844, 390), true);
   assert.equal(fillsFrame(null, null, 390, 844), false);
   assert.equal(fillsFrame(1080, 1920, 0, 0), false);
+});
+
+test('a beginning reads as its time, with the day unless it is today, and not once it has passed', () => {
+  const now = new Date(2026, 10, 3, 9, 30);
+  assert.equal(formatStart(new Date(2026, 10, 3, 18, 0), now, 'de-DE'), '18:00');
+  assert.equal(formatStart(new Date(2026, 10, 4, 18, 0), now, 'de-DE'), '04.11.2026, 18:00');
+  assert.equal(formatStart(now, now, 'de-DE'), null);
 });

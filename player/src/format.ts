@@ -14,6 +14,19 @@ export function formatTime(seconds: number): string {
   return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}:${rest}`;
 }
 
+/**
+ * When something begins, in the viewer's language: `18:00`, with the day unless that is today. Null
+ * when it should have begun.
+ */
+export function formatStart(start: Date, now: Date, locales?: Intl.LocalesArgument): string | null {
+  if (!(start > now)) return null;
+  const isToday = start.toDateString() === now.toDateString();
+  return start.toLocaleString(locales, {
+    timeStyle: 'short',
+    ...(!isToday && { dateStyle: 'medium' }),
+  });
+}
+
 /** How much of a picture may be cut off so that it fills the frame. */
 const largestCut = 0.22;
 

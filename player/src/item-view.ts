@@ -2,7 +2,7 @@ import { type FeedItem } from '@reelfeed/client';
 import { attachCaptions } from './captions.ts';
 import { connectMenu, type MenuActions } from './menu-loader.ts';
 import { element, find, setIcon, setName } from './dom.ts';
-import { fillsFrame, formatCount } from './format.ts';
+import { fillsFrame, formatCount, formatStart } from './format.ts';
 import { type Permission } from './permissions.ts';
 import { Pictures } from './pictures.ts';
 import { placeholderOf } from './placeholder.ts';
@@ -125,6 +125,18 @@ export class ItemView implements PlaybackView {
     const trouble = this.#part('.trouble', HTMLElement);
     trouble.hidden = !isTrying;
     trouble.textContent = isTrying ? this.#texts.slowClip : '';
+  }
+
+  /** The stream has not begun: says when it will. */
+  showAnnouncement({ publishAt }: FeedItem): void {
+    if (!this.#mounted) return;
+    const { startsSoon, startsAt } = this.#texts;
+    const time = publishAt === null ? null : formatStart(new Date(publishAt), new Date());
+    const notice = this.#part('.trouble', HTMLElement);
+    const text = time === null ? startsSoon : startsAt(time);
+    // Writing it again would be read aloud again.
+    if (notice.textContent !== text) notice.textContent = text;
+    notice.hidden = false;
   }
 
   showEnded(): void {
@@ -252,7 +264,11 @@ export class ItemView implements PlaybackView {
     this.#article.classList.toggle('sound-only', item.resolutionTier === 'audio-only');
     this.seekBar.root.hidden = media.kind !== 'video' || item.isLive;
     this.#part('.mute', HTMLElement).hidden = media.kind !== 'video';
-    if (media.kind === 'video' || this.pictures === null) return;
+    if (media.kind === 'announcement') {
+      this.surface.hidden = true;
+      this.showAnnouncement(item);
+    }
+    if (media.kind !== 'pictures' || this.pictures === null) return;
     this.surface.hidden = true;
     this.pictures.show(media.pictures);
     this.#media.append(this.pictures.root);

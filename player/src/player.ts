@@ -77,10 +77,12 @@ export class Player implements SlideActions, KeyActions {
       (cursor, signal) => this.#readPage(cursor, signal),
       () => this.#onList(),
       (item, error) => this.#onBroken(item, error),
+      true,
     );
     this.#broadcast = new Broadcast({
       read: (id, signal) => options.client.item(id, { signal }),
       changed: (item) => this.#onBroadcast(item),
+      gone: (id) => this.#onBroadcastGone(id),
     });
     this.#drawPosition();
   }
@@ -96,7 +98,7 @@ export class Player implements SlideActions, KeyActions {
     const { client, chrome, texts } = this.#options;
     try {
       const item = await client.item(id);
-      this.#linkedIds = slidesOf(item, () => {}).map((slide) => slide.id);
+      this.#linkedIds = slidesOf(item, () => {}, true).map((slide) => slide.id);
       this.#recall([item]);
       if (this.#linkedIds.length > 0) return item;
     } catch (error) {
@@ -129,7 +131,7 @@ export class Player implements SlideActions, KeyActions {
   close(): void {
     cancelAnimationFrame(this.#frame);
     clearTimeout(this.#skipTimer);
-    this.#broadcast.follow(null);
+    this.#broadcast.follow(null, false);
     this.#viewing.pause();
     this.list.stop();
     this.#pool.close();
@@ -212,7 +214,7 @@ export class Player implements SlideActions, KeyActions {
       this.#pool.suspend();
       this.#view?.pictures?.stop();
       this.#viewing.pause();
-      this.#broadcast.follow(null);
+      this.#broadcast.follow(null, false);
       return;
     }
     this.#pool.resume();
@@ -257,7 +259,7 @@ export class Player implements SlideActions, KeyActions {
       next: this.#source(waits ? 0 : 1),
     });
     if (!this.#hidden) this.#watch(slide, isSwipe);
-    this.#broadcast.follow(slide?.item.isLive === true && !this.#hidden ? slide.id : null);
+    this.#followBroadcast(slide);
     this.#prepareNeighbours();
     this.#showSound();
     this.#showCaptions();
@@ -265,6 +267,12 @@ export class Player implements SlideActions, KeyActions {
     if (this.#pool.active?.state === 'failed') this.#onFailed();
     this.#column.takeFocus();
     void this.list.need(this.#column.index);
+  }
+
+  #followBroadcast(slide: Slide | null): void {
+    const isAwaited = slide?.media.kind === 'announcement';
+    const isFollowed = (isAwaited || slide?.item.isLive === true) && !this.#hidden;
+    this.#broadcast.follow(isFollowed ? slide.id : null, isAwaited);
   }
 
   /** A slide is before the viewer's eyes. */
@@ -323,16 +331,31 @@ export class Player implements SlideActions, KeyActions {
     if (playback.state === 'playing') this.#showSound();
   }
 
-  /** The broadcast that is watched is over when its item is a video: its recording is watched on. */
+  /**
+   * The broadcast that was waited for has begun when its item can be played; the one that is watched is
+   * over when its item is a video: its recording is watched on.
+   */
   #onBroadcast(item: FeedItem): void {
+    const slide = this.#column.slideAt(0);
+    if (slide?.id === item.id && slide.media.kind === 'announcement') {
+      if (item.liveStreamStatus === 'idle') this.#view?.showAnnouncement(item);
+      else this.list.replace(item);
+      return;
+    }
     if (item.isLive) {
       this.#column.view(item.id)?.showWatching(item.currentViewers);
       return;
     }
-    const isWatched = item.id === this.#column.slideAt(0)?.id;
+    const isWatched = item.id === slide?.id;
     // It has no length before its recording was processed.
     if (!isWatched || item.duration === null || this.#pool.active?.video.ended !== true) return;
     if (this.list.replace(item)) this.retry();
+  }
+
+  /** An announced stream was ended or taken back. A broadcast is away until its recording is there. */
+  #onBroadcastGone(id: string): void {
+    const slide = this.#column.slideAt(0);
+    if (slide?.id === id && slide.media.kind === 'announcement') this.list.remove(id);
   }
 
   #onFailed(): void {

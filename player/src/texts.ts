@@ -45,6 +45,8 @@ export const defaultTexts = {
   less: 'less',
   live: 'LIVE',
   goLive: 'LIVE: go to the latest moment',
+  startsSoon: 'Starts soon',
+  startsAt: (time: string) => `Starts at ${time}`,
   liveEnded: 'The broadcast has ended',
   watching: (count: string) => `${count} watching`,
   member: (position: number, count: number) => `${position} of ${count}`,

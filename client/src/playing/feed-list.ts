@@ -34,6 +34,7 @@ export class FeedList {
   readonly #readPage: ReadPage;
   readonly #changed: () => void;
   readonly #onBroken: OnBroken;
+  readonly #announces: boolean;
   #slides: Slide[] = [];
   #phase: FeedPhase = { name: 'idle' };
   #known = new Set<string>();
@@ -47,10 +48,12 @@ export class FeedList {
   #restarts = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(readPage: ReadPage, changed: () => void, onBroken: OnBroken) {
+  /** `announces`: live streams that have not begun are shown as announcements. */
+  constructor(readPage: ReadPage, changed: () => void, onBroken: OnBroken, announces = false) {
     this.#readPage = readPage;
     this.#changed = changed;
     this.#onBroken = onBroken;
+    this.#announces = announces;
   }
 
   get slides(): readonly Slide[] {
@@ -99,7 +102,7 @@ export class FeedList {
   async #placeFirst(reading: Promise<FeedItem | null>, restart: number): Promise<void> {
     const item = await reading;
     if (item === null || restart !== this.#restarts) return;
-    this.#slides = slidesOf(item, this.#onBroken).filter((slide) => this.#remember(slide.id));
+    this.#slides = this.#slidesOf(item).filter((slide) => this.#remember(slide.id));
     this.#changed();
   }
 
@@ -119,7 +122,7 @@ export class FeedList {
 
   /** Shows an item as it is now, in its place. False when nothing can be shown of it yet. */
   replace(item: FeedItem): boolean {
-    const [slide] = slidesOf(item, this.#onBroken);
+    const [slide] = this.#slidesOf(item);
     if (slide === undefined) return false;
     this.#slides = this.#slides.map((known) => (known.id === slide.id ? slide : known));
     this.#changed();
@@ -149,7 +152,7 @@ export class FeedList {
 
   #take(page: FeedPage): void {
     this.#failures = 0;
-    const slides = page.items.flatMap((item) => slidesOf(item, this.#onBroken));
+    const slides = page.items.flatMap((item) => this.#slidesOf(item));
     const fresh = slides.filter((slide) => this.#remember(slide.id));
     this.#slides = [...this.#slides, ...fresh];
     this.#barren = fresh.length > 0 ? 0 : this.#barren + 1;
@@ -185,6 +188,10 @@ export class FeedList {
   #enter(phase: FeedPhase): void {
     this.#phase = phase;
     this.#changed();
+  }
+
+  #slidesOf(item: FeedItem): Slide[] {
+    return slidesOf(item, this.#onBroken, this.#announces);
   }
 
   /** False when the id stood in the list before. */

@@ -7,7 +7,9 @@ export type Slide = {
   readonly media:
     | { readonly kind: 'video'; /** Null until a token is there. */ readonly url: string | null }
     /** Addresses of protected pictures are empty until a token is there. */
-    | { readonly kind: 'pictures'; readonly pictures: readonly CarouselImage[] };
+    | { readonly kind: 'pictures'; readonly pictures: readonly CarouselImage[] }
+    /** A live stream that has not begun. */
+    | { readonly kind: 'announcement' };
   /** The position of the clip in the video carousel that it came from. */
   readonly member: { readonly position: number; readonly count: number } | null;
 };
@@ -16,11 +18,15 @@ export type Slide = {
 export type OnBroken = (item: { readonly id: string }, error: unknown) => void;
 
 /**
- * The slides of one feed item: none for what cannot be played here (a stream that has not begun, a
- * carousel without pictures), several for a video carousel, otherwise one. An item that is not what
- * the service promises has none either; the others of its page, or of its carousel, are not affected.
+ * The slides of one feed item: none for what cannot be played here (a stream that has not begun, unless
+ * it is `announced`; a carousel without pictures), several for a video carousel, otherwise one. An item
+ * that is not what the service promises has none either; the others of its page, or of its carousel,
+ * are not affected.
  */
-export function slidesOf(item: FeedItem, onBroken: OnBroken): Slide[] {
+export function slidesOf(item: FeedItem, onBroken: OnBroken, announced = false): Slide[] {
+  if (announced && item.liveStreamStatus === 'idle') {
+    return [{ id: item.id, item, media: { kind: 'announcement' }, member: null }];
+  }
   return attempt(item, onBroken, () => {
     if (item.contentType !== 'video_carousel') return slideOf(item);
     const members = (item.videos ?? []).flatMap((video) =>

@@ -13,7 +13,7 @@ import { ItemPlayer } from '../content/item-player.tsx';
 import { Clips } from './live-clips.tsx';
 import { Simulcast } from './simulcast.tsx';
 import { StreamHealth } from './stream-health.tsx';
-import { StreamAccess, StreamState } from './live.tsx';
+import { latencyName, StreamAccess, StreamState } from './live.tsx';
 import { t } from '../../texts/texts.ts';
 
 type LiveStream = Schemas['LiveStream'];
@@ -44,6 +44,7 @@ function Details({ stream }: { stream: LiveStream }): ReactNode {
     <Stack>
       <Group gap="xl">
         <StreamState of={stream} />
+        <Text size="sm">{latencyName(stream.latency)}</Text>
         <Watching id={id} isOver={status === 'ended'} />
         <Text size="sm">
           {t('{whole} s recorded', { whole: whole(Math.round(stream.recordedSeconds)) })}

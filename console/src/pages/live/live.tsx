@@ -6,6 +6,7 @@ import {
   Button,
   Code,
   Group,
+  Select,
   Stack,
   Table,
   Text,
@@ -57,8 +58,9 @@ export function LivePage(): ReactNode {
 function NewStream(): ReactNode {
   const [reconnectWindow, setReconnectWindow] = useState(defaultWindowSeconds);
   const [dvrWindow, setDvrWindow] = useState(0);
+  const [latency, setLatency] = useState<LiveStream['latency']>('low');
   const create = useChange((title: string) =>
-    api.post('/v1/live-streams', { body: { title, reconnectWindow, dvrWindow } }),
+    api.post('/v1/live-streams', { body: { title, reconnectWindow, dvrWindow, latency } }),
   );
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -85,6 +87,19 @@ function NewStream(): ReactNode {
             value={dvrWindow}
             onChange={setDvrWindow}
           />
+          <Select
+            label={t('Latency')}
+            description={t(
+              'Low: viewers are about two seconds behind. Normal: about seven, with fewer requests.',
+            )}
+            allowDeselect={false}
+            data={[
+              { value: 'low', label: latencyName('low') },
+              { value: 'normal', label: latencyName('normal') },
+            ]}
+            value={latency}
+            onChange={(chosen) => setLatency(chosen ?? 'low')}
+          />
           <Button type="submit" w="fit-content" loading={create.isPending}>
             {t('Create live stream')}
           </Button>
@@ -94,6 +109,10 @@ function NewStream(): ReactNode {
       {create.data !== undefined && <StreamAccess stream={create.data.data} />}
     </Stack>
   );
+}
+
+export function latencyName(latency: LiveStream['latency']): string {
+  return latency === 'low' ? t('low latency') : t('normal latency');
 }
 
 /** The key of a stream, which is shown once, and what to do with it. */

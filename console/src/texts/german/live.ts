@@ -12,7 +12,12 @@ export const live = {
   'In OBS: Settings, Stream, Service “Custom”; then paste server and key. Under Output choose H.264 and AAC, and a keyframe interval of 2 s.':
     'In OBS: Einstellungen, Stream, Dienst „Benutzerdefiniert“; dann Server und Schlüssel einfügen. Unter Ausgabe H.264 und AAC wählen und ein Keyframe-Intervall von 2 s.',
   'Its item': 'Sein Inhalt',
+  Latency: 'Verzögerung',
   'Live stream': 'Live-Stream',
+  'Low: viewers are about two seconds behind. Normal: about seven, with fewer requests.':
+    'Niedrig: Zuschauer sind etwa zwei Sekunden zurück. Normal: etwa sieben, mit weniger Anfragen.',
+  'low latency': 'niedrige Verzögerung',
+  'normal latency': 'normale Verzögerung',
   'Viewers can go back by (seconds)': 'Zuschauer können zurückspringen um (Sekunden)',
   'Reconnect window (seconds)': 'Zeit zum Wiederverbinden (Sekunden)',
   'Reset key': 'Schlüssel erneuern',

@@ -14,7 +14,12 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   'In OBS: Settings, Stream, Service “Custom”; then paste server and key. Under Output choose H.264 and AAC, and a keyframe interval of 2 s.':
     'En OBS: Ajustes, Emisión, Servicio «Personalizado»; pegue el servidor y la clave. En Salida elija H.264 y AAC, y un intervalo de fotogramas clave de 2 s.',
   'Its item': 'Su contenido',
+  Latency: 'Latencia',
   'Live stream': 'Directo',
+  'Low: viewers are about two seconds behind. Normal: about seven, with fewer requests.':
+    'Baja: los espectadores van unos dos segundos por detrás. Normal: unos siete, con menos peticiones.',
+  'low latency': 'latencia baja',
+  'normal latency': 'latencia normal',
   'Viewers can go back by (seconds)': 'Los espectadores pueden retroceder (segundos)',
   'Reconnect window (seconds)': 'Tiempo de reconexión (segundos)',
   'Reset key': 'Renovar la clave',

@@ -22,6 +22,9 @@ test('a broadcast from its key to its end', options, async () => {
   await page.getByText('npx reelfeed live test').waitFor();
   await button('New live stream').click();
   await page.getByRole('textbox', { name: 'Title' }).fill('Open day');
+  await page.getByText('Low: viewers are about two seconds behind').waitFor();
+  await page.getByRole('combobox', { name: 'Latency' }).click();
+  await page.getByRole('option', { name: 'normal latency' }).click();
   await button('Create live stream').click();
   const shown = page.getByRole('status').filter({ hasText: 'Stream key' });
   const key = (await shown.getByText('rf_live_').textContent()) ?? '';
@@ -30,6 +33,9 @@ test('a broadcast from its key to its end', options, async () => {
   await page.getByRole('cell', { name: 'live', exact: true }).waitFor();
   await page.getByRole('link', { name: 'Open day' }).click();
   await heading('Open day').waitFor();
+  await page.getByText('normal latency', { exact: true }).waitFor();
+  const streams = await service.call('GET', '/v1/live-streams');
+  assert.equal(streams.body.data[0].latency, 'normal');
   const video = page.locator('main video');
   await video.waitFor();
   const clip = page.locator('form').filter({ has: button('Make the clip') });

@@ -37,6 +37,7 @@ import {
 } from './queries.ts';
 import { archiveItem, restoreItem } from './archive.ts';
 
+export { announced } from './announcements.ts';
 export { deleteApplied, lockAndJudge, updateApplied } from './change-parts.ts';
 export { matchingItems, type ContentFilter } from './filter.ts';
 

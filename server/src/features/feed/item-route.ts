@@ -2,13 +2,14 @@ import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { parseContentId, type OrganizationId } from '../../platform/ids.ts';
+import { parseContentId } from '../../platform/ids.ts';
 import { principalOf, type Principal } from '../../platform/http/principal.ts';
 import { answers, Closed, IdParams } from '../../platform/http/schemas.ts';
-import { findItems, isPlayable, type ItemRow } from '../content/content.ts';
+import { findItems } from '../content/content.ts';
 import type { FeedParts } from './feed.ts';
 import { mayBeShownIn, readGeoTargeting } from './ranking/signals/geo-relevance.ts';
 import { FeedItem } from './schemas.ts';
+import { presentItem, ShownItems } from './shown-items.ts';
 
 const Query = Closed({
   country: Type.Optional(
@@ -27,6 +28,7 @@ const OneFeedItem = Type.Object({
 
 /** One item as the feed presents it, for shared links and for pages with one video. */
 export function addItemRoute(app: HttpApp, parts: FeedParts & { db: Db }): void {
+  const shown = new ShownItems(parts);
   app.get(
     '/v1/feed/items/:id',
     {
@@ -36,8 +38,9 @@ export function addItemRoute(app: HttpApp, parts: FeedParts & { db: Db }): void 
         summary: 'Get one item as the feed presents it',
         description:
           'For shared links and for pages with one video. A publishable key gets items that are ' +
-          'ready, published and within their schedule, unlisted ones included; a secret key gets ' +
-          'every item.',
+          'ready, published and within their schedule, unlisted ones included, and live streams that ' +
+          'have not begun: those have the `liveStreamStatus` `idle` and no media. What it is told of ' +
+          'a live stream is at most a second old. A secret key gets every item.',
         tags: ['Feed'],
         params: IdParams,
         querystring: Query,
@@ -45,45 +48,33 @@ export function addItemRoute(app: HttpApp, parts: FeedParts & { db: Db }): void 
       },
     },
     async (request, reply) => {
-      const principal = principalOf(request);
-      const country = request.query.country?.toUpperCase() ?? null;
-      const row = await findShowable(parts.db, principal, request.params.id, country);
-      if (row === null) {
+      const item = await readFor(principalOf(request), request.params.id, request.query.country);
+      if (item === null) {
         throw new ApiError('NOT_FOUND', { message: 'There is no content item with this id.' });
       }
-      const json = await present(parts, principal.organizationId, row);
       const body = Buffer.concat([
         Buffer.from('{"data":'),
-        json,
+        item,
         Buffer.from(`,"meta":${JSON.stringify({ requestId: request.id })}}`),
       ]);
       return reply.type('application/json; charset=utf-8').send(body);
     },
   );
-}
 
-async function findShowable(
-  db: Db,
-  { organizationId, type }: Principal,
-  id: string,
-  country: string | null,
-): Promise<ItemRow | null> {
-  const contentId = parseContentId(id);
-  if (contentId === null) return null;
-  const [row] = await findItems(db, organizationId, [contentId]);
-  if (row === undefined || type === 'secret') return row ?? null;
-  const geo = readGeoTargeting(row.custom_metadata['geoTargeting']);
-  return mayBeShownIn(geo, country) && isPlayable(row, Date.now()) ? row : null;
-}
-
-async function present(
-  { hydrator, liveStreams }: FeedParts,
-  organizationId: OrganizationId,
-  row: ItemRow,
-): Promise<Buffer> {
-  const streams =
-    row.content_type === 'live_stream'
-      ? await liveStreams.ofItems(organizationId, [row.content_id])
-      : null;
-  return hydrator.readOne(organizationId, row, streams?.get(row.content_id));
+  async function readFor(
+    { organizationId, type }: Principal,
+    id: string,
+    country: string | undefined,
+  ): Promise<Buffer | null> {
+    const contentId = parseContentId(id);
+    if (contentId === null) return null;
+    if (type === 'secret') {
+      const [row] = await findItems(parts.db, organizationId, [contentId]);
+      return row === undefined ? null : presentItem(parts, organizationId, row);
+    }
+    const item = await shown.read(organizationId, contentId);
+    if (item === null) return null;
+    const geo = readGeoTargeting(item.row.custom_metadata['geoTargeting']);
+    return mayBeShownIn(geo, country?.toUpperCase() ?? null) ? item.json : null;
+  }
 }

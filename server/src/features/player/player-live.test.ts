@@ -90,6 +90,75 @@ test(
   },
 );
 
+test(
+  'the link of a stream waits for its beginning, and its time is shown',
+  options,
+  async (context) => {
+    const { service } = pages;
+    const evening = new Date(Date.now() + 30 * 86_400_000);
+    evening.setHours(18, 0, 0, 0);
+    const fields = { title: 'Concert', publishAt: evening.toISOString() };
+    const stream = await createStream(service, fields);
+    const link = `${pages.withKey}#${stream.contentId}`;
+    const { page, errors } = await pages.visit(context, link, { locale: 'de-DE' });
+    await page.evaluate(() => Object.assign(window, { isSamePage: true }));
+    const slide = page.locator(`#slide-${stream.contentId}`);
+    await slide.getByText(/^Starts at .*18:00$/).waitFor();
+    // Before its time even a broadcast that goes on is not shown.
+    await using publishing = await publish(port, stream.streamKey, 1);
+    const viewer = { key: service.publishableKey };
+    const item = `/v1/feed/items/${stream.contentId}`;
+    await eventually('the broadcast', async () => {
+      const { body } = await service.call('GET', item);
+      return body.data.isLive && body.data.streamingUrl !== null ? true : null;
+    });
+    await eventually('what viewers are told', async () => {
+      const { body } = await service.call('GET', item, viewer);
+      const { isLive, liveStreamStatus, streamingUrl, thumbnailUrl, uploadStatus } = body.data;
+      assert.deepEqual([isLive, liveStreamStatus], [false, 'idle']);
+      return streamingUrl === null && thumbnailUrl === null && uploadStatus === 'pending'
+        ? true
+        : null;
+    });
+    assert.equal(await slide.locator('video').count(), 0);
+    const now = { body: { publishAt: null } };
+    assert.equal((await service.call('PATCH', `/v1/content/${stream.contentId}`, now)).status, 200);
+    await slide.locator('.live').waitFor();
+    const video = slide.locator('video');
+    const moment = () => video.evaluate((one) => (one as HTMLVideoElement).currentTime);
+    await eventually('the picture', async () => ((await moment()) > 1 ? true : null));
+    assert.equal(await slide.getByText('Starts').count(), 0);
+    assert.equal(await page.evaluate(() => 'isSamePage' in window), true);
+    await publishing.end();
+    assert.deepEqual(errors, []);
+  },
+);
+
+test(
+  'an announced stream begins when its encoder comes, and goes when it is ended',
+  options,
+  async (context) => {
+    const { service } = pages;
+    const [begun, ended] = [await createStream(service), await createStream(service)];
+    const first = await pages.visit(context, `${pages.withKey}#${begun.contentId}`);
+    const slide = first.page.locator(`#slide-${begun.contentId}`);
+    await slide.getByText('Starts soon').waitFor();
+    await using publishing = await publish(port, begun.streamKey, 1);
+    await slide.locator('.live').waitFor();
+    const video = slide.locator('video');
+    const moment = () => video.evaluate((one) => (one as HTMLVideoElement).currentTime);
+    await eventually('the picture', async () => ((await moment()) > 1 ? true : null));
+    await publishing.end();
+    assert.deepEqual(first.errors, []);
+
+    const { page } = await pages.visit(context, `${pages.withKey}#${ended.contentId}`);
+    const announced = page.locator(`#slide-${ended.contentId}`);
+    await announced.getByText('Starts soon').waitFor();
+    await service.call('POST', `/v1/live-streams/${ended.id}/end`);
+    await announced.waitFor({ state: 'detached' });
+  },
+);
+
 test('a broadcast that the browser cannot play stops no feed', options, async (context) => {
   const { service } = pages;
   const clip = await pages.upload('portrait.mp4', 'A clip');

@@ -1,0 +1,46 @@
+/** What viewers may know of a live stream before they can watch it. */
+import { sql } from 'kysely';
+import type { Db } from '../../platform/database/database.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import { organizationSetting } from '../organizations/organizations.ts';
+import type { ItemRow } from './item.ts';
+
+/**
+ * The item of a stream as it is announced to viewers who know its id: without its media. Null where
+ * nothing is announced: a private item, one that is over, one that nobody has published and that does
+ * not publish itself, and one that can be watched already. Whether the stream has ended is left to the
+ * caller.
+ */
+export async function announced(
+  db: Db,
+  organizationId: OrganizationId,
+  row: ItemRow,
+  nowMs: number,
+): Promise<ItemRow | null> {
+  if (row.content_type !== 'live_stream' || row.visibility === 'private') return null;
+  if (row.expires_at !== null && row.expires_at.getTime() <= nowMs) return null;
+  const isAwaited =
+    row.upload_status === 'pending'
+      ? await publishesItself(db, organizationId)
+      : row.upload_status === 'ready' &&
+        row.publish_status === 'published' &&
+        isHeldBack(row, nowMs);
+  if (!isAwaited) return null;
+  return {
+    ...row,
+    upload_status: 'pending',
+    progress: 0,
+    media_prefix: null,
+    has_thumbnail: false,
+  };
+}
+
+function isHeldBack({ publish_at: publishAt }: ItemRow, nowMs: number): boolean {
+  return publishAt !== null && publishAt.getTime() > nowMs;
+}
+
+async function publishesItself(db: Db, organizationId: OrganizationId): Promise<boolean> {
+  const { rows } = await sql<{ publishes: boolean }>`
+    select ${organizationSetting('auto_publish', sql`${organizationId}`)} as publishes`.execute(db);
+  return rows[0]?.publishes === true;
+}

@@ -1,0 +1,84 @@
+import { LRUCache } from 'lru-cache';
+import type { Db } from '../../platform/database/database.ts';
+import type { OrganizationId } from '../../platform/ids.ts';
+import { announced, findItems, isPlayable, type ItemRow } from '../content/content.ts';
+import type { FeedParts } from './feed.ts';
+
+/** An item as viewers who know its id are shown it. */
+export type ShownItem = { readonly row: ItemRow; readonly json: Buffer };
+
+type Parts = Pick<FeedParts, 'hydrator' | 'liveStreams'> & { db: Db };
+
+/** So old may be what viewers are told of a live stream. */
+const sharedForMs = 1_000;
+const maxStreams = 10_000;
+
+/**
+ * Reads one item for viewers. Players ask for the item of a broadcast again and again, so all viewers of
+ * a process share one reading of it; other items are read for each request.
+ */
+export class ShownItems {
+  readonly #parts: Parts;
+  /** Items that are known to be live streams. */
+  readonly #streams = new LRUCache<string, true>({ max: maxStreams });
+  readonly #shared = new LRUCache<string, Promise<ShownItem | null>>({
+    max: maxStreams,
+    ttl: sharedForMs,
+  });
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Null when there is no such item, or when viewers may not know of it now. */
+  async read(organizationId: OrganizationId, contentId: string): Promise<ShownItem | null> {
+    const name = `${organizationId} ${contentId}`;
+    if (!this.#streams.has(name)) return this.#readNow(organizationId, contentId, name);
+    const known = this.#shared.get(name);
+    if (known !== undefined) return known;
+    const reading = this.#readNow(organizationId, contentId, name);
+    this.#shared.set(name, reading);
+    reading.catch(() => this.#shared.delete(name));
+    return reading;
+  }
+
+  async #readNow(
+    organizationId: OrganizationId,
+    contentId: string,
+    name: string,
+  ): Promise<ShownItem | null> {
+    const [row] = await findItems(this.#parts.db, organizationId, [contentId]);
+    if (row?.content_type === 'live_stream') this.#streams.set(name, true);
+    else this.#streams.delete(name);
+    return row === undefined ? null : this.#present(organizationId, row);
+  }
+
+  async #present(organizationId: OrganizationId, row: ItemRow): Promise<ShownItem | null> {
+    const { db, hydrator, liveStreams } = this.#parts;
+    const nowMs = Date.now();
+    if (isPlayable(row, nowMs)) {
+      return { row, json: await presentItem(this.#parts, organizationId, row) };
+    }
+    const announcement = await announced(db, organizationId, row, nowMs);
+    if (announcement === null) return null;
+    const streams = await liveStreams.ofItems(organizationId, [row.content_id]);
+    const stream = streams.get(row.content_id);
+    if (stream === undefined || stream.status === 'ended') return null;
+    // It may be broadcast already: for viewers it begins when the item is due.
+    const state = { ...stream, status: 'idle' as const, currentViewers: 0 };
+    return { row, json: await hydrator.readOne(organizationId, announcement, state) };
+  }
+}
+
+/** The JSON of an item, with the state of its stream. */
+export async function presentItem(
+  { hydrator, liveStreams }: Parts,
+  organizationId: OrganizationId,
+  row: ItemRow,
+): Promise<Buffer> {
+  const streams =
+    row.content_type === 'live_stream'
+      ? await liveStreams.ofItems(organizationId, [row.content_id])
+      : null;
+  return hydrator.readOne(organizationId, row, streams?.get(row.content_id));
+}
