@@ -1797,7 +1797,7 @@ export interface paths {
         };
         /**
          * Get one item as the feed presents it
-         * @description For shared links and for pages with one video. A publishable key gets items that are ready, published and within their schedule, unlisted ones included; a secret key gets every item.
+         * @description For shared links and for pages with one video. A publishable key gets items that are ready, published and within their schedule, unlisted ones included, and live streams that have not begun: those have the `liveStreamStatus` `idle` and no media. What it is told of a live stream is at most a second old. A secret key gets every item.
          */
         get: operations["getFeedItem"];
         put?: never;
@@ -21079,7 +21079,7 @@ export interface operations {
                         /** @description Stored encrypted; it is never shown again. */
                         streamKey: string;
                         /**
-                         * @description rtmp:// or rtmps://, as the service that takes the broadcast names it.
+                         * @description rtmp:// or rtmps://, as the service that takes the broadcast names it, without a query: it is shown to everybody who may see the stream.
                          * @example rtmps://live.example.com/app
                          */
                         url: string;
@@ -21816,7 +21816,7 @@ export interface operations {
                     /** @description Stored encrypted; it is never shown again. */
                     streamKey: string;
                     /**
-                     * @description rtmp:// or rtmps://, as the service that takes the broadcast names it.
+                     * @description rtmp:// or rtmps://, as the service that takes the broadcast names it, without a query: it is shown to everybody who may see the stream.
                      * @example rtmps://live.example.com/app
                      */
                     url: string;

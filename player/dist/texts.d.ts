@@ -38,6 +38,8 @@ export declare const defaultTexts: {
     less: string;
     live: string;
     goLive: string;
+    startsSoon: string;
+    startsAt: (time: string) => string;
     liveEnded: string;
     watching: (count: string) => string;
     member: (position: number, count: number) => string;

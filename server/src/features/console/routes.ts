@@ -22,6 +22,8 @@ export type ConsoleRouteParts = {
 
 const config = { access: 'public' as const };
 const hidden = { schema: { hide: true }, config };
+/** A view of the console is dozens of files, so they don't count as pages. */
+const asset = { schema: { hide: true }, config: { access: 'public', limitedAs: 'media' } } as const;
 
 export function addConsoleRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
   addSessionRoutes(app, parts);
@@ -40,7 +42,7 @@ export function addConsoleRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
     const depth = path.slice('/console/'.length).split('/').length - 1;
     return redirectTo('../'.repeat(depth) || './')(request, reply);
   });
-  app.get<{ Params: { name: string } }>('/console/assets/:name', hidden, (request, reply) => {
+  app.get<{ Params: { name: string } }>('/console/assets/:name', asset, (request, reply) => {
     const file = consolePage().files.get(request.params.name);
     if (file === undefined) {
       // Another process of the cluster may have been upgraded, so the next answer may be another.

@@ -26,7 +26,8 @@ export const addressLimitSettings = {
     env: 'REELFEED_ADDRESS_LIMIT_MEDIA',
     parse: limit,
     fallback: '0',
-    about: 'The same for files of items, and for uploads by their URLs. 0: no limit.',
+    about:
+      'The same for files of items and of the console, and for uploads by their URLs. 0: no limit.',
     reloads: true,
   }),
 };

@@ -1,1 +1,0 @@
-export{t as LivePage,n as StreamAccess,r as StreamState}from"./live-BFeKPFAv.js";
