@@ -184,6 +184,8 @@ export const places: Readonly<Record<string, Place>> = {
   resetLiveStreamKey: at('/live/{id}', 'Reset key'),
   listLiveStreamStates: at('/live', 'shows the states', 'listLiveStreams'),
   createLiveClips: at('/live/{id}', 'Make the clip'),
+  addSimulcastTarget: at('/live/{id}', 'Pass on'),
+  removeSimulcastTarget: at('/live/{id}', 'Remove…'),
   getFeed: at('/feed', 'Preview'),
   getFeedItem: at('/content/{id}', 'shows what the shared link opens', 'getContent'),
   listViewerReactions: at('/feed', 'Preview, the badges of an item'),
