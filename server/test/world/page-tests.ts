@@ -77,6 +77,17 @@ async function whyNot(page: Page): Promise<string> {
   });
 }
 
+/** The same for a page that must show its slide; what went wrong is told if it does not. */
+async function assertShown({ page, watch }: Visit, when: string): Promise<void> {
+  try {
+    await isShown(page);
+  } catch {
+    const why = await whyNot(page);
+    await watch.assertWell(`${when}: ${why}`, { isWordless: true });
+    assert.fail(`${when}: ${why}`);
+  }
+}
+
 /** Goes on by a key until the column does not move any more. @returns the slides, in their order */
 async function walk(page: Page, key: string, problems: string[]): Promise<string[]> {
   const seen: string[] = [];
@@ -139,16 +150,16 @@ export function addPageTests(world: CrowdedWorld, launched: LaunchedBrowser): vo
     options,
     async () => {
       const { page, watch } = await openPage(launched, address);
-      await isShown(page);
+      await assertShown({ page, watch }, 'at first');
       for (let n = 0; n < 20; n += 1) await page.keyboard.press('ArrowDown');
       for (let n = 0; n < 5; n += 1) await page.keyboard.press('PageUp');
       for (let n = 0; n < 6; n += 1) await page.mouse.wheel(0, n % 2 === 0 ? 2_500 : -800);
-      await isShown(page);
+      await assertShown({ page, watch }, 'after the hurry');
       for (const key of ['l', 'b', 'm', 'c', ' ', ' ', 'ArrowRight', 'ArrowLeft', 'l', 'b']) {
         await page.keyboard.press(key);
       }
       await page.keyboard.press('j');
-      await isShown(page);
+      await assertShown({ page, watch }, 'at the end');
       await watch.assertWell('in a hurry', { isWordless: true });
       await page.context().close();
     },
