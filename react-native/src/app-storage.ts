@@ -101,7 +101,7 @@ class LatestWriter {
   write(name: string, text: string): void {
     if (this.#storage === undefined) return;
     this.#waiting.set(name, text);
-    this.#writing ??= this.#writeAll(this.#storage);
+    this.#writing ??= this.#writeAll(this.#storage).catch(this.#failed);
   }
 
   async settled(): Promise<void> {

@@ -107,13 +107,15 @@ test('the sheet has every requirement of levels 1 and 2 once, in their order', (
 test('each row has a state, and one that is not met says why', () => {
   for (const { numbers, state, how } of rows) {
     assert.ok(['met', 'partly', 'gap', 'yours', 'n/a'].includes(state), `${numbers}: ${state}`);
-    const reason = how.replaceAll(/`[^`]+\.test\.ts`: “[^”]+”/g, '').trim();
+    const reason = how.replaceAll(/`[^`]+\.(?:test|fixture)\.ts`: “[^”]+”/g, '').trim();
     assert.ok(state === 'met' ? how !== '' : reason !== '', `${numbers} gives no reason`);
   }
 });
 
 test('each test that the sheet names exists in its file', () => {
-  const named = rows.flatMap(({ how }) => [...how.matchAll(/`([\w./-]+\.test\.ts)`: “([^”]+)”/g)]);
+  const named = rows.flatMap(({ how }) => [
+    ...how.matchAll(/`([\w./-]+\.(?:test|fixture)\.ts)`: “([^”]+)”/g),
+  ]);
   assert.ok(named.length > 120, `${named.length} tests`);
   const missing = named.filter(([, file = '', name = '']) => {
     if (!existsSync(server + file)) return true;

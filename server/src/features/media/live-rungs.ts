@@ -4,6 +4,7 @@
  */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
+import { awaitedLater } from '../../platform/awaited-later.ts';
 import { runInChild, type MediaTaskOptions } from './child-process.ts';
 import { planLadder, type VideoRung } from './ladder.ts';
 
@@ -119,9 +120,10 @@ export class LiveRungs {
     };
     // A broadcast may pause, so silence is no standstill.
     const options = { ...limits, stallMs: Infinity, talk };
-    this.ended = workDir.then(async (outputDir) => {
+    const running = workDir.then(async (outputDir) => {
       await runInChild({ type: 'live', outputDir }, Type.Object({}), outputDir, options);
     });
+    this.ended = awaitedLater(running);
   }
 
   /** How long the oldest picture has waited that the child has not taken, in milliseconds. */

@@ -3,6 +3,7 @@
  * stores segment after segment until it is over.
  */
 import type { Logger } from 'pino';
+import { awaitedLater } from '../../../platform/awaited-later.ts';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
@@ -164,7 +165,7 @@ export class Publication implements RtmpPublication {
   /** Stores what waits, and lets others publish. */
   async close(error: Error | null): Promise<void> {
     this.#log.info({ reason: error?.message ?? null }, 'live stream: a publisher has left');
-    const relayed = this.#relays.close();
+    const relayed = awaitedLater(this.#relays.close());
     try {
       this.#rungs.take(this.#segmenter.takePictures({ all: true }));
       await this.#storeFirst({ isDue: true });

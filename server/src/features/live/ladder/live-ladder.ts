@@ -10,6 +10,7 @@
  */
 import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
+import { awaitedLater } from '../../../platform/awaited-later.ts';
 import type { Scratch } from '../../../platform/storage/scratch.ts';
 import { hourMs } from '../../../platform/time.ts';
 import {
@@ -215,8 +216,8 @@ export class LiveLadder {
       const rung = this.#planned.find(({ name }) => name === segment.rung);
       if (rung !== undefined && !kill.signal.aborted) this.#onSegment(segment, rung);
     };
-    const folder = scratch.createFolder('live-rungs');
-    const workDir = folder.then(({ path }) => path);
+    const folder = awaitedLater(scratch.createFolder('live-rungs'));
+    const workDir = awaitedLater(folder.then(({ path }) => path));
     const limits = { memoryLimitBytes, niceness, deadlineMs, signal: kill.signal };
     const rungs = new LiveRungs({ ...limits, workDir, onSegment });
     const child: Child = { rungs, video: null, kill };

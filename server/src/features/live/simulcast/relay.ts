@@ -7,6 +7,7 @@
  * 2. It buffers `maxWaitingBytes` and one message at most.
  * 3. Times begin at 0 with each connection, and go on through jumps of the encoder's clock.
  */
+import { awaitedLater } from '../../../platform/awaited-later.ts';
 import { sleep } from '../../../platform/lifecycle.ts';
 import { EncoderClock } from '../ingest/encoder-clock.ts';
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
@@ -62,7 +63,7 @@ export class Relay implements AsyncDisposable {
   constructor(parts: RelayParts) {
     this.#parts = parts;
     this.#timings = parts.timings ?? usualTimings;
-    this.#running = this.#run(this.#stopping.signal);
+    this.#running = awaitedLater(this.#run(this.#stopping.signal));
   }
 
   /** Takes a message with sound or pictures, other than a header. Never waits. */
