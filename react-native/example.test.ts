@@ -46,7 +46,7 @@ async function prepare(): Promise<typeof nothing> {
   return { appUrl: `${await serveApp(folder)}/?${address}`, long, short, carousel };
 }
 
-/** What was stored since the last call, once `isAll` holds. */
+/** Waits until `isAll` holds, and returns the events stored since the last call. */
 async function arrived(isAll: (events: LoggedEvent[]) => boolean): Promise<LoggedEvent[]> {
   assert(stored !== null);
   const events: LoggedEvent[] = [];

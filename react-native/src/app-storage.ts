@@ -1,14 +1,14 @@
 import { type EventStorage } from '@reelfeed/client';
 import { newUuid7, type Store } from '@reelfeed/client/playing';
 
-/** What an app keeps texts in, such as `AsyncStorage`. */
+/** The app's storage for texts, such as `AsyncStorage`. */
 export type AppStorage = {
   getItem(name: string): Promise<string | null>;
   setItem(name: string, value: string): Promise<unknown>;
   removeItem(name: string): Promise<unknown>;
 };
 
-/** What is kept on the device, read once. The app's storage answers later than the client asks. */
+/** A copy of the device's storage in memory. It is read once, because the client expects answers at once. */
 export type KeptTexts = {
   readonly deviceId: string;
   readonly events: EventStorage;

@@ -1,6 +1,6 @@
 import { type Sample } from '@reelfeed/client/playing';
 
-/** What is read of a player of `expo-video`. Positions and lengths are in seconds. */
+/** The properties of an `expo-video` player that are read. Positions and durations are in seconds. */
 export type ReadablePlayer = {
   readonly currentTime: number;
   /** 0 while it is unknown, and for live streams. */

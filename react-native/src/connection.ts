@@ -78,7 +78,7 @@ export class Connection {
     return this.#kept.store;
   }
 
-  /** What has become of the events so far, those of earlier starts included. */
+  /** Delivery counts of all events so far, including those of earlier starts. */
   get counts(): EventCounts {
     return this.#events.counts;
   }

@@ -31,7 +31,7 @@ export type ReelfeedEvents = {
    * answer; throws as `EventSender.flush` does.
    */
   flush(signal?: AbortSignal): Promise<void>;
-  /** What has become of the events so far; null until the device's storage has been read. */
+  /** Delivery counts of all events so far; null until the device's storage has been read. */
   counts(): EventCounts | null;
 };
 

@@ -25,7 +25,7 @@ export type FeedOptions = Pick<FeedQuery, 'tags' | 'section' | 'author' | 'count
   readonly onEvent?: ((event: EngagementEvent) => void) | undefined;
 };
 
-/** What a feed shows at one moment. A new object for each change. */
+/** The state of a feed at one moment. Each change makes a new object. */
 export type FeedState = {
   readonly slides: readonly Slide[];
   /** `waiting` tries again by itself; after `refused` only `retry` does. */
@@ -141,7 +141,7 @@ export class FeedModel {
     if (this.#isWatched(slide)) this.#viewing.fail(failure);
   }
 
-  /** What the share button gives away: the service's own page with the item. */
+  /** The link that the share button shares: the service's page with the item. */
   addressOf({ item }: Slide): string {
     return `${this.#connection.baseUrl}feed#${encodeURIComponent(item.id)}`;
   }
@@ -284,7 +284,7 @@ export class FeedModel {
   }
 }
 
-/** What an error event says of something that was thrown. */
+/** The text of an error event for a thrown value. */
 export function failureOf(error: unknown): PlaybackFailure {
   if (!(error instanceof Error)) return { code: 'UNKNOWN', message: 'The clip cannot be played.' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

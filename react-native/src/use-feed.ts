@@ -3,7 +3,7 @@ import { useReelfeed } from './context.ts';
 import { FeedModel, firstState, type FeedOptions, type FeedState } from './feed-model.ts';
 
 export type Feed = FeedState & {
-  /** What a view tells of the viewer; null until the device's storage has been read. */
+  /** The model that views report to; null until the device's storage has been read. */
   readonly model: FeedModel | null;
 };
 

@@ -28,7 +28,7 @@ import { defaultTexts, type Texts } from '../texts.ts';
 import { useFeed, type Feed } from '../use-feed.ts';
 import { Button, SlideView } from './slide-view.tsx';
 
-/** What a `ref` of the feed can do. */
+/** The methods of a `ref` to the feed. */
 export type ReelfeedFeedHandle = {
   /** Reads the feed again and begins with its first item, as pulling it down does. */
   refresh(): void;
@@ -197,7 +197,7 @@ function useMuted(): [boolean, () => void] {
   return [isMuted, toggle];
 }
 
-/** What there is to say when there is nothing to watch, or when the feed does not go on. */
+/** The message for an empty feed, or for a feed that cannot continue. */
 function Notice({
   feed,
   texts,

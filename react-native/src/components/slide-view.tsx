@@ -37,7 +37,7 @@ export function SlideView(props: SlideViewProps): ReactElement {
     model.fail(slide, found);
     onBroken();
   };
-  // What failed while it was prepared is tried again when it is watched.
+  // A clip that failed to preload is tried again when it is watched.
   useEffect(() => {
     if (isWatched) setFailure(null);
   }, [isWatched]);

@@ -69,7 +69,7 @@ export type PlatformParts = {
   publicUrl: string;
   /** Null while traces are off. */
   tracing: Tracing | null;
-  /** What clients of this process are shown; null without TLS. */
+  /** The certificate of this process; null without TLS. */
   certificate: ServedCertificate | null;
   /** The address that this process listens on. */
   listenHost: string;

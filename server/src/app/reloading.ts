@@ -28,7 +28,7 @@ export function reloadOnHangUp(parts: Reloading): Disposable {
   return { [Symbol.dispose]: () => void process.off('SIGHUP', onSignal) };
 }
 
-/** What the latest reload did. */
+/** The result of the latest reload. */
 export type Reload = ReloadReport & { readonly at: string; readonly problem: string | null };
 
 const reportFile = 'reload.json';

@@ -91,7 +91,7 @@ test(
     assert.equal(item.title, 'Kept 🎬');
     assert.equal((await service.call('GET', new URL(item.streamingUrl).pathname)).status, 200);
     assert.equal((await overview(service)).plays, 50);
-    // What is told from now on is counted as well: the projections read on.
+    // Events that arrive from now on are counted as well: the projections keep reading.
     const body = { events: [sampleEvent('playStart', id)] };
     assert.equal((await service.call('POST', '/v1/events/batch', { body })).status, 200);
     const isCounted = async () => ((await overview(service)).plays === 51 ? true : null);

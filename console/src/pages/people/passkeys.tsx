@@ -26,7 +26,7 @@ import type { OwnAccount } from './own-account.ts';
 type Passkey = { id: string; name: string; createdAt: string; lastUsedAt: string | null };
 type Proof = { password: string; code?: string };
 
-/** What the browser says of a dialog that was closed is for developers. */
+/** The browser's own message about a closed dialog is for developers. */
 function readable(error: Error | null): Error | null {
   return error instanceof DOMException
     ? new Error(t('The browser has used no passkey: the dialog was closed, or took too long.'))

@@ -55,7 +55,7 @@ async function isReelfeed({ host, port, tlsCert }: Config): Promise<boolean> {
   }
 }
 
-/** What renews certificates of 90 days usually does so 30 days before they expire. */
+/** Certificates of 90 days are usually renewed 30 days before they expire, so 14 days left mean a failure. */
 const soonDays = 14;
 
 /** Whether the certificate can be used, and for how long. */

@@ -45,7 +45,7 @@ const { service, page, errors, start } = started.console as ConsolePage;
 
 before(async () => {
   if (started.console === null) return;
-  // What the commands of the guides leave behind.
+  // Files that the commands of the guides leave behind.
   const { id } = await readyItem(service, 'small.mp4', {
     title: 'Monday in two minutes',
     section: 'News',

@@ -1,4 +1,4 @@
-/** What viewers may know of a live stream before they can watch it. */
+/** The announcement of a live stream that viewers cannot watch yet. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';

@@ -194,7 +194,7 @@ export async function lockItemOf(
   if (contentId !== null) await lockEvenArchived(tx, organizationId, contentId);
 }
 
-/** What encoders are told: the addresses without the key, each null where no port is open. */
+/** The addresses for encoders, without the key. Each is null where no port is open. */
 export type IngestUrls = { readonly rtmpUrl: string | null; readonly rtmpsUrl: string | null };
 
 /** For answers that tell nobody where to publish. */

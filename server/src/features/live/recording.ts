@@ -87,7 +87,7 @@ export function recordingJob(parts: RecordingParts): HandledJob {
   });
 }
 
-/** What the last publisher has left unfinished belongs to the recording. */
+/** The parts that the last publisher left unfinished belong to the recording. */
 async function keepParts(
   { db, storage }: RecordingParts,
   key: LiveStreamKey,

@@ -11,7 +11,7 @@ import { planLadder, type VideoRung } from './ladder.ts';
 /** Names of the decoders by the codes of MP4. */
 export type LiveCodec = 'avc1' | 'hvc1' | 'av01';
 
-/** What the pictures from here on consist of, and which rungs are made of them. */
+/** The format of the pictures from here on, and the rungs to make of them. */
 export type LiveFormat = {
   readonly codec: LiveCodec;
   /** The decoder configuration record of MP4. */
@@ -49,11 +49,11 @@ const LiveAnswerSchema = Type.Union([
   RungSegmentSchema,
 ]);
 
-/** What the child answers. */
+/** Messages from the child. */
 export type LiveAnswer = Static<typeof LiveAnswerSchema>;
 export type RungSegmentMessage = Static<typeof RungSegmentSchema>;
 
-/** What the child is told, with bytes in base64. */
+/** Messages to the child, with bytes in base64. */
 export type LiveOrder =
   | { type: 'format'; codec: LiveCodec; record: string; rungs: readonly VideoRung[] }
   | { type: 'picture'; number: number; isKey: boolean; shownMs: number; data: string }
@@ -173,7 +173,7 @@ export class LiveRungs {
 
   #begin(): void {
     this.#isReady = true;
-    // What waited for the start is no sign of a machine that is too slow.
+    // Pictures that waited for the start do not mean that the machine is too slow.
     const nowMs = performance.now();
     for (const picture of this.#untaken) picture.atMs = nowMs;
     for (const order of this.#waiting.splice(0)) this.#say?.(order);

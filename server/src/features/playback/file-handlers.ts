@@ -1,4 +1,4 @@
-/** What other features send for paths below `/media/`, in place of stored files. */
+/** Handlers of other features that answer paths below `/media/` in place of stored files. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export type HandledFile = {

@@ -96,7 +96,7 @@ export function mediaTypeOf(name: string): string | undefined {
   return contentTypes[name.slice(name.lastIndexOf('.') + 1)];
 }
 
-/** What every answer with media says. */
+/** The headers of every answer with media. */
 export function mediaHeaders(contentType: string): Record<string, string> {
   return {
     'content-type': contentType,

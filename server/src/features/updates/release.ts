@@ -1,4 +1,4 @@
-/** What the configured URL says: the newest version, and where its notes are. */
+/** The answer of the configured URL: the newest version, and the link to its notes. */
 export type Release = { readonly version: string; readonly notesUrl: string | null };
 
 const maxUrlCharacters = 500;

@@ -68,7 +68,7 @@ export async function findUpdate(db: Db, url: string | null): Promise<Update | n
     : null;
 }
 
-/** What `reelfeed doctor` says of it; nothing where the look is off. */
+/** The line of `reelfeed doctor`; none where the check is off. */
 export async function describeUpdate(db: Db, url: string | null): Promise<Finding[]> {
   if (url === null) return [];
   const subject = 'Version';

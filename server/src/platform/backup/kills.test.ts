@@ -180,7 +180,7 @@ async function proveKills(
     const source = await openSource({ place, passphrase, id: null }, config);
     assert.equal(source.name, taken.id, label);
     assert.deepEqual((await examineBackup(source)).problems, [], label);
-    // What the next run made of the leftovers is the same for all moments of a step.
+    // The next run treats the leftovers of every moment of a step alike.
     const isAmid = step.when === 'amid' || step.operation !== 'put';
     const isRestored = isFullScale ? isAmid : step === killedAt.at(-1);
     if (isRestored) await proveRestore(installation, source, label);

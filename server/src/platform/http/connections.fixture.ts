@@ -1,4 +1,4 @@
-/** What one connection can cost, by HTTP and by HTTPS. */
+/** Tests of the bounds of one connection, by HTTP and by HTTPS. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';

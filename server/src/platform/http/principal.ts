@@ -54,7 +54,7 @@ export type Admit = (principal: Principal) => Promise<Record<string, string>> | 
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who sends the request, as far as proxies are trusted. */
+    /** The client's address, as far as proxies are trusted. */
     readonly client: Client;
     principal: Principal | null;
     /** Authenticates the request again, for long-lived responses. @throws ApiError of status 401 */

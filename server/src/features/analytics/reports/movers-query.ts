@@ -1,4 +1,4 @@
-/** What a report of movers asks for. */
+/** The query of the report of movers. */
 import type { ComparablePeriods } from './period.ts';
 
 /** Counts alone: a rate of few plays moves most and means least. */

@@ -14,7 +14,7 @@ export const maxRungLag = 8;
 
 type FollowedRung = { last: number; readonly files: Map<number, RungFile> };
 
-/** Of the top: segments as many as are listed and `maxRungLag` more. */
+/** The listed segments of the top rendition, and `maxRungLag` more before them. */
 export type TopSegments = {
   readonly segments: readonly ListedSegment[];
   readonly listed: number;

@@ -47,14 +47,14 @@ export class FollowedStream {
   readonly #onClosed: () => void;
   readonly #waiting = new Set<() => void>();
   #state: EdgeState | null = null;
-  /** Those that are listed, and some before them for rungs that are behind. */
+  /** The listed segments, and some before them for rungs that are behind. */
   #segments: ListedSegment[] = [];
   /** Discontinuities before the first of them. */
   #earlierDiscontinuities = 0;
   readonly #rungs = new FollowedRungs();
   readonly #parts = new Map<number, EdgePart[]>();
   readonly #byName = new Map<string, EdgePart>();
-  /** What was written since the last change, by its name. */
+  /** The playlists made since the last change, by name. */
   readonly #texts = new Map<string, string | null>();
   #reading: Promise<void> | null = null;
   #isReadAgain = false;

@@ -102,7 +102,7 @@ export class LiveEdge {
     return sendText(reply, playlist, cachingFor(maxAge, isPrivate));
   }
 
-  /** One that is announced is waited for. */
+  /** Sends a part, and waits for it if the playlist has announced it. */
   async #sendPart(
     request: FastifyRequest,
     reply: FastifyReply,

@@ -23,7 +23,7 @@ export type LowLatencyPlaylist = {
   readonly nextPart: string | null;
   /** Whether players may leave out what they have: the window is a long one. */
   readonly canSkip: boolean;
-  /** Of the other renditions. */
+  /** Reports on the other renditions. */
   readonly reports: readonly RenditionReport[];
 };
 

@@ -55,7 +55,7 @@ export class PartPublisher {
         if (!(await insertPart(this.#db, this.#claim, row))) return;
       } catch (error) {
         this.#log.warn({ err: error }, 'live stream: a part was not published');
-        // One that is missing would make the next ones wrong.
+        // Without this part, the parts after it could not be decoded.
         this.#published = Infinity;
         return;
       }

@@ -8,7 +8,6 @@ import { inTransaction, type Db, type Tx } from '../../../platform/database/data
 import type { OrganizationId } from '../../../platform/ids.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
 import { isPresent, lockEvenArchived, markLive, type ItemRow } from '../../content/content.ts';
-import { recordEvent } from '../../webhooks/webhooks.ts';
 import { leaveStream } from '../disconnections.ts';
 import type { LadderOptions } from '../ladder/live-ladder.ts';
 import type { Rung } from '../ladder/rung-queries.ts';
@@ -17,6 +16,7 @@ import { finishStream } from '../live.ts';
 import { Relays, type SimulcastParts } from '../simulcast/relays.ts';
 import type { RtmpMessage } from '../rtmp/messages.ts';
 import type { RtmpPublication } from '../rtmp/rtmp-connection.ts';
+import { beginBroadcast } from './begin-broadcast.ts';
 import { formatOf, recordedTracks, storedFormat, type Format } from './formats.ts';
 import { IngestError } from './ingest-error.ts';
 import { sameTracks } from './init-segment.ts';
@@ -26,10 +26,8 @@ import { PartPublisher, partsKeptSeconds, partTargetMs } from './part-publisher.
 import { deleteOldParts } from './part-queries.ts';
 import { longestSegmentMs, targetDurationOf } from './playlists.ts';
 import {
-  activateStream,
   insertFormat,
   insertSegment,
-  markReconnected,
   renewClaim,
   type Claim,
   type ClaimedStream,
@@ -55,7 +53,7 @@ export type IngestParts = {
   readonly onAdded: (liveStreamId: string) => void;
 };
 
-/** What earlier connections have published. */
+/** The stream as earlier connections left it. */
 export type Before = { stream: ClaimedStream; formats: readonly Format[]; rungs: readonly Rung[] };
 
 /** So long may the first segment wait for its rungs, so that the first viewers are offered them. */
@@ -153,7 +151,7 @@ export class Publication implements RtmpPublication {
     await this.#partPublisher.publish(open, { segment, format: format.number, isDiscontinuity });
   }
 
-  /** What a further connection sends does not continue what the one before has sent. */
+  /** The first segment of a new connection does not continue the last one of the connection before. */
   #isDiscontinuity({ isDiscontinuity }: Pick<Segment, 'isDiscontinuity'>): boolean {
     return isDiscontinuity || (this.#stored === 0 && this.#stream.segmentCount > 0);
   }
@@ -186,25 +184,10 @@ export class Publication implements RtmpPublication {
 
   /** The first picture of this connection: the stream becomes active, or its publisher is back. */
   async #start(): Promise<void> {
-    const { liveStreamId, contentId, organizationId } = this.#claim;
     await inTransaction(this.#parts.db, async (tx) => {
       const { title } = await this.#lockItem(tx);
-      const stream = { liveStreamId, contentId, title, status: 'active' as const };
-      if (this.#isActive) {
-        const disconnectedAt = await markReconnected(tx, this.#claim);
-        if (disconnectedAt === null) return;
-        await recordEvent(tx, organizationId, 'live_stream.reconnected', {
-          ...stream,
-          disconnectedAt: disconnectedAt.toISOString(),
-        });
-        return;
-      }
-      const startedAt = await activateStream(tx, this.#claim);
-      if (startedAt === null) throw lost();
-      await recordEvent(tx, organizationId, 'live_stream.active', {
-        ...stream,
-        startedAt: startedAt.toISOString(),
-      });
+      const isOurs = await beginBroadcast(tx, this.#claim, { title, isActive: this.#isActive });
+      if (!isOurs) throw lost();
     });
     this.#hasStarted = true;
     this.#isActive = true;

@@ -22,10 +22,10 @@ import {
 } from '../../media/media.ts';
 import type { VideoHeader } from '../ingest/video-header.ts';
 
-/** What the setting takes. */
+/** The values that the setting accepts. */
 export const liveSteps = ['off', '240', '360', '540', '720'] as const;
 
-/** What a machine with so many cores makes beside its other work; see docs/live.md. */
+/** The default rungs for the cores of this machine; see docs/live.md. */
 export function defaultRungs(
   cores = availableParallelism(),
 ): readonly (typeof liveSteps)[number][] {

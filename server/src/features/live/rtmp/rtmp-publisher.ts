@@ -130,7 +130,7 @@ export class RtmpPublisher implements Disposable {
     void this.#drain();
   }
 
-  /** What a command is answered with. Servers send other commands in between. */
+  /** The answer to a command. Servers send other commands in between. */
   async #result(transaction: number, read?: AmfValue[]): Promise<AmfValue | undefined> {
     let [verb, number, , value] = read ?? (await this.#nextCommand());
     while (number !== transaction || (verb !== '_result' && verb !== '_error')) {

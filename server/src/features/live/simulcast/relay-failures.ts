@@ -1,4 +1,4 @@
-/** What the owner of a stream reads when a simulcast fails. */
+/** Messages for the owner of a stream when a simulcast fails. */
 import { EgressError, type EgressFailure } from '../../../platform/egress/egress-errors.ts';
 import { RtmpError } from '../rtmp/rtmp-error.ts';
 

@@ -16,7 +16,7 @@ import { RtmpError } from '../rtmp/rtmp-error.ts';
 import type { TargetStatus } from '../tables.ts';
 import { sentenceOf } from './relay-failures.ts';
 
-/** What a server must have before the first picture. */
+/** The headers that a server needs before the first picture. */
 export type StreamHeaders = {
   metadata: RtmpMessage | null;
   video: RtmpMessage | null;

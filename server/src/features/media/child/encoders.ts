@@ -86,7 +86,7 @@ export async function openLiveEncoder(rung: VideoRung): Promise<CodecContext> {
   return context;
 }
 
-/** What a rung's pictures are, and how many bits they may have. */
+/** Sets the picture size and the bit rate of a rung. */
 function describePictures(context: CodecContext, rung: VideoRung): void {
   context.width = rung.width;
   context.height = rung.height;

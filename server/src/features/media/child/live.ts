@@ -86,7 +86,7 @@ class LiveTranscoder {
     if (number > this.#number) this.#starts.push({ number, atMs: shownMs });
     this.#number = Math.max(this.#number, number);
     const packet = toPacket(Buffer.from(data, 'base64'), shownMs, isKey);
-    // What can't be decoded leaves a gap in the rungs; the broadcast itself goes on.
+    // A picture that can't be decoded leaves a gap in the rungs; the broadcast itself goes on.
     await this.#decoder?.sendPacket(packet);
     packet.free();
     await this.#encodeDecoded();

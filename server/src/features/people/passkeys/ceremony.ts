@@ -21,7 +21,7 @@ import { isLoopback } from '../single-sign-on/settings.ts';
 import type { Credential, NewPasskey, PasskeyRow } from './queries.ts';
 import type { Assertion, Attestation } from './schemas.ts';
 
-/** Which service a passkey is for. Browsers offer it on pages of this origin alone. */
+/** The service that a passkey is for. Browsers offer it on pages of this origin alone. */
 export type RelyingParty = { readonly id: string; readonly origin: string };
 
 export const ceremonySeconds = 300;

@@ -1,4 +1,4 @@
-/** What a browser sends of a passkey, and what is shown of one. */
+/** Schemas of passkeys: requests by browsers, and answers. */
 import { Type } from 'typebox';
 import { Closed, Nullable, Timestamp } from '../../../platform/http/schemas.ts';
 
