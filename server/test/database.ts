@@ -108,7 +108,7 @@ async function serverConnection(): Promise<DatabaseConnection> {
 
 /** A fresh, migrated database of its own, dropped at the end of the test file. */
 export function cloneDatabase(): Promise<DatabaseConnection> {
-  return createDatabase(`template ${templateName}`);
+  return createDatabase(`template ${templateName} strategy file_copy`);
 }
 
 /** A database without any table, dropped at the end of the test file. */
