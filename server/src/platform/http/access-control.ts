@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import createRouter from 'find-my-way';
 import { METHODS } from 'node:http';
 import type { LimitAddress } from './address-limits.ts';
 import { ApiError } from './errors.ts';
@@ -6,6 +7,9 @@ import type { Access, Admit, Authenticate, Principal, SignedIn } from './princip
 import { isAtLeast, type LowestRole } from './roles.ts';
 import { covers, type ScopeOf } from './scopes.ts';
 import type { HttpApp } from './app.ts';
+
+/** The longest id or key in a path. */
+export const maxParamLength = 512;
 
 export type KeyRules = {
   authenticate: Authenticate;
@@ -166,13 +170,17 @@ function restrictOrigin(request: FastifyRequest, reply: FastifyReply, principal:
 type RouteMethods = { methods: Set<string>; corsMethods: Set<string>; takesBeacons: boolean };
 
 /**
- * Remembers the routes as they are added; `complete` then gives every path an answer for the
- * methods that it lacks: 405 with `Allow`, and the preflight where pages of other origins may call.
- * It must be called after the last route was added.
+ * Remembers the routes as they are added. `complete` must be called after the last one: it adds
+ * preflights where pages of other origins may call. `allowedAt` then names the methods of a path
+ * that the router found no route for, or null if the path has none.
  */
-export function trackMethods(app: HttpApp): { complete(): void } {
+export function trackMethods(app: HttpApp): {
+  complete(): void;
+  allowedAt(path: string): string | null;
+} {
   const paths = new Map<string, RouteMethods>();
-  // Also those that no route has, such as PROPFIND. CONNECT never reaches a route.
+  const byPath = createRouter({ maxParamLength });
+  // Include methods that no route has, such as PROPFIND. CONNECT never reaches a route.
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
@@ -191,14 +199,39 @@ export function trackMethods(app: HttpApp): { complete(): void } {
   });
   return {
     complete() {
-      for (const [url, { methods, corsMethods, takesBeacons }] of Array.from(paths)) {
-        // Wildcards are left to the router.
-        if (url.includes('*')) continue;
-        if (corsMethods.size > 0) addPreflight(app, url, corsMethods, takesBeacons);
-        refuseOtherMethods(app, url, methods, corsMethods.size > 0);
+      // Wildcards are left to the router.
+      const complete = Array.from(paths).filter(([url]) => !url.includes('*'));
+      for (const [url, { methods, corsMethods, takesBeacons }] of complete) {
+        const declared = [...methods];
+        if (corsMethods.size > 0) {
+          addPreflight(app, url, declared, takesBeacons);
+          declared.push('OPTIONS');
+        }
+        const allow = declared.toSorted().join(', ');
+        byPath.on('GET', url, () => undefined, allow);
+        const hidden = complete
+          .filter(([other]) => other !== url && isMoreGeneral(other, url))
+          .flatMap(([, other]) => [...other.methods])
+          .filter((method) => !declared.includes(method));
+        if (hidden.length > 0) refuseMethods(app, url, [...new Set(hidden)], allow);
       }
     },
+    allowedAt: (path) => (byPath.find('GET', path)?.store as string | undefined) ?? null,
   };
+}
+
+/** Whether a pattern with parameters matches all paths of another one. */
+function isMoreGeneral(general: string, special: string): boolean {
+  const segments = special.split('/');
+  const others = general.split('/');
+  return (
+    others.length === segments.length &&
+    others.every((segment, at) => segment.startsWith(':') || segment === segments[at])
+  );
+}
+
+export function methodNotAllowed(allow: string): ApiError {
+  return new ApiError('METHOD_NOT_ALLOWED', { headers: { allow } });
 }
 
 /** A route that forgets to say who may call it must not be open to everyone. */
@@ -211,7 +244,7 @@ function refuseUndeclaredAccess(url: string, access: Access | undefined): void {
 function addPreflight(
   app: HttpApp,
   url: string,
-  methods: ReadonlySet<string>,
+  methods: readonly string[],
   takesBeacons: boolean,
 ): void {
   const config = { access: 'public' as const, limitedAs: 'nothing' as const };
@@ -219,7 +252,7 @@ function addPreflight(
     reply.header('access-control-allow-origin', '*');
     if (takesBeacons) allowCredentials(request, reply);
     return reply
-      .header('access-control-allow-methods', [...methods].join(', '))
+      .header('access-control-allow-methods', methods.join(', '))
       .header(
         'access-control-allow-headers',
         'Authorization, Content-Type, Content-Encoding, X-User-Id, X-Device-Id, X-Session-Id, ' +
@@ -231,25 +264,17 @@ function addPreflight(
   });
 }
 
-function refuseOtherMethods(
-  app: HttpApp,
-  url: string,
-  methods: ReadonlySet<string>,
-  hasPreflight: boolean,
-): void {
-  const allowed = new Set(methods);
-  if (hasPreflight) allowed.add('OPTIONS');
-  const others = app.supportedMethods.filter((method) => !allowed.has(method));
-  const allow = [...allowed].toSorted().join(', ');
+/** Keeps `GET /v1/items/search` from being taken for an item with the id "search". */
+function refuseMethods(app: HttpApp, url: string, method: string[], allow: string): void {
   const refuse = () => {
-    throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow } });
+    throw methodNotAllowed(allow);
   };
   app.route({
-    method: others,
+    method,
     url,
     schema: { hide: true },
     config: { access: 'public' },
-    // Before the body is read, which nobody needs.
+    // Refuses before reading the body.
     onRequest: refuse,
     handler: refuse,
   });

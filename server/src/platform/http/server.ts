@@ -7,7 +7,13 @@ import {
 } from 'fastify';
 import type { Logger } from 'pino';
 import { newTypeId } from '../ids.ts';
-import { addAccessControl, trackMethods, type KeyRules } from './access-control.ts';
+import {
+  addAccessControl,
+  maxParamLength,
+  methodNotAllowed,
+  trackMethods,
+  type KeyRules,
+} from './access-control.ts';
 import type { HttpApp, TypeBoxTypeProvider } from './app.ts';
 import { answerClientError } from './client-errors.ts';
 import { ApiError, platformErrors, type ErrorKind } from './errors.ts';
@@ -81,7 +87,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     genReqId: () => newTypeId('req'),
     requestIdHeader: false,
     bodyLimit: maxBodyBytes,
-    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false, caseSensitive: true },
+    routerOptions: { maxParamLength, ignoreTrailingSlash: false, caseSensitive: true },
     // While closing, `sendClientsAway` answers in the envelope of the API.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -116,7 +122,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addRequestLog(app, options.observe);
   checkHeads(app);
   sendClientsAway(app, options);
-  refuseUnknownRoutes(app);
+  const methods = trackMethods(app);
+  refuseUnknownRoutes(app, methods.allowedAt);
   addAccessControl(app, options);
   parseJsonBodies(app, options.bodyTimeoutMs ?? 30_000);
   app.addHook('preValidation', (request, _reply, done) => {
@@ -124,7 +131,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     refuseBadParams(request.params as Record<string, unknown>);
     done();
   });
-  const methods = trackMethods(app);
   const {
     publicUrl,
     version,
@@ -159,10 +165,15 @@ function addEnvelope(app: HttpApp, isHttpsOnly: boolean): void {
   });
 }
 
-/** Before the body is read, which nobody needs. */
-function refuseUnknownRoutes(app: HttpApp): void {
+/** Refuses requests without a route before their body is read. */
+function refuseUnknownRoutes(app: HttpApp, allowedAt: (path: string) => string | null): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    done(request.is404 ? noSuchRoute() : undefined);
+    if (!request.is404) {
+      done();
+      return;
+    }
+    const allow = allowedAt(request.url.split('?', 1)[0] ?? '');
+    done(allow === null ? noSuchRoute() : methodNotAllowed(allow));
   });
 }
 
