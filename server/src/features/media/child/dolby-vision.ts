@@ -1,18 +1,21 @@
 /**
- * Dolby Vision for generated clips: the configuration in the container, and for each picture the
- * metadata (RPU) that tells a Dolby Vision display how to change the base layer. ETSI GS CCM 001.
+ * Dolby Vision for generated clips: the container configuration and, for each picture, the metadata
+ * (RPU) that tells a Dolby Vision display how to change the base layer. See ETSI GS CCM 001.
  */
 import { crc32 } from 'node:zlib';
 import type { Packet } from 'node-av/lib';
 
 /**
- * The configuration as FFmpeg keeps it: version 1.0, profile 8, level 4, metadata and base layer
- * present, the base layer being HLG (compatibility 4).
+ * The configuration as FFmpeg stores it: version 1.0, profile 8, level 4, metadata and base layer
+ * present, HLG base layer (compatibility 4).
  */
 export const DOLBY_VISION_CONFIGURATION = Buffer.from([1, 0, 8, 4, 1, 0, 1, 4, 0]);
 
 const START_CODE = [0, 0, 0, 1];
-/** An HEVC header of type 62, which is left to applications; Dolby Vision puts its metadata there. */
+/**
+ * Header of an HEVC NAL unit of type 62 (unspecified, left to applications), which carries Dolby
+ * Vision metadata.
+ */
 const NAL_HEADER = [62 << 1, 1];
 const RPU_PREFIX = 0x19;
 const RPU_TYPE = 2;
@@ -20,29 +23,29 @@ const RPU_FORMAT = 18;
 const BIT_DEPTH = 10;
 const DENOMINATOR_BITS = 23;
 
-/** Collects bits, the highest first. */
+/** Collects bits, most significant first. */
 class BitWriter {
   #bits = '';
 
-  /** `value` in this many bits. */
+  /** Appends `value` as this many bits. */
   put(value: number, bits: number): void {
     this.#bits += value.toString(2).padStart(bits, '0');
   }
 
-  /** Exp-Golomb codes, for small numbers and for larger ones. */
+  /** Appends `value` as an Exp-Golomb code. */
   putUnsigned(value: number): void {
     const bits = Math.floor(Math.log2(value + 1));
     this.put(value + 1, 2 * bits + 1);
   }
 
-  /** Whole bytes, the last one filled up with zeros. */
+  /** The collected bits as bytes, with the last one zero-padded. */
   bytes(): Buffer {
     const octets = this.#bits.match(/.{1,8}/g) ?? [];
     return Buffer.from(octets.map((octet) => Number.parseInt(octet.padEnd(8, '0'), 2)));
   }
 }
 
-/** An RPU that has a display show the base layer at half of its signal. */
+/** An RPU that makes a display show the base layer at half its signal level. */
 function halvingRpu(): Buffer {
   const bits = new BitWriter();
   bits.put(RPU_TYPE, 6);
