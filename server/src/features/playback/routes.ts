@@ -29,8 +29,8 @@ export type PlaybackRouteParts = {
 };
 
 /**
- * Where the stream of a broadcast is now that its recording was processed; null for everything else.
- * The address is relative, so a token in the path stays.
+ * The current location of a broadcast's stream after its recording was processed, or null for
+ * anything else. The address is relative, so a token in the path is kept.
  */
 function movedTo(rules: PlaybackRules | null, { playbackId, rest }: FileRequest): string | null {
   const prefix = rules?.mediaPrefix ?? null;

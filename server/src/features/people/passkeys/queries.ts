@@ -32,7 +32,7 @@ export async function takeCeremony(
   return numAffectedRows > 0n;
 }
 
-/** Deletes at most `limit` ceremonies that are over. @returns how many */
+/** Deletes at most `limit` expired ceremonies. Returns how many. */
 export async function deleteOldCeremonies(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from passkey_ceremony where token_hash in (
@@ -69,9 +69,10 @@ export type NewPasskey = {
 };
 
 /**
- * The row of the person is locked, so that requests at once can't make more than `limit`.
+ * Locks the person's row, so that concurrent requests can't exceed `limit`.
  *
- * @returns false where the credential belongs to an account already, or the account has `limit` passkeys
+ * @returns false if the credential already belongs to an account, or the account has `limit`
+ *   passkeys
  */
 export async function insertPasskey(tx: Tx, passkey: NewPasskey, limit: number): Promise<boolean> {
   const { personId } = passkey;
@@ -103,9 +104,10 @@ export async function findCredential(db: Db, credentialId: Buffer): Promise<Cred
 }
 
 /**
- * Moves the counter on. An authenticator that counts counts up each time; one that does not says 0 always.
+ * Updates the counter. An authenticator that counts increments it each time; one that does not
+ * always sends 0.
  *
- * @returns false where the counter has not moved: another sign-in has used this number
+ * @returns false if the counter has not increased, so that another sign-in used this number
  */
 export async function usePasskey(db: Db, passkeyId: PasskeyId, counter: number): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
@@ -126,7 +128,7 @@ export async function deletePasskey(
   return numAffectedRows > 0n;
 }
 
-/** @returns how many there were */
+/** @returns how many were deleted */
 export async function deletePasskeys(tx: Tx, personId: PersonId): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from passkey where person_id = ${personId}`.execute(tx);

@@ -1,7 +1,7 @@
 /**
  * The engine that sends deliveries. A delivery is in one of these states:
  *
- * recorded with its event → ready → sending → success | failed (ended: moved to the log)
+ *   recorded with its event → ready → sending → success | failed     (ended: moved to the log)
  *                               ↑        ├────→ scheduled → ready    (its next attempt is due)
  *                  └→ held ─────→├────────┘ released or reclaimed     (the attempt is not counted)
  *                               ├──────────── parked, until the webhook subscribes to its kind again
