@@ -85,7 +85,7 @@ export function Opener({
   );
 }
 
-/** A drawer with one form, for what is made, or sent as a whole. */
+/** A drawer with one form, for creating or sending a whole resource. */
 export function FormDrawer({
   title,
   label,
@@ -97,7 +97,7 @@ export function FormDrawer({
   children,
 }: {
   title: string;
-  /** What the button says. */
+  /** Label of the submit button. */
   label: string;
   close: () => void;
   onSubmit: (form: HTMLFormElement) => void;

@@ -1,9 +1,9 @@
-/** The SQL of passkeys. */
+/** SQL for passkeys. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { PasskeyId, PersonId, SessionId } from '../../../platform/ids.ts';
 
-/** @param sessionId the session that makes a passkey; null for a sign-in */
+/** @param sessionId the session that registers a passkey, or null for a sign-in */
 export async function insertCeremony(
   db: Db,
   tokenHash: Buffer,
@@ -16,9 +16,9 @@ export async function insertCeremony(
 }
 
 /**
- * Uses a ceremony up.
+ * Consumes a ceremony.
  *
- * @returns false for one that was used before, is over, never was, or was begun by another session
+ * @returns false if it is used, expired, unknown, or was started by another session
  */
 export async function takeCeremony(
   db: Db,
