@@ -145,7 +145,7 @@ async function store<Values extends object>(
   { read, write }: Options<Values>,
 ): Promise<Conflict<Values> | { others: string[] }> {
   let version = from;
-  // Without a tag, the service cannot notice that another version was edited.
+  // Without a tag, the service can't detect that another version was edited.
   let needsLook = from.tag === null;
   for (let tries = 1; ; tries += 1) {
     if (needsLook) {
@@ -169,7 +169,7 @@ async function store<Values extends object>(
   }
 }
 
-/** The form of a draft, with its buttons and what came of them. */
+/** A draft's form with its buttons and the result of saving. */
 export function DraftForm<Values extends object>({
   draft,
   labels,
@@ -179,7 +179,7 @@ export function DraftForm<Values extends object>({
   isDisabled = false,
 }: {
   draft: Draft<Values>;
-  /** How fields are called in a conflict. */
+  /** Labels of the fields in a conflict. */
   labels: Readonly<Partial<Record<keyof Values & string, string>>>;
   children: ReactNode;
   actions?: ReactNode;
