@@ -118,7 +118,9 @@ export class Connection {
     return this.#kept.settled();
   }
 
-  /** Sends what waits once more, and keeps what has no answer then. Later events are dropped. */
+  /**
+   * Sends pending events once more and stores the unacknowledged ones. Later events are dropped.
+   */
   async close(): Promise<void> {
     await this.#events.close();
     await this.#kept.settled();
@@ -145,7 +147,7 @@ export class Connection {
   }
 }
 
-/** Reads what is kept and connects. Throws `TypeError` for unusable options. */
+/** Reads stored data and connects. Throws `TypeError` for invalid options. */
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const failed = (error: unknown): void => options.onStorageError?.(error);
   return new Connection(options, await readKeptTexts(options.storage, failed));

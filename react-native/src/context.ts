@@ -16,7 +16,7 @@ export type ReelfeedContext = {
 
 export const ReelfeedPlace = createContext<ReelfeedContext | null>(null);
 
-/** Throws an `Error` outside of a `ReelfeedProvider`. */
+/** Throws an `Error` outside a `ReelfeedProvider`. */
 export function useReelfeed(): ReelfeedContext {
   const context = useContext(ReelfeedPlace);
   if (context === null) throw new Error('Use this inside of a <ReelfeedProvider>.');

@@ -263,7 +263,7 @@ export async function mediaSample(name: ClipName | HostileName): Promise<string>
   const folder = await sampleFolder();
   const path = join(folder, name);
   if (await exists(path)) return path;
-  // The extension stays last, because it chooses the container.
+  // The extension stays last, because it determines the container.
   const draft = join(folder, `draft-${randomUUID()}-${name}`);
   try {
     if (isClip(name)) {
