@@ -72,7 +72,7 @@ export class ImageDecoder {
   /**
    * Decodes an image when its organization's turn comes, and writes it to `outputDir` in two sizes.
    *
-   * @throws {MediaError}, {ApiError} UNAVAILABLE, or the signal's reason
+   * @throws {MediaError | ApiError} UNAVAILABLE, or the signal's reason
    */
   decode(files: ImageFiles, organizationId: string, signal: AbortSignal): Promise<ImageResult> {
     return this.#run(files, organizationId, signal);

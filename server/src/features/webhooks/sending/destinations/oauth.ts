@@ -29,7 +29,7 @@ export class Tokens {
 
   /**
    * @returns the token, and whether it was fetched for this call
-   * @throws {DestinationError}, {EgressError} for a blocked address, or the signal's reason
+   * @throws {DestinationError | EgressError} for a blocked address, or the signal's reason
    */
   async get(target: Target, options: SendOptions): Promise<{ token: string; isNew: boolean }> {
     const name = nameOf(target);
