@@ -27,7 +27,6 @@ export const ownAddress = (url: string): string => serviceAddress(url.slice(url.
 
 /**
  * Starts or ends the session.
- *
  * @throws {ReelfeedError}
  */
 export async function changeSession(method: 'POST' | 'DELETE', body?: object): Promise<void> {
@@ -44,7 +43,6 @@ export async function changeSession(method: 'POST' | 'DELETE', body?: object): P
 
 /**
  * Calls the routes for signing in and for the own account.
- *
  * @throws {ReelfeedError}
  */
 export async function askAccount<Data>(
@@ -66,7 +64,6 @@ export type Update = { version: string; notesUrl: string | null; ownVersion: str
 
 /**
  * The newer version of the service, or null.
- *
  * @throws {ReelfeedError}
  */
 export async function readUpdate(): Promise<Update | null> {
@@ -76,7 +73,6 @@ export async function readUpdate(): Promise<Update | null> {
 
 /**
  * Sends a form with a file, for which the client has no method.
- *
  * @throws {ReelfeedError}
  */
 export const sendForm = (
@@ -87,7 +83,6 @@ export const sendForm = (
 
 /**
  * Opens a stream of server-sent events.
- *
  * @throws {ReelfeedError}
  */
 export const openStream = (path: string, signal: AbortSignal): Promise<Response> =>
@@ -95,7 +90,6 @@ export const openStream = (path: string, signal: AbortSignal): Promise<Response>
 
 /**
  * Reads a resource as text of the given type.
- *
  * @throws {ReelfeedError}
  */
 export const readText = async (path: string, type: string): Promise<string> =>
@@ -103,7 +97,6 @@ export const readText = async (path: string, type: string): Promise<string> =>
 
 /**
  * Reads a resource with its `ETag`, for a form that changes this version.
- *
  * @throws {ReelfeedError}
  */
 export async function readTagged<P extends PathOf<'get'>>(

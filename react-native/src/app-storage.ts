@@ -28,7 +28,6 @@ const storeName = `${prefix}viewer`;
 /**
  * Reads the app's storage. Never rejects: if there is no storage or it fails, data lasts only while
  * the app runs.
- *
  * @param failed called for each storage failure
  */
 export async function readKeptTexts(

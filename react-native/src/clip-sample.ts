@@ -14,7 +14,6 @@ export type ReadablePlayer = {
 
 /**
  * The player's current state, for the watch time meter.
- *
  * @param isPaused whether playback is paused; a player waiting for data is not paused
  */
 export function sampleOf(player: ReadablePlayer, isPaused: boolean, atMs: number): Sample {

@@ -148,7 +148,6 @@ export class FeedModel {
 
   /**
    * Current addresses of a protected slide's media.
-   *
    * @throws {ReelfeedError} if access is denied
    */
   mediaOf({ id }: Slide): Promise<MediaAddresses> {

@@ -91,7 +91,6 @@ async function recordBoth(
 
 /**
  * Records a change made without a request, with the differences before and after it.
- *
  * @param read reads the state of the resource, like `AuditedResource`
  */
 export async function recordChange<T>(
@@ -134,7 +133,6 @@ export function createAuditor(extensionsOf: ExtensionsOf): RecordMutation {
 /**
  * Reads a resource before a change. From then on, requests for the same resource wait for each
  * other, so that no change is attributed to someone else.
- *
  * @returns a function that reads it again and compares
  */
 async function readBefore(

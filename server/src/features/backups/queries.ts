@@ -1,4 +1,3 @@
-/** SQL for the last backup runs. */
 import { sql } from 'kysely';
 import { type Db } from '../../platform/database/database.ts';
 

@@ -28,7 +28,6 @@ export type NewCaption = { assetId: string; folder: string; language: string; la
 
 /**
  * Stores the captions of a form in a folder that no row references yet.
- *
  * @throws {ApiError} VALIDATION_ERROR, INVALID_MEDIA
  */
 export async function storeCaption(

@@ -128,7 +128,6 @@ export type NewImage = { imageId: string; folder: string; altText: string | null
 /**
  * Checks that an image carousel has room for one more image before its bytes are read; `addImage`
  * checks again under a lock.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT, LIMIT_EXCEEDED
  */
 export async function requireImageRoom(
@@ -146,7 +145,6 @@ function withRoom<Row extends ItemRow>(carousel: Row): Row {
 
 /**
  * Appends a stored image.
- *
  * @throws {ApiError} NOT_FOUND, LIMIT_EXCEEDED, CONFLICT
  */
 export async function addImage(

@@ -14,7 +14,6 @@ export const maxAltTextLength = 1000;
 /**
  * Stores the image of a form with a `file` part and an optional `altText` field, in a new folder
  * that no row references yet.
- *
  * @throws {ApiError} VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE,
  *   UNAVAILABLE
  */
@@ -31,7 +30,6 @@ export async function receiveImage(
 
 /**
  * Stores an image in a new folder that no row references yet.
- *
  * @throws {ApiError} INVALID_MEDIA, UNAVAILABLE
  */
 export async function storeImage(

@@ -43,7 +43,6 @@ const deletedAtOnce = 1_000;
 export type ConsoleSessions = {
   /**
    * Starts a session for a key.
-   *
    * @returns the value of `Set-Cookie`; `secure` if the page was loaded over HTTPS
    */
   start(

@@ -1,4 +1,3 @@
-/** SQL for console sessions. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { ApiKeyId, OrganizationId, TypeId } from '../../platform/ids.ts';

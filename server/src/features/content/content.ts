@@ -152,7 +152,6 @@ const playbackIdBytes = 16;
 
 /**
  * Creates a video item that waits for its bytes.
- *
  * @throws {ApiError} VALIDATION_ERROR, or CONFLICT if the externalId is taken
  */
 export async function createVideoItem(
@@ -165,7 +164,6 @@ export async function createVideoItem(
 
 /**
  * Creates the item of a live stream, which waits for it.
- *
  * @throws {ApiError} VALIDATION_ERROR, CONFLICT
  */
 export async function createLiveItem(
@@ -178,7 +176,6 @@ export async function createLiveItem(
 
 /**
  * Creates a carousel, which is ready unless it waits for images.
- *
  * @throws {ApiError} VALIDATION_ERROR, CONFLICT
  */
 export async function createCarousel(
@@ -231,7 +228,6 @@ export type PatchOptions = { ifMatch: string | undefined };
 
 /**
  * Changes one item, as a set-based change of one.
- *
  * @throws {ApiError} NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR, LIMIT_EXCEEDED,
  *   CONTENT_NOT_READY, CONFLICT
  */
@@ -281,7 +277,6 @@ export async function restore(
 
 /**
  * Locks a failed item, whose bytes may never have arrived.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function lockForRetry(
@@ -301,7 +296,6 @@ export async function lockForRetry(
 
 /**
  * Locks an item that is not archived.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function lockOrThrow(

@@ -41,7 +41,6 @@ export function coverOf({ assets }: Pick<ItemRow, 'assets'>): StoredAsset | null
 /**
  * Requests the picture at this time as the cover of an item locked by the transaction; null returns
  * to the first picture.
- *
  * @throws {ApiError} VALIDATION_ERROR if there is no picture at that time, CONTENT_NOT_READY
  */
 export async function requestCover(
@@ -59,7 +58,6 @@ export async function requestCover(
 
 /**
  * Only items with a picture of their own can have a cover.
- *
  * @throws {ApiError} VALIDATION_ERROR, CONTENT_NOT_READY
  */
 export function requirePicture(row: ItemRow, path: string): void {

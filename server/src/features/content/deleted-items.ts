@@ -76,7 +76,6 @@ const keptForDays = 30;
 
 /**
  * Removes purges that ended long ago; the feed's indexes read these rows within a second.
- *
  * @returns how many, at most `limit`
  */
 export async function forgetPurged(tx: Tx, limit: number): Promise<number> {

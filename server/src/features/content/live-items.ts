@@ -58,7 +58,6 @@ export async function markLiveThumbnail(
 /**
  * `ready` → `pending`, with the recording as its original, to be processed like an upload. The
  * broadcast stays playable. Includes archived items, since they can be restored.
- *
  * @returns false if the item no longer exists
  */
 export async function markRecorded(

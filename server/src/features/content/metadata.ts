@@ -72,7 +72,6 @@ const maxMetadataDepth = 8;
 /**
  * Custom metadata after a change: keys are set, and `null` removes one. `language` belongs to the
  * service.
- *
  * @throws {ApiError} if the client sets `language`, or the result is too large or too deep
  */
 export function mergeCustomMetadata(

@@ -208,7 +208,6 @@ export async function findItemByExternalId(
 
 /**
  * Applies a change to one item locked by the transaction.
- *
  * @throws {ApiError} with the code of the violated rule
  */
 export async function changeItem(

@@ -38,7 +38,6 @@ export async function markProcessing(
 /**
  * Lets a `processing` item play from this growing folder if its organization allows it. A recorded
  * stream plays from its broadcast instead.
- *
  * @returns whether it plays from the folder
  */
 export async function markPlayable(

@@ -32,7 +32,6 @@ export async function dropCover(tx: Tx, owner: AssetOwner, row: ItemRow): Promis
 
 /**
  * Sets an uploaded image as the cover.
- *
  * @throws {ApiError} NOT_FOUND, VALIDATION_ERROR, CONTENT_NOT_READY
  */
 export async function setUploadedCover(
@@ -50,7 +49,6 @@ export async function setUploadedCover(
 
 /**
  * Returns to the first picture, effective immediately.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function removeCover(

@@ -11,7 +11,6 @@ import type { NewCover } from './covers.ts';
 
 /**
  * Stores the image of a form with a `file` part in a new folder that no row references yet.
- *
  * @throws {ApiError} VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE,
  *   UNAVAILABLE
  */

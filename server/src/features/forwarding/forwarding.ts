@@ -52,7 +52,6 @@ export async function createForwarding(
 
 /**
  * Existing deliveries are still sent.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function deleteForwarding(

@@ -1,4 +1,3 @@
-/** SQL for event forwarding. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { LogPosition } from '../../platform/event-log/event-log.ts';

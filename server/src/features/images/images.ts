@@ -42,7 +42,6 @@ export function imageForm(fields: Record<string, object> = {}) {
 
 /**
  * Receives a form with an image in the `file` part. The caller disposes of the file.
- *
  * @throws {ApiError} VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE,
  *   UNAVAILABLE
  */
@@ -66,7 +65,6 @@ export function requireImage(head: Buffer): void {
 
 /**
  * Decodes an image and stores the results in a folder that no row references yet.
- *
  * @throws {ApiError} INVALID_MEDIA, UNAVAILABLE
  */
 export async function storeImageFiles<Facts>(
@@ -95,7 +93,6 @@ function asInvalidMedia(error: unknown): unknown {
 /**
  * Runs the change that references a request's stored files. If the change fails, or the response is
  * a replay of an earlier request's, the files are removed.
- *
  * @param fingerprint tells this request from another with the same idempotency key
  */
 export async function nameFiles(

@@ -71,7 +71,6 @@ type OnProgress = (bytes: number, total: number | null) => void;
 
 /**
  * Opens a source, wherever it is.
- *
  * @throws {SourceError}
  */
 function openSource(

@@ -7,7 +7,6 @@ export type ObjectParts = Omit<SourceParts, 'egress'> & { buckets: SourceBuckets
 
 /**
  * Reads an object completely.
- *
  * @throws {SourceError}
  */
 export async function* readObject(url: string, parts: ObjectParts): AsyncGenerator<Buffer> {

@@ -58,7 +58,6 @@ type Transfer = { bytes: number; total: number | null; version: string | null; e
 
 /**
  * Reads a source completely.
- *
  * @throws {SourceError}
  */
 export async function* readSource(url: string, parts: SourceParts): AsyncGenerator<Buffer> {

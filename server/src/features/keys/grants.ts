@@ -41,7 +41,6 @@ export async function requireMayGrant(db: Db, caller: Principal, wanted: KeyRigh
  * Checks the right to rotate a key. Checked before `mutate`, which would replay the response to
  * anyone who repeats the request. A key's scopes and limit never change, and its expiry only moves
  * closer.
- *
  * @throws {ApiError} NOT_FOUND, FORBIDDEN
  */
 export async function requireMayRotate(db: Db, caller: Principal, id: string): Promise<void> {
@@ -50,7 +49,6 @@ export async function requireMayRotate(db: Db, caller: Principal, id: string): P
 
 /**
  * Checks the right to revoke a key, which depends only on scopes. Call before `mutate`.
- *
  * @throws {ApiError} NOT_FOUND, FORBIDDEN
  */
 export async function requireMayRevoke(db: Db, caller: Principal, id: string): Promise<void> {

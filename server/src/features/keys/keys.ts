@@ -84,7 +84,6 @@ export async function createKey(tx: Tx, organizationId: OrganizationId, request:
 /**
  * Registers a given key, such as one from the configuration. Does nothing if the organization
  * already has it.
- *
  * @throws {ApiError} VALIDATION_ERROR if the text is not a key of that type or belongs to another
  *   organization
  */
@@ -131,7 +130,6 @@ async function storeKey(
 
 /**
  * Creates a key with the same rights as another one, which keeps working for `graceSeconds`.
- *
  * @throws {ApiError} NOT_FOUND for an inactive key
  */
 export async function rotate(
@@ -154,7 +152,6 @@ export async function rotate(
 /**
  * Revokes a key permanently. The last active secret key without scopes can't be revoked, because
  * nobody could create another unrestricted one; nor can the last secret key at all.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function revoke(tx: Tx, organizationId: OrganizationId, id: string) {

@@ -1,4 +1,3 @@
-/** SQL for the request log. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 

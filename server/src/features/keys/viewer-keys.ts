@@ -35,7 +35,6 @@ export function presentViewerKey({ id, name, createdAt, expiresAt }: ViewerKeyRo
 
 /**
  * Creates a key. Its text is only in this response.
- *
  * @throws {ApiError} CONFLICT if there are too many
  */
 export async function createViewerKey(
@@ -59,7 +58,6 @@ export async function createViewerKey(
 
 /**
  * Creates a key with the same name; the old one's signatures remain valid for `graceSeconds`.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function rotateViewerKey(
@@ -76,7 +74,6 @@ export async function rotateViewerKey(
 
 /**
  * Invalidates the key's signatures immediately.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function removeViewerKey(tx: Tx, organizationId: OrganizationId, id: string) {

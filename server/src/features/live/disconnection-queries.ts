@@ -1,4 +1,3 @@
-/** SQL for disconnected publishers. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isConnected, type LiveStreamKey } from './queries.ts';

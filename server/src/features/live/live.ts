@@ -69,7 +69,6 @@ const defaultReconnectWindowSeconds = 60;
 
 /**
  * Creates a stream and its item. The caller must have checked the URLs of its targets.
- *
  * @throws {ApiError} VALIDATION_ERROR, CONFLICT
  */
 export async function createStream(
@@ -106,7 +105,6 @@ export async function getStream(db: Db, key: LiveStreamKey): Promise<LiveStreamR
 
 /**
  * Parses a stream id from a client.
- *
  * @throws {ApiError} NOT_FOUND if it is malformed
  */
 export function streamKeyOf(organizationId: OrganizationId, id: string): LiveStreamKey {
@@ -116,7 +114,6 @@ export function streamKeyOf(organizationId: OrganizationId, id: string): LiveStr
 
 /**
  * Ends a stream. Does nothing if it has already ended.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function endStream(tx: Tx, key: LiveStreamKey): Promise<LiveStreamRow> {
@@ -127,7 +124,6 @@ export async function endStream(tx: Tx, key: LiveStreamKey): Promise<LiveStreamR
 
 /**
  * Replaces a stream's key, which disconnects its publisher.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function resetKey(
@@ -146,7 +142,6 @@ export async function resetKey(
 
 /**
  * Ends and deletes a stream, and archives its item.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function deleteStream(tx: Tx, key: LiveStreamKey): Promise<void> {

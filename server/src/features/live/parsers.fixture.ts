@@ -183,7 +183,6 @@ export function mutate(seeds: readonly Buffer[], random: () => number): Buffer {
 
 /**
  * Feeds mutated inputs to a parser.
- *
  * @throws {Error} containing the input if the parser throws anything but its own error
  */
 export function fuzz({ name, seeds, run, isExpected }: Parser, count: number, seed: number): void {

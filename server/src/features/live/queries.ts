@@ -152,7 +152,6 @@ export async function updateKeyHash(tx: Tx, key: LiveStreamKey, keyHash: Buffer)
 
 /**
  * Ends an active stream that the caller has locked. It is not settled yet and keeps its publisher.
- *
  * @returns when it ended
  */
 export async function updateEnded(tx: Tx, key: LiveStreamKey): Promise<Date> {

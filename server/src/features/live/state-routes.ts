@@ -81,7 +81,6 @@ function addStatesRoute(app: HttpApp, { db }: LiveRouteParts): void {
 
 /**
  * The distinct ids in a list.
- *
  * @throws {ApiError} VALIDATION_ERROR
  */
 function namedIds(list: string): string[] {

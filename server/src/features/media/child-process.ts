@@ -213,7 +213,6 @@ const KILL_MESSAGES: Record<Exclude<KillReason, 'aborted' | 'loop'>, string> = {
 /**
  * Runs one task in its own process and returns its result, validated against `resultSchema`. The
  * child is gone when the promise settles.
- *
  * @throws {MediaError} or the signal's reason if it is aborted
  */
 export async function runInChild<T extends TSchema>(

@@ -43,7 +43,6 @@ export class ImageDecoder {
 
   /**
    * Call before reading an image's bytes.
-   *
    * @throws {ApiError} UNAVAILABLE
    */
   requireRoom(organizationId: string): void {
@@ -71,7 +70,6 @@ export class ImageDecoder {
 
   /**
    * Decodes an image when its organization's turn comes, and writes it to `outputDir` in two sizes.
-   *
    * @throws {MediaError | ApiError} UNAVAILABLE, or the signal's reason
    */
   decode(files: ImageFiles, organizationId: string, signal: AbortSignal): Promise<ImageResult> {

@@ -12,7 +12,6 @@ const PIXEL_EXPONENT = 0.75;
  * Drops the renditions that a title does not need. Its first rendition, made at constant quality,
  * shows how many bits its pictures take. If that is already small, neither smaller renditions nor
  * AV1 versions are made.
- *
  * @param videoBps average video bit rate of `first`
  */
 export function withoutNeedless(

@@ -47,7 +47,6 @@ async function runIntoFolder<T>(outputDir: string, run: () => Promise<T>): Promi
  *
  * All tasks except `generate` write into `outputDir`, which must be new or empty and is removed if
  * the task fails. `generate` writes only its clip.
- *
  * @throws {MediaError} with a code, a message for the item's owner and `retryable`, or the signal's
  *   reason when aborted
  */

@@ -57,7 +57,6 @@ const noKeys: KeyPair = { secretKey: null, publishableKey: null };
 /**
  * Ensures that an organization exists and that the configured keys work. Safe to call from several
  * processes at once.
- *
  * @returns the newly generated keys
  */
 export async function ensureFirstOrganization(db: Db, configured: KeyPair): Promise<KeyPair> {
@@ -103,7 +102,6 @@ async function ensureConfiguredKeys(
 
 /**
  * The columns that a patch sets.
- *
  * @throws {ApiError} VALIDATION_ERROR for an invalid origin or time zone
  */
 export function toChange(patch: Static<typeof OrganizationPatch>): OrganizationChange {

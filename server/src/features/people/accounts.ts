@@ -21,7 +21,6 @@ export type Proof = {
 /**
  * Verifies that someone owns an account. For an unknown account it does the same work and returns
  * the same error.
- *
  * @param proof with the address in lower case
  * @throws {ApiError} SIGN_IN_FAILED, SECOND_FACTOR_REQUIRED, SECOND_FACTOR_FAILED, RATE_LIMITED
  */

@@ -99,7 +99,6 @@ export type Acceptance = Omit<Proof, 'email'> & {
 /**
  * Accepts an invitation: with the password of the address's existing account, as the person signed
  * in to it, or by creating the account.
- *
  * @throws {ApiError} LINK_OVER, SIGN_IN_FAILED, SECOND_FACTOR_REQUIRED, SECOND_FACTOR_FAILED,
  *   VALIDATION_ERROR, RATE_LIMITED
  */

@@ -56,7 +56,6 @@ export async function changeRole(
 
 /**
  * Ends a membership and its sessions.
- *
  * @throws {ApiError} NOT_FOUND, FORBIDDEN, LAST_OWNER
  */
 export async function removeMember(

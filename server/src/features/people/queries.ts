@@ -1,4 +1,3 @@
-/** SQL for accounts and memberships. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
@@ -143,7 +142,6 @@ export async function findMember(
 
 /**
  * Locks the owners of an organization, so that concurrent changes can't leave it without one.
- *
  * @returns their ids
  */
 export async function lockOwners(tx: Tx, organizationId: OrganizationId): Promise<string[]> {

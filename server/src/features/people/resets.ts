@@ -37,7 +37,6 @@ export async function createResetLink(
 
 /**
  * Sets a new password through a link, and ends all the person's sessions.
- *
  * @throws {ApiError} LINK_OVER, VALIDATION_ERROR
  */
 export async function resetPassword(

@@ -34,7 +34,6 @@ export async function beginTotp(
 
 /**
  * Turns the second factor on.
- *
  * @returns the recovery codes, which can't be retrieved again
  * @throws {ApiError} SECOND_FACTOR_FAILED
  */

@@ -1,4 +1,3 @@
-/** SQL for sessions. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';

@@ -11,7 +11,6 @@ export type HandledFile = {
 
 /**
  * Handles a request; null means that the stored file is sent.
- *
  * @throws {ApiError}
  */
 export type FileHandler = (

@@ -54,7 +54,6 @@ function folderOf(playbackId: string, rest: string): string {
 /**
  * Grants access to a file or throws. A given token must be valid, even if the item does not require
  * one.
- *
  * @returns whether the file is only for the token's holder
  * @throws {ApiError} NOT_FOUND, FORBIDDEN
  */

@@ -13,7 +13,6 @@ export { cachingFor, mediaHeaders, mediaTypeOf } from './send-media.ts';
 
 /**
  * Signed URLs of an item that needs them.
- *
  * @throws {ApiError} NOT_FOUND, also if a viewer may not see the item; NOT_PROTECTED;
  *   CONTENT_NOT_READY
  */

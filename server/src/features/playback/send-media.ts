@@ -47,7 +47,6 @@ type MediaFile = {
 
 /**
  * Sends a stored file: completely, as one byte range, or as 304.
- *
  * @throws {ApiError} NOT_FOUND, also for a path that no file can have
  */
 export async function sendMedia(

@@ -38,7 +38,6 @@ export type EmbeddedSubtitle = {
 /**
  * Stores a subtitle in a folder that no row references yet. The asset is added in the transaction
  * that completes the item; otherwise it is removed automatically.
- *
  * @returns null if it can't be read
  */
 export type SubtitleStore = (
@@ -51,7 +50,6 @@ export const subtitleStores = extensionPoint<SubtitleStore>('subtitles of files'
 
 /**
  * Fetches the bytes of an item that failed before they arrived, in the background.
- *
  * @returns false if its bytes come from elsewhere
  */
 export type SourceRetry = (tx: Tx, organizationId: string, contentId: string) => Promise<boolean>;

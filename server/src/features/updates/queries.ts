@@ -1,4 +1,3 @@
-/** SQL for the update check. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import type { Release } from './release.ts';
@@ -6,7 +5,6 @@ import type { Release } from './release.ts';
 /**
  * Starts a check, so that all processes and restarts together check once per `hours`. The last
  * result for the same URL is kept until something newer is found.
- *
  * @returns false if it is not time yet
  */
 export async function beginLook(db: Db, url: string, hours: number): Promise<boolean> {

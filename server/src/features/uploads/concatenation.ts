@@ -28,7 +28,6 @@ export const maxPartials = 64;
 
 /**
  * Creates a part of an upload.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT, PAYLOAD_TOO_LARGE, LIMIT_EXCEEDED
  */
 export async function createPartial(
@@ -64,7 +63,6 @@ export async function createPartial(
 
 /**
  * Joins the parts with the given tokens in order, and accepts the result as the item's bytes.
- *
  * @returns null if the same join was done before
  * @throws {ApiError} NOT_FOUND, CONFLICT (incomplete part), INVALID_REQUEST (not parts of this
  *   upload), INVALID_MEDIA
@@ -109,7 +107,6 @@ function notItsPart(): ApiError {
 
 /**
  * Parses `Upload-Concat`.
- *
  * @throws {ApiError} INVALID_REQUEST
  */
 export function readConcat(

@@ -35,7 +35,6 @@ async function recordFailure(tx: Tx, item: FailedItem): Promise<void> {
 
 /**
  * Removes the parts of resumable uploads that are complete, ended or expired.
- *
  * @returns the number of removed files
  */
 export async function sweepParts(db: Db, storage: Storage, signal: AbortSignal): Promise<number> {
@@ -64,7 +63,6 @@ const keysAtOnce = 20_000;
 /**
  * Removes original files that a kill left without a row. Files written after `settledBefore` are
  * kept, because they may belong to an uncommitted transaction.
- *
  * @returns how many were removed
  */
 export async function sweepSources(

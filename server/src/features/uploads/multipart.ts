@@ -32,7 +32,6 @@ export type ReceivedForm = { metadata: Metadata; media: ReceivedMedia };
 /**
  * Reads one `multipart/form-data` request: metadata fields and one `file` part, in any order.
  * Removes what was received if it fails.
- *
  * @throws {ApiError} if a field is invalid, the file is missing, or its content is not media
  */
 export async function receiveForm(
@@ -52,7 +51,6 @@ export type SmallForm = { fields: ReadonlyMap<string, string>; file: ReceivedFil
 
 /**
  * Reads a form with text fields and one `file` part that is not a video, such as an image.
- *
  * @throws {ApiError} as `receiveForm`, and the errors of `checkHead` for the first bytes
  */
 export async function receiveSmallForm(

@@ -140,7 +140,6 @@ export async function setUploadLength(
 
 /**
  * Makes `writer` the only one that may add bytes to an upload; a previous writer no longer can.
- *
  * @returns the pieces before `offset`, or null if the upload is at another offset or complete
  */
 export async function claimOffset(

@@ -30,7 +30,6 @@ export function arrivedMedia(storage: Storage, { file, mediaType }: ReceivedMedi
 /**
  * Writes incoming media to a scratch file in constant memory. The first bytes must be those of a
  * supported container: nothing else is parsed.
- *
  * @throws {ApiError} INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
  */
 export async function receiveMedia(
@@ -52,7 +51,6 @@ export async function receiveMedia(
 /**
  * Writes incoming bytes to a scratch file in constant memory, once `checkHead` has accepted the
  * first ones. Frees the memory of the chunks, so nothing else may hold on to them.
- *
  * @throws {ApiError} PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
  */
 export async function receiveBytes(

@@ -57,7 +57,6 @@ const sniffableBytes = 4_096;
 
 /**
  * Receives the bytes of one PATCH. Returns the new offset, and the item if it is complete.
- *
  * @throws {ApiError} CONFLICT (wrong offset, or overtaken), CHECKSUM_MISMATCH, INVALID_MEDIA,
  *   PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
  */
@@ -211,7 +210,6 @@ class Names {
 
   /**
    * Records stored pieces and removes the objects that they replace.
-   *
    * @throws {ApiError} CONFLICT
    */
   async name(stored: readonly Piece[]): Promise<void> {

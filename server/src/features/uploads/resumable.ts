@@ -53,7 +53,6 @@ export type Resumable = UploadSession & { lengthBytes: number };
 /**
  * The session of an upload, even a complete one, so that a client whose last response was lost can
  * find out. If the last part arrived just before a kill, the upload is completed here.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT (not created yet), INVALID_MEDIA
  */
 export async function findProgress(
@@ -76,7 +75,6 @@ export async function findProgress(
 
 /**
  * The session of an upload created through tus.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function requireResumable(db: Db, token: string): Promise<Resumable> {
@@ -103,7 +101,6 @@ export async function complete(parts: ResumableParts, token: string): Promise<It
 
 /**
  * Joins pieces into one object and accepts it as the item's bytes.
- *
  * @throws {ApiError} INVALID_MEDIA, NOT_FOUND, CONFLICT (already complete)
  */
 export async function completeFrom(

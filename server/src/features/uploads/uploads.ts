@@ -60,7 +60,6 @@ export async function openUpload(
 
 /**
  * The session of an upload URL, complete or not.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function requireSession(db: Db, token: string): Promise<UploadSession> {
@@ -71,7 +70,6 @@ export async function requireSession(db: Db, token: string): Promise<UploadSessi
 
 /**
  * The open session of an upload URL.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function requireOpenSession(db: Db, token: string): Promise<UploadSession> {
@@ -80,7 +78,6 @@ export async function requireOpenSession(db: Db, token: string): Promise<UploadS
 
 /**
  * The open session of a whole upload, not a part.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function requireWhole(db: Db, token: string): Promise<UploadSession> {
@@ -99,7 +96,6 @@ export async function findOpenSession(db: Db, token: string): Promise<UploadSess
 
 /**
  * Accepts media for a session's item. `concat` describes the parts they were joined from.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function completeUpload(

@@ -3,7 +3,6 @@ import { parseTimestamp } from '../../platform/time.ts';
 
 /**
  * Parses a timestamp from a request field.
- *
  * @throws {ApiError} VALIDATION_ERROR
  */
 export function requireMoment(field: string, text: string): Date {

@@ -1,4 +1,3 @@
-/** SQL for clips. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';

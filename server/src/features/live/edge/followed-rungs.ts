@@ -28,7 +28,6 @@ export class FollowedRungs {
 
   /**
    * Reads new segments.
-   *
    * @param ends last segments of the rungs
    * @param first the first of the top's segments that is kept
    * @returns whether there was anything new
@@ -72,7 +71,6 @@ export class FollowedRungs {
 
   /**
    * Returns null if the rung is not followed.
-   *
    * @param reports rendition reports about the other renditions
    */
   playlist(name: string, top: TopSegments, reports: readonly RenditionReport[]): string | null {

@@ -43,7 +43,6 @@ export class LiveEdge {
 
   /**
    * Returns null for files served from the storage.
-   *
    * @throws {ApiError}
    */
   async handle(

@@ -41,7 +41,6 @@ function one(lines: readonly string[], tag: string): string {
 
 /**
  * Parses a low-latency playlist without an end.
- *
  * @throws {AssertionError}
  */
 export function readLowLatency(playlist: string): ReadLowLatency {

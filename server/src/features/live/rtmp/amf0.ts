@@ -27,7 +27,6 @@ const maxValues = 500;
 
 /**
  * Decodes all values of a message.
- *
  * @throws {RtmpError}
  */
 export function decodeAmf(bytes: Buffer): AmfValue[] {

@@ -45,7 +45,6 @@ export class ChunkReader {
 
   /**
    * Adds bytes and yields the messages that they complete.
-   *
    * @throws {RtmpError}
    */
   *read(bytes: Buffer): Generator<RtmpMessage> {

@@ -37,7 +37,6 @@ export class RtmpPublisher implements Disposable {
 
   /**
    * Connects to `rtmp://host[:port]/app`, or over TLS to `rtmps://…`, and publishes as `name`.
-   *
    * @throws {RtmpError} if the server refuses
    */
   static async open(url: string, name: string): Promise<RtmpPublisher> {
@@ -51,7 +50,6 @@ export class RtmpPublisher implements Disposable {
 
   /**
    * Publishes over an open connection, which is closed if that fails.
-   *
    * @throws {RtmpError} if the server refuses
    */
   static async over(socket: Socket, url: string, name: string): Promise<RtmpPublisher> {

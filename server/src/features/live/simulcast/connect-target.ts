@@ -14,7 +14,6 @@ export type Target = { readonly url: string; readonly streamKey: string };
 
 /**
  * Publishes to a target. Connects to exactly the address that was checked.
- *
  * @throws {EgressError | RtmpError}
  */
 export async function connectTarget(

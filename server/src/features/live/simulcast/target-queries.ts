@@ -1,4 +1,3 @@
-/** SQL for simulcast targets. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { isOurs, type Claim } from '../ingest/publisher-queries.ts';

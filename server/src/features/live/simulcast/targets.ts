@@ -45,7 +45,6 @@ export async function checkTargets(
 
 /**
  * The caller must have checked the URL.
- *
  * @throws {ApiError} CONFLICT
  */
 export async function addTarget(

@@ -94,7 +94,6 @@ export type Choice = {
 
 /**
  * Chooses a video track, its main audio track, and the additional tracks to keep.
- *
  * @throws {MediaError} UNSUPPORTED_MEDIA if no video track can be decoded, if there is neither
  *   video nor audio, or if the colors can't be displayed
  */

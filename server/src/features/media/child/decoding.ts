@@ -127,7 +127,6 @@ type DecodeOptions = {
  * belong to the caller.
  *
  * A packet that cannot be decoded is counted and skipped, as a player would.
- *
  * @throws {MediaError} TOO_LONG or CORRUPT_MEDIA when time exceeds `maxSeconds`, which also limits
  *   how much a forged timestamp can make later stages fill in
  */

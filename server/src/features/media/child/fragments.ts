@@ -172,7 +172,6 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
 
 /**
  * The runs of each track in a media segment.
- *
  * @throws {Error} if boxes or samples are missing or inconsistent
  */
 export async function readSegment(

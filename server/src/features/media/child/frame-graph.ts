@@ -91,7 +91,6 @@ const MAX_PLAIN_CHANNELS = 8;
 
 /**
  * The input filter for audio like `frame`.
- *
  * @throws {MediaError} UNSUPPORTED_MEDIA if the channel layout is unknown
  */
 export function audioInput(frame: Frame, timing: InputTiming): string {

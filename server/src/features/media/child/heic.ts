@@ -39,7 +39,6 @@ type Bounds = {
 /**
  * Decodes the primary image of a HEIC file, cropped and rotated as the file specifies. Nothing is
  * freed, because the process ends with its task.
- *
  * @returns a PNG with the image's color profile
  * @throws {MediaError} UNSUPPORTED_MEDIA, CORRUPT_MEDIA
  */

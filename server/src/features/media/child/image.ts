@@ -27,7 +27,6 @@ const sizes = {
 
 /**
  * Writes `large.jpg` and `small.jpg`. Transparent areas become white.
- *
  * @throws {MediaError} UNSUPPORTED_MEDIA, CORRUPT_MEDIA
  */
 export async function convertImage({

@@ -90,7 +90,6 @@ function toSpeechSamples(frame: Frame): Float32Array {
 /**
  * Decodes a source's audio once to measure its loudness, detect speech and feed `waveform`. The
  * loudness is null for a source without audio.
- *
  * @throws {MediaError} if the audio can't be decoded, as in `transcode`
  */
 export async function measureSound(

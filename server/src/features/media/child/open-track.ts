@@ -14,7 +14,6 @@ type Known = Pick<Source, 'path' | 'survey'>;
 
 /**
  * Opens a track that the source is known to have.
- *
  * @throws as {@link openSource}
  */
 export function openTrack(known: Known, kind: 'video' | 'audio'): Promise<OpenTrack> {
@@ -23,7 +22,6 @@ export function openTrack(known: Known, kind: 'video' | 'audio'): Promise<OpenTr
 
 /**
  * Opens one of the additional audio tracks.
- *
  * @throws as {@link openSource}
  */
 export function openOtherSound(known: Known, number: number): Promise<OpenTrack> {

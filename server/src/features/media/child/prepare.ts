@@ -94,7 +94,6 @@ function checkLength(
 
 /**
  * Probes a source and writes its thumbnail, its first rung, and a master playlist for it.
- *
  * @throws {MediaError} TOO_LONG, UNSUPPORTED_MEDIA or CORRUPT_MEDIA if the file is at fault
  */
 export async function prepare(

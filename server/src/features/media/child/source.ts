@@ -142,7 +142,6 @@ function damaged(cause: EngineError): MediaError {
 /**
  * Opens an upload for decoding. `survey` is the result of an earlier call for the same file.
  * Without it, a file whose container has no index of its tracks is read through once.
- *
  * @throws {MediaError} UNSUPPORTED_MEDIA if the format is not allowed, if the file has only
  *   undecodable tracks, or if a picture exceeds the limits; CORRUPT_MEDIA if the container cannot
  *   be read
@@ -281,7 +280,6 @@ function warningsOf({ lostSound }: Choice, survey: Survey | null): SourceWarning
 
 /**
  * Opens the decoder of a stream with up to `threads` threads.
- *
  * @throws {MediaError} CORRUPT_MEDIA if the decoder rejects the stream's parameters
  */
 export async function openDecoder(source: SourceStream, threads: number): Promise<CodecContext> {

@@ -35,7 +35,6 @@ export function imageOf({ data, width, height }: Still): Sharp {
 
 /**
  * Writes a picture's thumbnails to a folder: two sizes, each as JPEG and WebP.
- *
  * @returns the picture's ThumbHash in base64, about 25 bytes, which a player shows until the
  *   thumbnail has loaded
  */

@@ -59,7 +59,6 @@ function listenForLanguage(): { readonly detected: Detected } {
 
 /**
  * Writes a transcript as SubRip, or only detects the language.
- *
  * @throws {MediaError} if the file is at fault, another error if the model can't be loaded
  */
 export async function transcribe(
@@ -104,7 +103,6 @@ type Hearing = {
 
 /**
  * Passes the audio to the filter.
- *
  * @returns false if there is no audio
  */
 async function hear(

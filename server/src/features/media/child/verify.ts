@@ -38,7 +38,6 @@ export type CutPoints = readonly number[];
 
 /**
  * Checks that a rendition is continuous and that its tracks start and end together.
- *
  * @returns the start times of its segments
  * @throws {MediaError} PROCESSING_FAILED, which is not retried
  */
@@ -136,7 +135,6 @@ type Item = {
  * Checks the renditions of an item, and that players can switch between those with video, including
  * to the first one, whose segments start at `firstStarts`. Pass null if the first one is among them
  * or its starts are unknown.
- *
  * @returns the start times of the video segments; empty without video
  * @throws {MediaError} PROCESSING_FAILED, which is not retried
  */
@@ -160,7 +158,6 @@ export async function verifyAll(
 
 /**
  * Checks that players can switch between renditions at each segment.
- *
  * @throws {MediaError} PROCESSING_FAILED
  */
 export function verifyAlignment(renditions: ReadonlyMap<string, CutPoints>): void {

@@ -50,7 +50,6 @@ export async function traceFile(file: HostileFile): Promise<Trace> {
 
 /**
  * Runs the child on a file under strace.
- *
  * @returns the lines of the child and its threads
  */
 async function runTraced(file: HostileFile, folder: string): Promise<string[]> {

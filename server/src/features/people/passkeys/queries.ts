@@ -1,4 +1,3 @@
-/** SQL for passkeys. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { PasskeyId, PersonId, SessionId } from '../../../platform/ids.ts';
@@ -17,7 +16,6 @@ export async function insertCeremony(
 
 /**
  * Consumes a ceremony.
- *
  * @returns false if it is used, expired, unknown, or was started by another session
  */
 export async function takeCeremony(
@@ -70,7 +68,6 @@ export type NewPasskey = {
 
 /**
  * Locks the person's row, so that concurrent requests can't exceed `limit`.
- *
  * @returns false if the credential already belongs to an account, or the account has `limit`
  *   passkeys
  */
@@ -106,7 +103,6 @@ export async function findCredential(db: Db, credentialId: Buffer): Promise<Cred
 /**
  * Updates the counter. An authenticator that counts increments it each time; one that does not
  * always sends 0.
- *
  * @returns false if the counter has not increased, so that another sign-in used this number
  */
 export async function usePasskey(db: Db, passkeyId: PasskeyId, counter: number): Promise<boolean> {

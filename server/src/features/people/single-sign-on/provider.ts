@@ -21,7 +21,6 @@ export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string 
 export type Provider = {
   /**
    * Where to redirect the browser.
-   *
    * @throws {ApiError} SINGLE_SIGN_ON_UNREACHABLE
    */
   begin(token: string): Promise<string>;

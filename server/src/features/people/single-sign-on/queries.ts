@@ -1,4 +1,3 @@
-/** SQL for single sign-on. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { PersonId } from '../../../platform/ids.ts';

@@ -153,7 +153,6 @@ export type SingleSignOnConfig = {
 
 /**
  * Returns null without a provider.
- *
  * @throws {ConfigurationError} for inconsistent settings
  */
 export function toSingleSignOn(

@@ -172,7 +172,6 @@ async function meet(tx: Tx, known: Known): Promise<PersonId> {
 
 /**
  * Makes the person a member of their domain's organization with the current role.
- *
  * @returns the organization if the person was not a member before
  */
 async function takePlace(tx: Tx, personId: PersonId, known: Known): Promise<OrganizationId | null> {

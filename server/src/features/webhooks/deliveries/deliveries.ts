@@ -123,7 +123,6 @@ export function totalOf(counts: DeliveryCounts, status: DeliveryStatus | null): 
 
 /**
  * Queues an ended delivery for one more attempt.
- *
  * @throws {ApiError} NOT_FOUND, DELIVERY_PENDING
  */
 export async function retryDelivery(
@@ -154,7 +153,6 @@ const maxRecovered = 50_000;
 /**
  * Queues all failed deliveries that were created in a range. Each is sent once: a second call finds
  * only those that have failed again.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function recoverDeliveries(
@@ -189,7 +187,6 @@ const maxReplayed = 50_000;
 /**
  * Creates deliveries for past events that the webhook subscribes to but has no delivery of.
  * Idempotent.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function replayEvents(

@@ -272,7 +272,6 @@ async function makeDue(
 
 /**
  * A webhook that may be sent to now: it is active, and its URL is still allowed.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT, VALIDATION_ERROR for `url`
  */
 async function requireReceiver(

@@ -1,4 +1,3 @@
-/** SQL for exporting deliveries. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 

@@ -6,7 +6,6 @@ import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
 /**
  * Moves at most `limit` failed deliveries that were created in the range back to the pending ones,
  * oldest first, each for one attempt, which is counted now.
- *
  * @returns the number moved
  */
 export async function reopenFailed(

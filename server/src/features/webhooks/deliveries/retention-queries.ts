@@ -1,4 +1,3 @@
-/** SQL for retention and cleanup. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 

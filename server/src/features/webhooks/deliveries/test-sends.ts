@@ -143,7 +143,6 @@ async function sendTest(
  * Makes one attempt, whose request begins under a current state of the webhook. If connecting takes
  * longer than the state is valid, the state is read again and the next try finds the connection
  * open.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 async function attemptUnderCurrentState(

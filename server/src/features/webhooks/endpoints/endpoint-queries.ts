@@ -1,4 +1,3 @@
-/** SQL for webhook registrations. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../../platform/database/keyset.ts';
@@ -278,7 +277,6 @@ export async function deleteWebhook(
 
 /**
  * Replaces the secret. The old one stays valid for `graceMs`.
- *
  * @returns when the replaced secret expires
  */
 export async function replaceSecret(

@@ -68,7 +68,6 @@ export function presentWebhook(row: WebhookRow) {
 
 /**
  * Parses an id from a client.
- *
  * @throws {ApiError} NOT_FOUND if it is malformed
  */
 export function requireWebhookId(raw: string): WebhookId {
@@ -90,7 +89,6 @@ export async function getWebhook(
 
 /**
  * A webhook that may be sent to now.
- *
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function getActiveWebhook(
@@ -246,7 +244,6 @@ export async function changeWebhook(
 
 /**
  * Its pending deliveries are never sent and are cleaned up later.
- *
  * @throws {ApiError} NOT_FOUND
  */
 export async function removeWebhook(

@@ -71,7 +71,6 @@ export type StoredOptions = { options: WebhookOptions; sealedCredentials: Buffer
 
 /**
  * Merges a change into the options: absent fields are kept, null means the default.
- *
  * @throws {ApiError} VALIDATION_ERROR if fields are incompatible
  */
 export function changeOptions(

@@ -19,7 +19,6 @@ const resolveTimeoutMs = 1_500;
 
 /**
  * Checks a webhook's URL for its destination, and the URL of its OAuth server.
- *
  * @returns the webhook's URL as stored
  * @throws {ApiError} VALIDATION_ERROR
  */
@@ -36,7 +35,6 @@ export async function requireTargets(
 
 /**
  * Checks a URL before it is stored or called.
- *
  * @returns the URL as stored
  * @throws {ApiError} VALIDATION_ERROR for `url`
  */

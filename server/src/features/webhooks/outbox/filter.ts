@@ -93,7 +93,6 @@ type Kind = { readonly data: TSchema; readonly example: unknown };
 /**
  * The kinds whose events can never pass, because they lack a field of the filter or the field never
  * has such a value. Decided from the kind's schema and example.
- *
  * @throws {ApiError} VALIDATION_ERROR if a condition is invalid or no kind can pass
  */
 export function kindsThatNeverPass(filter: Filter, kinds: ReadonlyMap<string, Kind>): string[] {

@@ -24,7 +24,6 @@ export async function selectSubscribers(
 
 /**
  * Like `selectSubscribers`, but without its own round trip: see `sendAhead`.
- *
  * @returns a function that waits for the result; it sends a statement only if nothing else was sent
  */
 export async function selectSubscribersAhead(

@@ -42,7 +42,6 @@ export async function recordEvent<Kind extends EventKind>(
 /**
  * Like `recordEvent`, but without its own round trips. Call before the change: the webhooks are
  * read together with its first statement.
- *
  * @returns a function that records the event, sent with the next statement or the commit
  */
 export async function prepareEvent<Kind extends EventKind>(
@@ -59,7 +58,6 @@ export async function prepareEvent<Kind extends EventKind>(
 
 /**
  * Records a test event, marked as such, for the given webhooks only.
- *
  * @returns how many of them receive it according to their subscriptions and filters
  */
 export async function recordMadeUpEvent<Kind extends EventKind>(
@@ -76,7 +74,6 @@ export async function recordMadeUpEvent<Kind extends EventKind>(
 /**
  * Records a delivery for a single webhook, for something that is not an event for others and can't
  * be replayed.
- *
  * @returns its id, or null if the webhook is inactive or does not subscribe to the kind
  */
 export async function recordDelivery(

@@ -69,7 +69,6 @@ function visitorOf({ db }: PortalParts, { headers }: FastifyRequest): Promise<Po
 
 /**
  * Another customer's webhook is reported as unknown.
- *
  * @throws {ApiError} NOT_FOUND, UNAUTHORIZED
  */
 async function ownWebhook(

@@ -54,7 +54,6 @@ export class Claimer {
   /**
    * scheduled → ready for due deliveries. Runs under load as often as without, so that retries are
    * never late.
-   *
    * @returns whether there may be more
    */
   async promote(): Promise<boolean> {

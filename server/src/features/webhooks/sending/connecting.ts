@@ -43,7 +43,6 @@ export class Connecting {
 
   /**
    * Call when a send gets its connection or fails to get one.
-   *
    * @returns whether it had a place
    */
   leave(slot: Slot, now: number): boolean {

@@ -13,7 +13,6 @@ export class DatabaseWatch {
   /**
    * Runs work that needs the database. Returns quietly if the database is away; rethrows other
    * errors.
-   *
    * @param onTrouble called after any error
    */
   async attempt(

@@ -1,4 +1,3 @@
-/** SQL for metrics of the delivery queue. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 

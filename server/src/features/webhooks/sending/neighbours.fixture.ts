@@ -71,7 +71,6 @@ export async function startSilentPort(): Promise<{ port: number; server: Server 
 
 /**
  * A name server that never responds.
- *
  * @returns its address in the format of a resolver
  */
 export async function startSilentNameServer(): Promise<{ address: string; close: () => void }> {

@@ -54,7 +54,6 @@ const earlierAttempts = sql`
  *
  * A successful attempt ends its webhook's failing period if it ended after the period began. The
  * health in the claim is not used, because another attempt may have failed since.
- *
  * @returns the ids of the deliveries whose claims were still held
  */
 export async function recordAttempts(

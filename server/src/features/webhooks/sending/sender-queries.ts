@@ -29,7 +29,6 @@ export async function listSenders(db: Db): Promise<SenderRow[]> {
 /**
  * Removes senders whose heartbeat has not changed since it was read. Waits for any claim of theirs
  * that is being committed; after that they can't claim.
- *
  * @returns the number removed
  */
 export async function removeDeadSenders(tx: Tx, dead: readonly SenderRow[]): Promise<number> {
@@ -47,7 +46,6 @@ export async function removeDeadSenders(tx: Tx, dead: readonly SenderRow[]): Pro
 /**
  * Requeues deliveries claimed by removed senders. A separate statement after their removal, because
  * it must see their last claims. Reads all pending deliveries.
- *
  * @returns the number of deliveries
  */
 export async function takeBackDeliveries(tx: Tx): Promise<number> {

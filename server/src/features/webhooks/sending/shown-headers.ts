@@ -30,7 +30,6 @@ const secretNames =
 
 /**
  * Headers that do not fit are omitted entirely, so that no value is truncated.
- *
  * @param hide redacts secrets from a text, such as a token that the receiver repeats
  */
 export function shownHeaders(

@@ -24,7 +24,6 @@ export function agedStates(sendings: Iterable<Sending>): ReadonlySet<SendingWebh
 
 /**
  * Also prolongs this sender's turns at rate-limited webhooks.
- *
  * @returns the webhooks that have changed, under whose old states nothing may begin
  */
 export async function renewStates(

@@ -103,7 +103,6 @@ type Made = {
 
 /**
  * Creates all renditions of a file.
- *
  * @throws {MediaError}
  */
 async function process(sourcePath: string, folder: WorkFolder): Promise<Made & { dir: string }> {

@@ -51,7 +51,6 @@ export type Answer = {
 /**
  * Sends one message and waits for the destination's confirmation. It may be sent twice; a
  * destination that deduplicates does so by the delivery id.
- *
  * @throws {EgressError | DestinationError}, the error of `onBegin`, or the signal's reason
  */
 export type Driver<To extends Destination = Destination> = (
