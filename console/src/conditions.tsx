@@ -1,6 +1,4 @@
-/**
- * Conditions on event fields: rows with a field, an operator and values, or JSON for anything else.
- */
+/** Conditions on event fields: rows of field, operator and values, or JSON for anything else. */
 import {
   Autocomplete,
   Button,

@@ -5,9 +5,7 @@ const numbers = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
 
 export const whole = (value: number): string => numbers.format(value);
 
-/**
- * Cached by number of digits: creating a formatter costs more than formatting a thousand numbers.
- */
+/** Cached by number of digits: creating a formatter costs more than a thousand formattings. */
 const decimals = new Map<number, Intl.NumberFormat>();
 
 export function fixed(value: number, digits: number): string {

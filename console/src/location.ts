@@ -70,9 +70,7 @@ export function lastScroll(): number {
   return left?.hash === hash ? left.scrollY : 0;
 }
 
-/**
- * The view's parameters, and a function that changes some of them without adding to the history.
- */
+/** The view's parameters, and a function that changes some without adding to the history. */
 export function useParameters(): [
   Readonly<Record<string, string>>,
   (changes: Readonly<Record<string, string | null>>) => void,

@@ -23,9 +23,7 @@ function show(next: Asked | null): void {
   for (const listener of listeners) listener();
 }
 
-/**
- * Asks, and resolves to whether the user confirmed. A second question answers the first with no.
- */
+/** Resolves to whether the user confirmed. A second question answers the first with no. */
 export async function ask(question: Question): Promise<boolean> {
   asked?.answer(false);
   lastKey += 1;

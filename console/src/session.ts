@@ -14,9 +14,7 @@ export function useSession(): Session {
   return useSyncExternalStore(listen, () => session);
 }
 
-/**
- * Like `fetch`; a 401 response ends the session, unless someone has signed in since the request.
- */
+/** Like `fetch`; a 401 ends the session, unless someone has signed in since the request. */
 export async function fetchInSession(...request: Parameters<typeof fetch>): Promise<Response> {
   const { generation } = session;
   const answer = await fetch(...request);

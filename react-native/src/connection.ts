@@ -118,9 +118,7 @@ export class Connection {
     return this.#kept.settled();
   }
 
-  /**
-   * Sends pending events once more and stores the unacknowledged ones. Later events are dropped.
-   */
+  /** Sends pending events and stores the unacknowledged ones. Later events are dropped. */
   async close(): Promise<void> {
     await this.#events.close();
     await this.#kept.settled();

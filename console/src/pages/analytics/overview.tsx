@@ -1,6 +1,4 @@
-/**
- * What viewers did: metrics compared with the previous period, their trend, and traffic sources.
- */
+/** Metrics compared with the previous period, their trend, and traffic sources. */
 import { Anchor, SimpleGrid, Switch } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChartCard } from '../../charts/chart.tsx';

@@ -1,6 +1,4 @@
-/**
- * The cues of a caption track. Saving stores a new version of the track, then removes the old one.
- */
+/** The cues of a caption track. Saving stores a new version, then removes the old one. */
 import { Alert, Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';

@@ -58,9 +58,7 @@ export function problemOfCues(cues: readonly Cue[]): { at: number; text: string 
   return null;
 }
 
-/**
- * The file, ordered by time. Blank lines are removed from texts, because they would end the cue.
- */
+/** The file, ordered by time. Blank lines in texts are removed: they would end the cue. */
 export function writeCues(cues: readonly Cue[]): string {
   const blocks = cues
     .toSorted((one, other) => one.start - other.start)

@@ -11,9 +11,7 @@ export type Plays = (id: string) => Numbers;
 const maxPages = 5;
 const none: Numbers = { plays: 0, completionRate: null };
 
-/**
- * The report has no filter for single items, so the most played ones are read and matched by id.
- */
+/** The report has no filter for items, so the most played ones are read and matched by id. */
 export function usePlays(): Plays {
   const { data } = useQuery({ queryKey: ['plays'], queryFn: read, staleTime: 60_000 });
   return useCallback(

@@ -1,6 +1,4 @@
-/**
- * Creates clips of a broadcast: a part is selected on its timeline, while it is live or afterwards.
- */
+/** Creates clips of a broadcast from a part of its timeline, during or after the broadcast. */
 import {
   Alert,
   Anchor,

@@ -1,6 +1,4 @@
-/**
- * Archives the WAL of the embedded database and takes the base backups that a restore starts with.
- */
+/** Archives the WAL of the embedded database and takes the base backups for restores. */
 import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
 import { withSession } from '../../platform/database/session.ts';
 import { MediaIndex } from '../../platform/backup/media-index.ts';

@@ -25,9 +25,7 @@ const maxTags = 100;
 const ofOrganization = (organizationId: OrganizationId) =>
   sql`organization_id = (select ${organizationId}::text)`;
 
-/**
- * The array condition beside the join forces a lookup of each row by id instead of a table scan.
- */
+/** The array condition beside the join forces a lookup by id instead of a table scan. */
 const isApplied = sql`content_id = any(array(select content_id from applied))
       and content.content_id = applied.content_id`;
 

@@ -65,9 +65,7 @@ export function matchingItems(
   return query;
 }
 
-/**
- * Clients see times in milliseconds, so an item must not count as later than its displayed time.
- */
+/** Clients see milliseconds, so an item must not count as later than its displayed time. */
 function nextMillisecond(timestamp: string): Date {
   return new Date(Date.parse(timestamp) + 1);
 }

@@ -34,9 +34,7 @@ export type ItemChange = {
   tags?: string[];
   addTags?: string[];
   removeTags?: string[];
-  /**
-   * Keys to set; null removes a key. After `mergeMetadataOf`, the item's complete custom metadata.
-   */
+  /** Keys to set; null removes a key. After `mergeMetadataOf`, the complete custom metadata. */
   customMetadata?: Record<string, unknown>;
 };
 

@@ -35,9 +35,7 @@ const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', title: '
  */
 const fewMatches = 1_000;
 
-/**
- * Whether an index finds the filter's matches, so that a small number of them should be read first.
- */
+/** Whether an index finds the filter's matches, so that few of them should be read first. */
 export function isSelective({ search, anyTags, allTags }: ContentFilter): boolean {
   return search !== undefined || anyTags !== undefined || allTags !== undefined;
 }

@@ -5,9 +5,7 @@ import { organizationSetting } from '../organizations/organizations.ts';
 import type { ItemName, Source } from './sources.ts';
 import { touched } from './touched.ts';
 
-/**
- * The folder below `media/` from which a stream plays while it is live and until it is processed.
- */
+/** The folder below `media/` from which a stream plays until it is processed. */
 export function liveFolderOf(playbackId: string): string {
   return `${playbackId}/live`;
 }

@@ -142,9 +142,7 @@ export async function markReady(
   return row ?? null;
 }
 
-/**
- * `pending` → `ready` for a carousel whose images have arrived. Returns null in any other state.
- */
+/** `pending` → `ready` for a carousel whose images have arrived. Otherwise returns null. */
 export async function markComplete(
   tx: Tx,
   organizationId: string,
@@ -192,9 +190,7 @@ export async function markFailed(
   return row ?? null;
 }
 
-/**
- * Records on a `ready` item why its remaining renditions are missing. Other states are unchanged.
- */
+/** Records on a `ready` item why renditions are missing. Other states are unchanged. */
 export async function markIncomplete(
   tx: Tx,
   organizationId: string,

@@ -23,9 +23,7 @@ export type CoverJobParts = {
   onChange: () => void;
 };
 
-/**
- * Creates a cover from the picture at a given time, unless another one has been requested since.
- */
+/** Creates a cover from the picture at a time, unless another one was requested since. */
 export function coverJob({ db, limits, onChange, storage }: CoverJobParts): HandledJob {
   return handle(makeCover, async ({ contentId, replaced, seconds }, context) => {
     const { organizationId, signal } = context;

@@ -1,6 +1,4 @@
-/**
- * Checks the items of an import request individually: their values, and where their URLs lead now.
- */
+/** Checks import items individually: their values, and where their URLs lead now. */
 import type { Static } from 'typebox';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { EgressError } from '../../platform/egress/egress-errors.ts';

@@ -74,9 +74,7 @@ export type Imported =
   | { status: 'created' | 'existing'; row: ItemRow }
   | { status: 'failed'; error: { code: string; message: string } };
 
-/**
- * Creates the items of a request, each with its source and job, and the import that contains them.
- */
+/** Creates the items of a request, each with its source and job, and their import. */
 export async function createImports(
   tx: Tx,
   organizationId: OrganizationId,

@@ -9,9 +9,7 @@ import { ApiError } from '../../platform/http/errors.ts';
 import type { Admit } from '../../platform/http/principal.ts';
 
 const windowSeconds = 60;
-/**
- * Beyond this number of waiting requests per key, requests are rejected: the database is too slow.
- */
+/** With more waiting requests per key, requests are rejected: the database is too slow. */
 const maxWaiting = 10_000;
 
 type Taken = { granted: number; leftOver: number; retryAfter: number };

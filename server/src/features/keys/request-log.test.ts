@@ -1,6 +1,4 @@
-/**
- * Each key keeps its latest requests, and a flood hides neither other keys' requests nor failures.
- */
+/** Each key keeps its latest requests; a flood hides neither other keys' nor failures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';

@@ -1,6 +1,4 @@
-/**
- * SQL for live streams. Writes of a publisher's connection are in `ingest/publisher-queries.ts`.
- */
+/** SQL for live streams. A publisher's writes are in `ingest/publisher-queries.ts`. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';

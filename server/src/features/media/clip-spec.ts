@@ -25,9 +25,7 @@ export type ClipSpec = {
   readonly layers?: readonly PictureLayer[];
   readonly width: number;
   readonly height: number;
-  /**
-   * Draws at a fraction of the size, then enlarges: smooth pictures look the same but cost less.
-   */
+  /** Draws smaller, then enlarges: smooth pictures look the same but cost less. */
   readonly drawnSmaller?: number;
   readonly seconds: number;
   readonly frameRate: number;

@@ -16,9 +16,7 @@ export type Usage = {
   readonly isHeldUp: boolean;
 };
 
-/**
- * The content of a `/proc` file, or an empty string if it does not exist or the process is gone.
- */
+/** The content of a `/proc` file; empty if it does not exist or the process is gone. */
 function readProc(path: string): Promise<string> {
   return readFile(`/proc/${path}`, 'utf8').catch(() => '');
 }

@@ -14,9 +14,7 @@ type CallNumbers = {
   /** `AUDIT_ARCH_…`; system call numbers differ between architectures. */
   readonly architecture: number;
   readonly prctl: number;
-  /**
-   * Denied calls: sockets, other processes' memory, rarely used kernel interfaces, keys, modules.
-   */
+  /** Denied calls: sockets, other processes' memory, rare kernel interfaces, keys, modules. */
   readonly refused: readonly number[];
   /** Mount and namespace calls, which the stronger cage itself needs. */
   readonly namespaces: readonly number[];

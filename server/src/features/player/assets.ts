@@ -25,9 +25,7 @@ export function playerFiles(): ReadonlyMap<string, PlayerFile> {
   return files;
 }
 
-/**
- * The page at `/feed`, which contains only the element. Its addresses are relative to its folder.
- */
+/** The page at `/feed`, with only the element. Its addresses are relative to its folder. */
 export function feedPage(publishableKey: string): string {
   const all = playerFiles();
   const hls = [...all.keys()].find((name) => name.startsWith('hls-')) ?? '';

@@ -1,6 +1,4 @@
-/**
- * Clips, protected ones and images can be watched, and viewers see helpful messages on failures.
- */
+/** Clips, protected ones and images can be watched, and failures show a message. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import axe from 'axe-core';

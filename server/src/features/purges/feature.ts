@@ -16,9 +16,7 @@ type Parts = {
   eventLog: EngagementLog;
 };
 
-/**
- * After a run, pauses for this multiple of its duration, because it reads a lot if much is stored.
- */
+/** After a run, pauses for this multiple of its duration, because a run reads a lot. */
 const pauseFactor = 9;
 const maxPauseMs = 3_600_000;
 /**

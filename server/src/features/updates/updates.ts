@@ -34,9 +34,7 @@ export function updateUrl(): Parser<string | null> {
 
 type Parts = { readonly db: Db; readonly egress: Egress; readonly log: Logger };
 
-/**
- * Checks for a newer version if the last check was a day ago. Failures are logged only at `debug`.
- */
+/** Checks for a newer version once a day. Failures are logged only at `debug`. */
 export async function lookForUpdate(
   { db, egress, log }: Parts,
   url: string,

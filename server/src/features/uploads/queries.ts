@@ -161,9 +161,7 @@ export async function claimOffset(
   return rows[0]?.parts ?? null;
 }
 
-/**
- * Records the pieces that hold an upload's bytes. Returns false if another writer has taken over.
- */
+/** Records the pieces of an upload. Returns false if another writer has taken over. */
 export async function namePieces(
   db: Db,
   session: UploadSession,

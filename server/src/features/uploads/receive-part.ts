@@ -44,9 +44,7 @@ export type Part = {
   signal: AbortSignal;
 };
 
-/**
- * Three blocks of `receive.ts`: less than a megabyte, including what Node buffers per connection.
- */
+/** Three blocks of `receive.ts`: less than a megabyte, including Node's buffers per connection. */
 const namedEveryBytes = 3 * 256 * 1024;
 /** On a slow connection, pieces are recorded at this interval. */
 const namedEveryMs = 5_000;

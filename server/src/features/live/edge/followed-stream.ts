@@ -99,9 +99,7 @@ export class FollowedStream {
     for (const wake of this.#waiting) wake();
   }
 
-  /**
-   * Resolves with true once `isReady` holds, and with false on timeout or at the end of the stream.
-   */
+  /** Resolves with true once `isReady` holds, with false on timeout or at the stream's end. */
   async until(isReady: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     if (isReady()) return true;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -78,9 +78,7 @@ export type ListedRungSegment = {
   readonly sizeBytes: number | null;
 };
 
-/**
- * The last segments of a rung in order, up to a number of the top; all of them if `count` is null.
- */
+/** The last segments of a rung in order, up to a number of the top; all if `count` is null. */
 export async function readRungSegments(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -105,9 +103,7 @@ export async function readRungSegments(
 /** The last segment of a rung, which may be a gap. */
 export type RungEnd = { readonly name: string; readonly last: number };
 
-/**
- * For statements that alias the stream as `stream`: the ends of its rungs as JSON, largest first.
- */
+/** For statements that alias the stream as `stream`: its rungs' ends as JSON, largest first. */
 export const rungEnds = sql<RungEnd[]>`coalesce((
   select jsonb_agg(jsonb_build_object('name', rung.name, 'last', own.last)
     order by rung.max_bitrate_bps desc)

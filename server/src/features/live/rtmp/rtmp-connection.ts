@@ -37,9 +37,7 @@ export type RtmpRefusal = 'unknown' | 'ended' | 'full';
 export type RtmpHandlers = {
   /** Checks a key. */
   publish(key: string, connection: RtmpConnection): Promise<RtmpPublication | RtmpRefusal>;
-  /**
-   * Called once when reading has ended, with the error, or null after a clean end. Never rejects.
-   */
+  /** Called once after reading, with the error, or null after a clean end. Never rejects. */
   closed(error: Error | null): Promise<void>;
 };
 

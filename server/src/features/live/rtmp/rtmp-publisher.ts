@@ -73,9 +73,7 @@ export class RtmpPublisher implements Disposable {
     return this.#socket.writableLength;
   }
 
-  /**
-   * Sends without waiting: the caller bounds `waitingBytes`. Returns the number of bytes queued.
-   */
+  /** Sends without waiting: the caller bounds `waitingBytes`. Returns the bytes queued. */
   post(type: number, timestamp: number, payload: Buffer): number {
     const bytes = this.#writer.write(mediaChunks, {
       type,

@@ -26,9 +26,7 @@ export type AudioStage = {
 
 /** If the video outlasts the audio by less than this, no silence is added. */
 const MIN_SILENCE_SECONDS = 0.1;
-/**
- * Silence after the end of the audio is generated in pieces of this length, in step with the video.
- */
+/** Silence after the end of the audio is generated in pieces of this length. */
 const SILENCE_PIECE_SECONDS = 5;
 
 /** Every frame has the encoder's frame size; the last one is padded. */

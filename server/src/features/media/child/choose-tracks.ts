@@ -60,9 +60,7 @@ function weight({ codecpar, disposition }: Stream): number {
   return richness + (isDefault ? DEFAULT_WEIGHT : 0);
 }
 
-/**
- * Offsets in the Dolby Vision configuration of the profile and of the base layer's compatibility.
- */
+/** Offsets in the Dolby Vision configuration: the profile, and the base layer's compatibility. */
 const DOVI_PROFILE_BYTE = 2;
 const DOVI_COMPATIBILITY_BYTE = 7;
 

@@ -64,9 +64,7 @@ export function rowPairs(text: string): [number, number][] {
 /** At 30 fps, each picture carries a pair for both fields; at higher rates, for one field. */
 const PAIRED_RATE = 30;
 
-/**
- * Attaches what a broadcast would: the row's pair at this place, with padding in the second field.
- */
+/** Attaches what a broadcast would: the row's pair, with padding in the second field. */
 export function attachPair(
   frame: Frame,
   { pairs, place, rate }: { pairs: readonly [number, number][]; place: number; rate: number },

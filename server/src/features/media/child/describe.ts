@@ -16,9 +16,7 @@ const DEFAULT_FRAME_RATE = 30;
 const MAX_TRUSTED_RATE = 120;
 /** A forged frame duration yields a lower rate than any camera's, or 0 after rounding. */
 const MIN_RATE = 0.001;
-/**
- * Containers with millisecond timestamps report a slightly high base rate even for a constant rate.
- */
+/** Millisecond timestamps yield a slightly high base rate even for a constant rate. */
 const VARYING_RATE = 1.1;
 /** A pixel aspect ratio beyond this means a damaged header. */
 const MAX_PIXEL_STRETCH = 8;

@@ -110,9 +110,7 @@ class Fields {
   }
 }
 
-/**
- * Adds the samples of a `traf` box to its segment's runs. Returns the size of the samples in bytes.
- */
+/** Adds the samples of a `traf` box to its segment's runs. Returns their size in bytes. */
 function readFragment(
   traf: Buffer,
   tracks: ReadonlyMap<number, FragmentTrack>,

@@ -214,9 +214,7 @@ async function openPictureEncoder(clip: ClipSpec): Promise<CodecContext> {
 /** With `repeatsPictures`, the number of identical pictures of which only the first is stored. */
 const REPEATS = 10;
 
-/**
- * Fraction of each second at which its caption row starts, so that cuts at whole seconds split it.
- */
+/** Fraction of a second at which its caption row starts, so that cuts at whole seconds split it. */
 const CAPTION_START = 2 / 3;
 
 type Part = {

@@ -200,9 +200,7 @@ function isPlayedEarly({ playsEarly }: PrepareTask, { durationSeconds, kind }: M
   return playsEarly === true && kind === 'video' && durationSeconds > SHORT_CLIP_SECONDS;
 }
 
-/**
- * Alternative audio tracks are stored separately from the video. Returns null if there is only one.
- */
+/** Alternative audio tracks are stored separately. Returns null if there is only one. */
 function nameOfFirstSound({ audio, otherSounds }: Source): TrackName | null {
   if (audio === null || otherSounds.length === 0) return null;
   return nameOfStream(audio.stream, 'Audio');

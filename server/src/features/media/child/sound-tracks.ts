@@ -20,9 +20,7 @@ export type SoundTrackOptions = {
   readonly source: Source;
   readonly outputDir: string;
   readonly segmentSeconds: number;
-  /**
-   * End of the main audio and the video: longer audio is cut, shorter audio is padded with silence.
-   */
+  /** End of the main audio and the video: longer audio is cut, shorter audio is padded. */
   readonly endSeconds: number;
   readonly meter: TaskMeter;
 };

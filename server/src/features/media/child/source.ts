@@ -211,9 +211,7 @@ function checkEnd(
   throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail });
 }
 
-/**
- * Places the chosen tracks on one timeline and collects descriptions and warnings for all tracks.
- */
+/** Places the chosen tracks on one timeline; collects descriptions and warnings for all. */
 function placeTracks(container: FormatContext, choice: Choice, survey: Survey | null) {
   const lengths = new Map<number, number>();
   const bounds = (stream: Stream): { start: number; end: number | null } => {

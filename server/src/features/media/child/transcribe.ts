@@ -20,9 +20,7 @@ const WHISPER_SAMPLE_RATE = 16_000;
 /** Log messages of the engine arrive through a queue. */
 const LOG_PATIENCE_MS = 2_000;
 
-/**
- * Escapes a value for a filter chain, where these characters would end the option or the filter.
- */
+/** Escapes a value for a filter chain, where these characters end the option or the filter. */
 function escaped(value: string): string {
   return value.replace(/[\\':]/g, '\\$&').replace(/[\\'[\],;]/g, '\\$&');
 }

@@ -1,6 +1,4 @@
-/**
- * Registering, listing and removing passkeys, and signing in with them. Used only by the console.
- */
+/** Registering, listing, removing and using passkeys. Used only by the console. */
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { inTransaction } from '../../../platform/database/database.ts';

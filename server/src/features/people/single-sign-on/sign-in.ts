@@ -39,9 +39,7 @@ const maxSubjectCharacters = 255;
 /** The database can't store NUL, and control characters don't belong in a name. */
 const controlCharacters = /\p{Cc}/u;
 
-/**
- * A membership according to the settings. If they give no role, only existing members have access.
- */
+/** A membership by the settings. If they give no role, only existing members have access. */
 type Place = { readonly organizationId: OrganizationId; readonly role: Role | null };
 
 type Known = {

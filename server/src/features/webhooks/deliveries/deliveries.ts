@@ -99,9 +99,7 @@ export function presentStats(counts: DeliveryCounts) {
   };
 }
 
-/**
- * The length of a list. If the status is the only filter, the maintained counts give it directly.
- */
+/** The length of a list. If the status is the only filter, the counts give it directly. */
 export async function countListed(
   db: Db,
   organizationId: OrganizationId,

@@ -33,9 +33,7 @@ export type Judgement = {
   readonly outputDir: string | null;
 };
 
-/**
- * Joins a rendition's initialization segment and segments into one file, like a player's buffer.
- */
+/** Joins a rendition's initialization segment and segments, like a player's buffer. */
 export async function joinRendition(outputDir: string, { playlist }: Rendition): Promise<string> {
   const folder = join(outputDir, playlist, '..');
   const listed = parseMediaPlaylist(await readFile(join(outputDir, playlist), 'utf8'));
