@@ -1,7 +1,7 @@
 /**
- * `npm run build -w @reelfeed/react-native`: makes `dist/`, the folder that is published: ES modules with
- * their types. It needs neither React Native nor Expo, so it does not check the components against their
- * types: `npm run test:native` does.
+ * `npm run build -w @reelfeed/react-native`: builds `dist/`, the published folder, as ES modules
+ * with types. It needs neither React Native nor Expo, so it does not check the components against
+ * their types; `npm run test:native` does.
  */
 import { execFile } from 'node:child_process';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Builds into `outDir`, which is emptied before. */
+/** Builds into `outDir`, which is emptied first. */
 export async function buildReactNative(outDir: string): Promise<void> {
   await rm(outDir, { recursive: true, force: true });
   const compiler = at('../node_modules/typescript/bin/tsc');

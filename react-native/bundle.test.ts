@@ -1,4 +1,4 @@
-/** Proves that the app and the package are typed, and that Metro bundles them for both phones. */
+/** The app and the package pass type checks, and Metro bundles them for both platforms. */
 import { strict as assert } from 'node:assert';
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';

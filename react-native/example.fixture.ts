@@ -1,4 +1,4 @@
-/** The example app as Expo builds it, for the tests that run it. */
+/** The example app as built by Expo, for tests that run it. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { promisify } from 'node:util';
 
 export const example = fileURLToPath(new URL('example', import.meta.url));
 
-/** Why the tests of the example are skipped; null where it is installed. */
+/** Why the example's tests are skipped, or null if it is installed. */
 export const whyNotInstalled = existsSync(`${example}/node_modules/.installed`)
   ? null
   : 'the example app is not installed: `npm run test:native` installs it and runs these tests';
 
-/** Runs one of the programs that the example has installed. Throws with what it has printed. */
+/** Runs a program that the example has installed. Throws with its output if it fails. */
 export async function runInExample(
   program: string,
   args: readonly string[],
@@ -44,7 +44,7 @@ const types: Record<string, string> = {
   '.json': 'application/json',
 };
 
-/** Serves a folder that Expo has made, from an origin of its own. @returns its address */
+/** Serves a folder built by Expo from a separate origin. Returns its address. */
 export async function serveApp(folder: string): Promise<string> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');

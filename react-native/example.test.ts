@@ -1,6 +1,6 @@
 /**
- * Proves that the example app runs as Expo's web build against a service, tells what was watched, and
- * loses nothing without a connection.
+ * The example app's web build runs against a service, reports what was watched, and loses nothing
+ * while offline.
  */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
@@ -56,7 +56,7 @@ async function arrived(isAll: (events: LoggedEvent[]) => boolean): Promise<Logge
   });
 }
 
-/** Opens the app in a browser profile of its own. */
+/** Opens the app in its own browser profile. */
 async function openApp(context: Parameters<NonNullable<typeof pages>['visit']>[0]): Promise<Page> {
   assert(pages !== null);
   const { page } = await pages.visit(context, '');
@@ -85,7 +85,7 @@ test('what is watched, liked and left in the app counts as it was', options, asy
   await playedTo(page, long, 2);
   await inSlide(page, long, 'Applaud').click();
   await page.getByRole('button', { name: 'Next' }).click();
-  // Longer than the clip: it begins again.
+  // Longer than the clip, so it loops.
   await playedTo(page, short, 1.5);
   await page.waitForFunction((id) => {
     const video = document.querySelector<HTMLVideoElement>(`[data-testid="slide-${id}"] video`);
@@ -148,7 +148,7 @@ test(
     const kept = () => page.evaluate(() => localStorage.getItem('reelfeed.events') ?? '');
     await page.waitForFunction(() => localStorage.getItem('reelfeed.events')?.includes('"save"'));
     assert.match(await kept(), /"event":"like"/);
-    // The app ends and begins again, still without a connection.
+    // The app ends and restarts, still offline.
     await page.reload();
     await playedTo(page, long, 0.2);
     assert.match(await kept(), /"event":"like"/);

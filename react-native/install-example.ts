@@ -1,6 +1,7 @@
 /**
- * Installs the example app, which is no workspace because React Native and Expo are large, and puts
- * today's builds of the client and of this package into it. `npm run test:native` begins with it.
+ * Installs the example app, which is not a workspace because React Native and Expo are large,
+ * together with the current builds of the client and this package. The first step of `npm run
+ * test:native`.
  */
 import { execFile } from 'node:child_process';
 import { cp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +16,7 @@ const example = at('example');
 await buildClient(at('../client/dist'));
 await buildReactNative(at('dist'));
 
-// The lock file that was installed, so that a second run need not install again.
+// The installed lock file, so that a second run need not install again.
 const mark = `${example}/node_modules/.installed`;
 const wanted = await readFile(`${example}/package-lock.json`, 'utf8');
 const installed = await readFile(mark, 'utf8').catch(() => null);

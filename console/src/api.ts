@@ -1,4 +1,4 @@
-/** The console's way to the API: the public client, signed by the session cookie. */
+/** The console's access to the API: the public client, authenticated by the session cookie. */
 import {
   createSessionAdmin,
   ReelfeedError,
@@ -7,7 +7,7 @@ import {
 } from '@reelfeed/client/session';
 import { fetchInSession } from './session.ts';
 
-/** The service below whose address this page lies. */
+/** The service that serves this page, one folder above it. */
 const serviceUrl = new URL('../', window.location.href.split('#')[0]);
 const header = { 'X-Reelfeed-Console': '1' };
 
@@ -18,14 +18,17 @@ export const api = createSessionAdmin({
   maxRetries: 2,
 });
 
-/** The address of a path of the service, such as `/feed`. */
+/** The address of a service path, such as `/feed`. */
 export const serviceAddress = (path: string): string =>
   new URL(path.replace(/^\//, ''), serviceUrl).href;
 
-/** The same service under the address of this page, so that no other origin is asked. */
+/** Maps a URL to the address of this page, so that no other origin is contacted. */
 export const ownAddress = (url: string): string => serviceAddress(url.slice(url.indexOf('/v1/')));
 
-/** Begins or ends the session. @throws ReelfeedError */
+/**
+ * Starts or ends the session.
+ * @throws {ReelfeedError}
+ */
 export async function changeSession(method: 'POST' | 'DELETE', body?: object): Promise<void> {
   const init = {
     method,
@@ -34,11 +37,14 @@ export async function changeSession(method: 'POST' | 'DELETE', body?: object): P
       body: JSON.stringify(body),
     }),
   };
-  // A refused key says nothing of the session that there may be.
+  // A rejected key says nothing about an existing session.
   await (await ask('/console/session', init, fetch)).text();
 }
 
-/** Asks for what is of people who are not signed in, or of the own account. @throws ReelfeedError */
+/**
+ * Calls the routes for signing in and for the own account.
+ * @throws {ReelfeedError}
+ */
 export async function askAccount<Data>(
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   path: string,
@@ -49,35 +55,50 @@ export async function askAccount<Data>(
     headers: { ...header, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   };
-  // A refused password says nothing of the session that there may be.
+  // A rejected password says nothing about an existing session.
   const answer = await ask(`/console/account${path}`, init, fetch);
   return ((await answer.json()) as { data: Data }).data;
 }
 
 export type Update = { version: string; notesUrl: string | null; ownVersion: string };
 
-/** The newer version of the service that is known; null without one. @throws ReelfeedError */
+/**
+ * The newer version of the service, or null.
+ * @throws {ReelfeedError}
+ */
 export async function readUpdate(): Promise<Update | null> {
   const answer = await ask('/console/update', { headers: header });
   return ((await answer.json()) as { data: Update | null }).data;
 }
 
-/** Sends a form with a file, which the client has no method for. @throws ReelfeedError */
+/**
+ * Sends a form with a file, for which the client has no method.
+ * @throws {ReelfeedError}
+ */
 export const sendForm = (
   path: string,
   form: FormData,
   method: 'POST' | 'PUT' = 'POST',
 ): Promise<void> => send(path, { method, body: form });
 
-/** Opens a stream of server-sent events. @throws ReelfeedError */
+/**
+ * Opens a stream of server-sent events.
+ * @throws {ReelfeedError}
+ */
 export const openStream = (path: string, signal: AbortSignal): Promise<Response> =>
   ask(path, { signal });
 
-/** Reads a resource as text of a type. @throws ReelfeedError */
+/**
+ * Reads a resource as text of the given type.
+ * @throws {ReelfeedError}
+ */
 export const readText = async (path: string, type: string): Promise<string> =>
   (await ask(path, { headers: { ...header, Accept: type } })).text();
 
-/** Reads a resource with its `ETag`, for a form that changes this version of it. @throws ReelfeedError */
+/**
+ * Reads a resource with its `ETag`, for a form that changes this version.
+ * @throws {ReelfeedError}
+ */
 export async function readTagged<P extends PathOf<'get'>>(
   path: string,
   signal?: AbortSignal,

@@ -1,4 +1,4 @@
-/** Sign-in, or the frame with the view that the address names. */
+/** The sign-in page, or the frame with the view for the current address. */
 import { Text } from '@mantine/core';
 import { ReelfeedError } from '@reelfeed/client/session';
 import { useQueryClient } from '@tanstack/react-query';
@@ -33,7 +33,7 @@ function SignedInApp(): ReactNode {
     if (generation > 0) void client.invalidateQueries();
   }, [client, generation]);
   useEffect(() => {
-    // Nothing of the organization before may stay, neither in view nor in memory.
+    // Nothing of the previous organization may remain, neither visible nor in memory.
     if (isOther) window.location.reload();
   }, [isOther]);
   if (organization.isPending || isOther) return <Loading />;
@@ -62,7 +62,7 @@ function View({ path }: { path: string }): ReactNode {
   const found = findView(path);
   if (found === null) return <Text>{t('There is no such page.')}</Text>;
   const { view, id } = found;
-  // The page may have failed on the cached data.
+  // The page may have failed because of the cached data.
   const forget = () =>
     client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== '/v1/organization' });
   return <ShowPart part={view} props={{ id }} onRetry={forget} />;

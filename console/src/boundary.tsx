@@ -1,4 +1,4 @@
-/** Keeps an error of a page, or of a part, inside of it: what is around stays, and can be used. */
+/** Contains an error of a page or a part of it, so that everything around it stays usable. */
 import { Alert, Button, Text } from '@mantine/core';
 import { Component, useState, type ReactNode } from 'react';
 import { lookForUpgrade } from './upgrade.ts';
@@ -9,7 +9,7 @@ export class NotLoadedError extends Error {}
 
 type Props = {
   children: ReactNode;
-  /** A whole page, beside which there is nothing that somebody may have typed into. */
+  /** Whether this is a whole page, so that no input elsewhere can be lost. */
   isPage: boolean;
   /** Called before the children are rendered again. */
   onRetry?: (() => void) | undefined;
@@ -49,7 +49,7 @@ function Problem({
   const isNotLoaded = error instanceof NotLoadedError;
   const tryAgain = async () => {
     setLooking(true);
-    // Browsers never ask again for a file that they once could not load, until a reload.
+    // After a failure, browsers don't request a module again until a reload.
     const needsReload = isNotLoaded && (await lookForUpgrade()) !== 'away';
     if (needsReload && (isPage || window.confirm(question))) window.location.reload();
     else retry();

@@ -1,4 +1,7 @@
-/** Work that a reload would cut, such as an upload: while it runs, the browser asks before it leaves. */
+/**
+ * Tracks work that a reload would interrupt, such as an upload: while it runs, the browser asks
+ * before leaving.
+ */
 let running = 0;
 
 export const isBusy = (): boolean => running > 0;

@@ -1,4 +1,4 @@
-/** A surface with a heading, and rows with bars in it. */
+/** A surface with a heading, and rows with bars. */
 import { Group, Paper, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import './card.css';

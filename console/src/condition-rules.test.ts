@@ -1,4 +1,4 @@
-/** Proves that rows of conditions say what the API has, and lose nothing of what it says. */
+/** Condition rows convert to the API's format and back without loss. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

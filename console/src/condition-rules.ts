@@ -1,11 +1,11 @@
 /**
- * Conditions on fields of events, as rows of a form and as the API has them. Metrics and webhooks differ in
- * how they write them down; each has a grammar here.
+ * Conditions on event fields, as form rows and in the API's format. Metrics and webhooks use
+ * different formats; each has a grammar here.
  */
 
 export type Scalar = string | number | boolean | null;
 
-/** Values are as they were typed; only `in` has more than one. */
+/** Values are as typed; only `in` has more than one. */
 export type Row = { field: string; operator: string; values: readonly string[] };
 
 export type Read<Value> = { value: Value } | { problem: Problem };
@@ -14,16 +14,16 @@ export type Problem = 'incomplete' | 'number' | 'repeated' | 'json' | 'shape';
 export type Grammar<Value> = {
   operators: readonly string[];
   maxRows: number;
-  /** No conditions at all. */
+  /** The value without conditions. */
   none: Value;
   read: (rows: readonly Row[]) => Read<Value>;
-  /** The rows that say the same; null if rows cannot say it. */
+  /** The equivalent rows, or null if rows can't express it. */
   rowsOf: (value: unknown) => Row[] | null;
 };
 
 const bounds = ['gt', 'gte', 'lt', 'lte'];
 
-/** A number or a flag where the text is one; quotes make a text of it. */
+/** Parses a number or boolean; quotes make it a string. */
 export function scalarOf(text: string): Exclude<Scalar, null> {
   const trimmed = text.trim();
   try {
@@ -35,7 +35,7 @@ export function scalarOf(text: string): Exclude<Scalar, null> {
   return trimmed;
 }
 
-/** The text that `scalarOf` reads as this value. */
+/** The text that `scalarOf` parses as this value. */
 function textOf(value: Exclude<Scalar, null>): string {
   const isPlain = typeof value === 'string' && value !== '' && scalarOf(value) === value;
   return isPlain ? value : JSON.stringify(value);
@@ -46,7 +46,7 @@ const isScalar = (value: unknown): value is Exclude<Scalar, null> =>
 
 type Where = { field: string; operator: string; value: Scalar | readonly Scalar[] };
 
-/** One row with its value, or what is wrong with it. */
+/** Parses one row, or returns its problem. */
 function readRow({ field, operator, values }: Row, hasNull: boolean): Read<Where> {
   const [first = ''] = values;
   const read = (text: string) => (hasNull && text.trim() === 'null' ? null : scalarOf(text));
@@ -73,14 +73,14 @@ function readRows(rows: readonly Row[], hasNull = false): Read<Where[]> {
 
 function rowOf(field: string, operator: string, value: unknown, hasNull = false): Row | null {
   const isValue = (one: unknown) => isScalar(one) || (hasNull && one === null);
-  // A text that reads like null needs quotes where there is a null.
+  // The text "null" needs quotes if null is a possible value.
   const written = (one: unknown) =>
     one === null ? 'null' : hasNull && one === 'null' ? '"null"' : textOf(one as string);
   if (field.trim() === '' || field !== field.trim()) return null;
   if (operator === 'in') {
     if (!Array.isArray(value) || value.length === 0 || !value.every(isValue)) return null;
     const values = value.map(written);
-    // A form lists each value once.
+    // The form allows each value only once.
     return new Set(values).size === values.length ? { field, operator, values } : null;
   }
   if (operator === 'prefix') {
@@ -149,7 +149,7 @@ export const filterGrammar: Grammar<Filter | null> = {
   },
 };
 
-/** Reads what was typed as JSON. The service checks what it says. */
+/** Parses typed JSON. The service validates its content. */
 export function readJson<Value>(text: string, { none }: Grammar<Value>): Read<Value> {
   if (text.trim() === '') return { value: none };
   try {

@@ -1,4 +1,4 @@
-/** Conditions on fields of events: rows with a field, an operator and values, or JSON for all else. */
+/** Conditions on event fields: rows of field, operator and values, or JSON for anything else. */
 import {
   Autocomplete,
   Button,
@@ -43,9 +43,9 @@ type Parts<Value> = {
   label: string;
   description?: string;
   grammar: Grammar<Value>;
-  /** What the fields hold at first. */
+  /** Initial conditions. */
   initial: Value;
-  /** Names to choose from; others may be typed. */
+  /** Suggested field names; others may be typed. */
   fields: readonly string[];
   change: (read: Read<Value>) => void;
 };
@@ -142,7 +142,7 @@ function RowButtons<Value>({
       <Button
         size="compact-sm"
         variant="subtle"
-        // Rows that say nothing yet would be lost.
+        // Incomplete rows would be lost.
         disabled={'problem' in grammar.read(rows)}
         onClick={toJson}
       >
@@ -194,7 +194,7 @@ function RowFields({
   );
 }
 
-/** A flag is no value for another operator, and the other way round. */
+/** Booleans are valid only for `exists`, other values only for other operators. */
 function withOperator({ field, operator, values }: Row, next: string): Row {
   if (next === 'exists') return { field, operator: next, values: ['true'] };
   if (operator === 'exists') return { field, operator: next, values: [] };

@@ -1,4 +1,4 @@
-/** Reading and changing what the API has, as hooks. */
+/** Hooks for reading and changing data through the API. */
 import type {
   Answer,
   CallArguments,
@@ -25,12 +25,12 @@ export type Item = Schemas['Content'];
 export type { Answer, ItemOf, ListPath };
 
 type ReadOptions<Data> = {
-  /** How often to read again, in milliseconds; false: only when something changes. */
+  /** Refetch interval in milliseconds; false refetches only after changes. */
   every?: number | false | ((data: Data | undefined) => number | false);
   enabled?: boolean;
 };
 
-/** Reads one resource. What was read before stays in view until the answer comes. */
+/** Reads one resource. Previous data stays visible until the response arrives. */
 export function useRead<P extends PathOf<'get'>>(
   path: P,
   call: CallOptions<'get', P>,
@@ -68,13 +68,13 @@ export const itemAddress = (id: string): string =>
   `/v1/content/${encodeURIComponent(id)}?archived=true`;
 
 const rowsPerPage = 100;
-/** A list that is longer is no longer read again by itself, since that reads every page. */
+/** A longer list is not refetched automatically, since that reads every page. */
 const maxPagesToRepeat = 3;
 
-/** The rows of a list that were read so far; `fetchNextPage` reads on, which `More` offers. */
+/** The rows of a list read so far; `More` offers to read further ones with `fetchNextPage`. */
 export type Rows<Row> = UseInfiniteQueryResult<readonly Row[]>;
 
-/** Reads a list page by page. `every` is how often to read again, in milliseconds. */
+/** Reads a list page by page. `every` is the refetch interval in milliseconds. */
 export function useList<P extends ListPath>(
   path: P,
   call: CallOptions<'get', P> & { query?: object },
@@ -107,7 +107,7 @@ export function useList<P extends ListPath>(
 
 type Page<Row> = { data: readonly Row[]; meta: { nextCursor?: string | null } };
 
-/** Runs a change and reads everything in view again, or only what is opened next. */
+/** Runs a change, then refetches either everything visible or only what is opened next. */
 export function useChange<Input = void, Output = unknown>(
   run: (input: Input) => Promise<Output>,
   { reads = 'active' }: { reads?: 'active' | 'none' } = {},

@@ -1,10 +1,10 @@
 /**
- * What somebody edits, apart from what is stored.
+ * Edits of a stored resource.
  *
- * 1. Only fields that were changed are sent, for the version that the editing began with.
- * 2. If somebody else has changed other fields since, both changes stay. If it was the same field, the
- *    editor sees both versions and chooses; nothing is written before that.
- * 3. While nothing is edited, the form shows what is stored, and follows it.
+ * 1. Only changed fields are sent, for the version that the editing started with.
+ * 2. If someone else has changed other fields since, both changes are kept. If it was the same
+ *    field, the editor sees both versions and chooses; nothing is written before that.
+ * 3. Without edits, the form shows and follows the stored version.
  */
 import { Button, Code, Group, Modal, Radio, Stack, Text } from '@mantine/core';
 import { ReelfeedError } from '@reelfeed/client/session';
@@ -15,14 +15,14 @@ import { Failed } from './states.tsx';
 import { useUnsaved } from './unsaved.ts';
 import { t } from './texts/texts.ts';
 
-/** The stored version of a resource and its `ETag`, which is null where it has none. */
+/** The stored version of a resource and its `ETag`, or null if it has none. */
 export type Version<Values> = { values: Values; tag: string | null };
 
 type Options<Values> = {
   stored: Version<Values>;
-  /** Reads what is stored now. */
+  /** Reads the stored version. */
   read: () => Promise<Version<Values>>;
-  /** Writes the changes; a service that knows tags refuses another version with 412. */
+  /** Writes the changes; a service that supports tags rejects an outdated version with 412. */
   write: (changes: Partial<Values>, tag: string | null) => Promise<unknown>;
 };
 
@@ -33,16 +33,16 @@ export type Draft<Values> = {
   isDirty: boolean;
   isSaving: boolean;
   error: Error | null;
-  /** What the last save did, in words; null before it and while something is edited. */
+  /** Result of the last save in words; null before it and during editing. */
   note: string | null;
   changes: Partial<Values>;
-  /** Grows when the fields go back to what is stored, as a key for those that keep their own text. */
+  /** Increases when the fields are reset; used as a key for inputs with their own state. */
   generation: number;
   change: (changes: Partial<Values>) => void;
   reset: () => void;
   save: () => void;
   conflict: Conflict<Values> | null;
-  /** Settles the conflict: the fields of which the stored value is kept. */
+  /** Resolves the conflict; the given fields keep their stored value. */
   settle: (kept: readonly string[] | null) => void;
 };
 
@@ -81,7 +81,7 @@ export function useDraft<Values extends object>(options: Options<Values>): Draft
       if ('fields' in done) return setConflict(done);
       await client.invalidateQueries();
       setBegan(null);
-      // What was typed while it was being saved stays.
+      // Input typed during the save is kept.
       setEdits((now) => changed(sent as Values, now));
       setOutcome({ error: null, note: noteOf(done.others) });
     } catch (error) {
@@ -145,7 +145,7 @@ async function store<Values extends object>(
   { read, write }: Options<Values>,
 ): Promise<Conflict<Values> | { others: string[] }> {
   let version = from;
-  // Without a tag, the service cannot notice that another version was edited.
+  // Without a tag, the service can't detect that another version was edited.
   let needsLook = from.tag === null;
   for (let tries = 1; ; tries += 1) {
     if (needsLook) {
@@ -169,7 +169,7 @@ async function store<Values extends object>(
   }
 }
 
-/** The form of a draft, with its buttons and what came of them. */
+/** A draft's form with its buttons and the result of saving. */
 export function DraftForm<Values extends object>({
   draft,
   labels,
@@ -179,7 +179,7 @@ export function DraftForm<Values extends object>({
   isDisabled = false,
 }: {
   draft: Draft<Values>;
-  /** How fields are called in a conflict. */
+  /** Labels of the fields in a conflict. */
   labels: Readonly<Partial<Record<keyof Values & string, string>>>;
   children: ReactNode;
   actions?: ReactNode;

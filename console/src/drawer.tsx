@@ -1,4 +1,4 @@
-/** A form beside the page, which is not lost by closing it. */
+/** A form beside the page that asks before unsaved input is lost. */
 import { Button, Drawer, Group, Stack } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { ask } from './questions.tsx';
@@ -13,7 +13,7 @@ export const discard = {
   action: t('Close without saving'),
 };
 
-/** A drawer; `isDirty` asks before it is closed. */
+/** A drawer; `isDirty` asks for confirmation before it is closed. */
 export function Side({
   title,
   close,
@@ -43,14 +43,14 @@ export function Side({
   );
 }
 
-/** Typing may begin at once: without a mark the focus would be on the button that closes. */
+/** Focuses the first field; otherwise the close button would get the focus. */
 function focusFirstField(place: HTMLElement | null): void {
   if (place === null || place.querySelector('[data-autofocus]') !== null) return;
   const field = place.querySelector('input:not([type="hidden"], :disabled), textarea, select');
   field?.setAttribute('data-autofocus', '');
 }
 
-/** The button of what is made in a drawer. */
+/** The button that opens a drawer. */
 export function OpenButton({ label, open }: { label: string; open: () => void }): ReactNode {
   return (
     <Button size="compact-sm" h={30} leftSection={<Icon name="add" size={16} />} onClick={open}>
@@ -59,13 +59,13 @@ export function OpenButton({ label, open }: { label: string; open: () => void })
   );
 }
 
-/** A button that opens a drawer with a form of its own, which may go on with what it has made. */
+/** A button that opens a drawer with its own form, which may continue with what it created. */
 export function Opener({
   label,
   children,
 }: {
   label: string;
-  /** The form, which may close the drawer once it is done. */
+  /** Renders the form, which may close the drawer when it is done. */
   children: (close: () => void) => ReactNode;
 }): ReactNode {
   const [isOpen, setOpen] = useState(false);
@@ -75,7 +75,7 @@ export function Opener({
       <OpenButton label={label} open={() => setOpen(true)} />
       {isOpen && (
         <Side title={label} close={() => setOpen(false)} isDirty={isTouched}>
-          {/* What was sent is no longer lost by closing. */}
+          {/* Submitted input is no longer lost by closing. */}
           <div onChange={() => setTouched(true)} onSubmit={() => setTouched(false)}>
             {children(() => setOpen(false))}
           </div>
@@ -85,7 +85,7 @@ export function Opener({
   );
 }
 
-/** A drawer with one form, for what is made, or sent as a whole. */
+/** A drawer with one form, for creating or sending a whole resource. */
 export function FormDrawer({
   title,
   label,
@@ -97,7 +97,7 @@ export function FormDrawer({
   children,
 }: {
   title: string;
-  /** What the button says. */
+  /** Label of the submit button. */
   label: string;
   close: () => void;
   onSubmit: (form: HTMLFormElement) => void;

@@ -1,11 +1,11 @@
-/** Numbers and times as people read them, in their language. */
+/** Numbers and times formatted in the user's language. */
 import { known, language } from './texts/texts.ts';
 
 const numbers = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
 
 export const whole = (value: number): string => numbers.format(value);
 
-/** Made once for each count of digits: a formatter costs more than a thousand formatted numbers. */
+/** Cached by number of digits: creating a formatter costs more than a thousand formattings. */
 const decimals = new Map<number, Intl.NumberFormat>();
 
 export function fixed(value: number, digits: number): string {
@@ -46,10 +46,10 @@ export function bytes(value: number): string {
   return `${fixed(value / 1_000 ** power, power === 0 ? 0 : 1)} ${units[power]}`;
 }
 
-/** Dates follow the customs of the browser where it has the same language. */
+/** Dates use the browser's locale if it has the same language. */
 const locale = navigator.languages.find(isOfLanguage) ?? language;
 
-/** Some systems give browsers tags that are none, such as `en-US@posix`. */
+/** Some systems give browsers invalid tags, such as `en-US@posix`. */
 function isOfLanguage(tag: string): boolean {
   try {
     return new Intl.Locale(tag).language === language;
@@ -59,7 +59,7 @@ function isOfLanguage(tag: string): boolean {
 }
 const moments = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
-/** A date and a time; a line breaks between them at the most. */
+/** A date and time, with a line break allowed only between them. */
 export const moment = (text: string | null | undefined): string =>
   text === null || text === undefined
     ? '–'
@@ -68,22 +68,22 @@ export const moment = (text: string | null | undefined): string =>
 const days = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const hours = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
 
-/** A day as the API writes it, or the moment at which an hour begins, as short as a chart needs it. */
+/** A day in API format, or the start of an hour, as short as a chart needs. */
 export const dayOrHour = (text: string): string =>
   text.length > 10 ? hours.format(new Date(text)) : days.format(new Date(`${text}T00:00:00Z`));
 
-/** The value of a `datetime-local` field, in the time zone of the browser. */
+/** The value of a `datetime-local` field, in the browser's time zone. */
 export function localTime(text: string | null): string {
   if (text === null) return '';
   const date = new Date(text);
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** What such a field says, as the API takes it; null where it is empty. */
+/** Converts the field's value to the API's format; null if it is empty. */
 export const fromLocalTime = (text: string): string | null =>
   text === '' ? null : new Date(text).toISOString();
 
-/** `completionRate` as `Completion rate`, in the language of the reader. */
+/** Converts `completionRate` to `Completion rate`, in the user's language. */
 export function words(name: string): string {
   const spaced = name.replace(/[A-Z_]/g, (letter) => ` ${letter.replace('_', '').toLowerCase()}`);
   return known(spaced.charAt(0).toUpperCase() + spaced.slice(1));

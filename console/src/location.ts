@@ -1,6 +1,6 @@
 /**
- * Where the console is: a path and parameters behind the `#`, so that every view has a link. Another
- * view is opened once nothing is lost by it, or once somebody has agreed to that.
+ * The current location: a path and parameters in the fragment, so that every view has a link.
+ * Another view is opened only if nothing would be lost or the user agrees.
  */
 import { useMemo, useSyncExternalStore } from 'react';
 import { ask } from './questions.tsx';
@@ -10,7 +10,7 @@ export type Location = { path: string; query: URLSearchParams };
 
 let hash = window.location.hash;
 const listeners = new Set<() => void>();
-/** The last address of each path, with its parameters, and how far it was scrolled. */
+/** The last address of each path with its parameters and scroll position. */
 const addresses = new Map<string, { hash: string; scrollY: number }>();
 
 export function useLocation(): Location {
@@ -48,7 +48,7 @@ window.addEventListener('hashchange', () => {
     move(next);
     return;
   }
-  // The address has changed already, by a link or by the browser's buttons.
+  // The address has already changed, through a link or the browser's buttons.
   window.history.pushState(null, '', hash);
   void ask(question).then((isYes) => {
     if (!isYes) return;
@@ -57,21 +57,20 @@ window.addEventListener('hashchange', () => {
   });
 });
 
-/** Goes to another view. */
 export function goTo(path: string): void {
   window.location.hash = path;
 }
 
-/** Where a path was left: its parameters, so that a way back keeps the filters. */
+/** The last address of a path, including its parameters, so that going back keeps the filters. */
 export const lastAddress = (path: string): string => addresses.get(path)?.hash ?? `#${path}`;
 
-/** How far a view was scrolled when it was left; zero if it is opened with other parameters. */
+/** The scroll position at which a view was left; zero if it is opened with other parameters. */
 export function lastScroll(): number {
   const left = addresses.get(parse(hash).path);
   return left?.hash === hash ? left.scrollY : 0;
 }
 
-/** The parameters of the view, and how to change some of them without a step in the history. */
+/** The view's parameters, and a function that changes some without adding to the history. */
 export function useParameters(): [
   Readonly<Record<string, string>>,
   (changes: Readonly<Record<string, string | null>>) => void,

@@ -8,7 +8,7 @@ import { theme, variables } from './shell/theme.ts';
 
 const client = new QueryClient({
   defaultOptions: {
-    // The client has tried again already, and says so at once where the browser has no network.
+    // The client has already retried; without a network, fail immediately.
     queries: { staleTime: 2_000, retry: false, networkMode: 'always' },
     mutations: { networkMode: 'always' },
   },

@@ -1,4 +1,4 @@
-/** A field for a number that has to be there, which never changes what is being typed. */
+/** A field for a required number that never modifies text while it is typed. */
 import { NumberInput, type NumberInputProps } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 
@@ -7,9 +7,9 @@ type Parts = Omit<NumberInputProps, 'value' | 'onChange' | 'onBlur' | 'defaultVa
   onChange: (value: number) => void;
 };
 
-/** While the field is empty, the value stays what it was, and is shown again once the field is left. */
+/** While the field is empty, the value stays unchanged; it reappears when the field loses focus. */
 export function NumberField({ value, onChange, ...rest }: Parts): ReactNode {
-  // What stands in the field: `0.` on the way to `0.5` is a number already, and so would lose its point.
+  // The typed text: `0.` on the way to `0.5` is already a number and would lose its point.
   const [typed, setTyped] = useState<number | string | null>(null);
   return (
     <NumberInput

@@ -1,4 +1,4 @@
-/** The frame of a view: where it is, what it is, and the request behind it. */
+/** The frame of a view: its location, title, and the underlying request. */
 import { Anchor, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { useEffect, type ReactNode } from 'react';
@@ -23,7 +23,7 @@ export function Page({
   children,
 }: {
   title: string;
-  /** What the page is for, in a sentence. */
+  /** The purpose of the page in one sentence. */
   about?: string;
   back?: { to: string; label: string };
   actions?: ReactNode;
@@ -43,7 +43,7 @@ export function Page({
           </Anchor>
         )}
         <Group justify="space-between" mih={36} gap="xs">
-          {/* A letter with dozens of combining marks can't be broken, so it is clipped. */}
+          {/* A letter with dozens of combining marks can't wrap, so it is clipped. */}
           <Title
             order={1}
             size={22}
@@ -68,7 +68,7 @@ export function Page({
   );
 }
 
-/** Copies a request as curl; the key stays a variable. */
+/** Copies a request as a curl command with a variable for the key. */
 export function CopyCurl(curl: Curl): ReactNode {
   return (
     <Copy text={curlOf(curl)} label={t('Copy as curl')} icon={<Icon name="code" size={16} />} />

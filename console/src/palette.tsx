@@ -1,4 +1,4 @@
-/** Everything by a few letters: pages, actions and items (Ctrl-K), and the shortcuts (`?`). */
+/** The command palette (Ctrl-K) for pages, actions and items, and the list of shortcuts (`?`). */
 import { ActionIcon, Button, Kbd, Modal, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useEffect, useId, useState, type KeyboardEvent, type ReactNode } from 'react';
@@ -118,7 +118,7 @@ export function Palette(): ReactNode {
   );
 }
 
-/** Keys belong to a field that somebody writes in, and to a dialog that is open. */
+/** Shortcuts are ignored while the user types or a dialog is open. */
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof Element &&

@@ -1,4 +1,4 @@
-/** Code that is loaded when it is shown first: a page, or a part of a page. */
+/** Lazily loaded code: a page, or a part of a page. */
 import { createElement, lazy, Suspense, type ComponentType, type ReactNode } from 'react';
 import { Boundary, NotLoadedError } from './boundary.tsx';
 import { Loading } from './states.tsx';
@@ -17,8 +17,8 @@ export function makePart<Props extends object>(
     try {
       return { default: await load() };
     } catch (cause) {
-      // On a page that is only now opened nothing has been typed. The reload ends it; until then it
-      // is loading.
+      // Nothing has been typed on a page that is just opening. Stay in the loading state until the
+      // reload.
       if (isPage && (await reloadIfUpgraded())) return await new Promise<never>(() => {});
       throw new NotLoadedError('The code could not be loaded.', { cause });
     }
@@ -26,7 +26,7 @@ export function makePart<Props extends object>(
   return { component, isPage };
 }
 
-/** Shows a part, or in its place why not. `onRetry` is called before it is tried again. */
+/** Shows a part, or why it failed. `onRetry` is called before a retry. */
 export function ShowPart<Props extends object>({
   part: { component, isPage },
   props,
@@ -36,7 +36,7 @@ export function ShowPart<Props extends object>({
   part: Part<Props>;
   props: Props;
   onRetry?: () => void;
-  /** Shown while it is loading. */
+  /** Shown during loading. */
   fallback?: ReactNode;
 }): ReactNode {
   return (

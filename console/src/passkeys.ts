@@ -1,4 +1,4 @@
-/** Passkeys in the browser: what makes one and what signs in by one, in the form that the service takes. */
+/** Passkeys in the browser: registration and sign-in, in the service's format. */
 
 type Made = {
   id: string;
@@ -14,13 +14,13 @@ type Signed = {
   };
 };
 
-/** Older browsers lack the conversions. */
+/** Older browsers lack the conversion functions. */
 export const hasPasskeys = (): boolean =>
   typeof PublicKeyCredential === 'function' &&
   'parseRequestOptionsFromJSON' in PublicKeyCredential &&
   'parseCreationOptionsFromJSON' in PublicKeyCredential;
 
-/** @throws DOMException, such as one of a person who has closed the browser's dialog */
+/** @throws {DOMException}, for example if the person closes the browser's dialog */
 export async function makePasskey(options: PublicKeyCredentialCreationOptionsJSON) {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   const { id, response } = toJson(await navigator.credentials.create({ publicKey })) as Made;
@@ -28,7 +28,7 @@ export async function makePasskey(options: PublicKeyCredentialCreationOptionsJSO
   return { id, clientDataJSON, attestationObject, transports };
 }
 
-/** @throws DOMException, such as one of a person who has closed the browser's dialog */
+/** @throws {DOMException}, for example if the person closes the browser's dialog */
 export async function signByPasskey(options: PublicKeyCredentialRequestOptionsJSON) {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
   const { id, response } = toJson(await navigator.credentials.get({ publicKey })) as Signed;

@@ -1,4 +1,4 @@
-/** One dialog for every question that is asked before something is lost. */
+/** A single dialog for all confirmations before something is lost. */
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useState, useSyncExternalStore, type ReactNode } from 'react';
 import { t } from './texts/texts.ts';
@@ -6,9 +6,9 @@ import { t } from './texts/texts.ts';
 export type Question = {
   title: string;
   text: ReactNode;
-  /** What the button says that does it. */
+  /** Label of the confirming button. */
   action: string;
-  /** A word to type first, for what can never be undone. */
+  /** A word that must be typed first, for irreversible actions. */
   typed?: string;
 };
 
@@ -23,7 +23,7 @@ function show(next: Asked | null): void {
   for (const listener of listeners) listener();
 }
 
-/** Asks, and resolves to whether it shall be done. A second question answers the first with no. */
+/** Resolves to whether the user confirmed. A second question answers the first with no. */
 export async function ask(question: Question): Promise<boolean> {
   asked?.answer(false);
   lastKey += 1;
@@ -32,17 +32,17 @@ export async function ask(question: Question): Promise<boolean> {
   return promise;
 }
 
-/** Does something once the question has been answered with yes. */
+/** Runs an action after confirmation. */
 export function askThen(question: Question, run: () => void): void {
   void ask(question).then((isYes) => {
     if (isYes) run();
   });
 }
 
-/** Shows the question that waits for an answer. */
+/** Shows the pending question. */
 export function Questions(): ReactNode {
   const current = useSyncExternalStore(listen, () => asked);
-  // The dialog keeps its words while it closes.
+  // The dialog keeps its text while closing.
   const [last, setLast] = useState(current);
   if (current !== null && current !== last) setLast(current);
   const shown = current ?? last;

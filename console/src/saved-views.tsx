@@ -1,6 +1,6 @@
 /**
- * Views by name: the address of a page with its filters. They are kept in this browser, for each
- * organization; a link shares one with others.
+ * Named views: a page's address with its filters. Stored in this browser for each organization; a
+ * link shares one with others.
  */
 import { Button, Group, Menu, Modal, Stack, TextInput } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
@@ -38,7 +38,7 @@ export function SavedViews({ of }: { of: string }): ReactNode {
   const [views, setViews] = useState(() => readViews(key));
   const [isNaming, setNaming] = useState(false);
   const clipboard = useClipboard();
-  // The address is the view, so this is drawn again with each change of it.
+  // The address is the view, so this must rerender when it changes.
   useLocation();
   const keep = (next: readonly SavedView[]) => {
     setViews(next);

@@ -1,6 +1,6 @@
 /**
- * Whether the session of this page still holds. Any answer 401 ends it here, and so does another tab of
- * this browser that signs out, since all tabs share the cookie. `generation` counts the sign-ins.
+ * The validity of this page's session. It ends with any 401 response, or when another tab signs
+ * out, since all tabs share the cookie. `generation` counts the sign-ins.
  */
 import { useSyncExternalStore } from 'react';
 
@@ -14,7 +14,7 @@ export function useSession(): Session {
   return useSyncExternalStore(listen, () => session);
 }
 
-/** Like `fetch`; an answer 401 ends the session, unless somebody has signed in since the request. */
+/** Like `fetch`; a 401 ends the session, unless someone has signed in since the request. */
 export async function fetchInSession(...request: Parameters<typeof fetch>): Promise<Response> {
   const { generation } = session;
   const answer = await fetch(...request);
@@ -22,18 +22,18 @@ export async function fetchInSession(...request: Parameters<typeof fetch>): Prom
   return answer;
 }
 
-/** Somebody has signed in, in this tab or in another one. */
+/** Call after a sign-in, in this tab or another one. */
 export function sessionBegun(): void {
   change({ isOver: false, generation: session.generation + 1 });
 }
 
-/** Tells the other tabs of this browser. */
+/** Notifies the browser's other tabs. */
 export function tellOtherTabs(what: 'begun' | 'ended'): void {
   try {
-    // Without the time, a second notice of a kind would be no change, and so not be told.
+    // Without the time, a second identical notice would not be a change and so not be sent.
     localStorage.setItem(noticeKey, `${what} ${Date.now()}`);
   } catch {
-    // Without storage the other tabs find out by their next request.
+    // Without storage, the other tabs find out with their next request.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sign-in: with an account, or by a one-time link that the service has printed. As long as nobody has an
- * account, with a secret key.
+ * Sign-in with an account or a one-time link printed by the service, or with a secret key as long
+ * as no account exists.
  */
 import {
   Anchor,
@@ -25,10 +25,10 @@ import { sessionBegun, tellOtherTabs } from './session.ts';
 import { Loading } from './states.tsx';
 import { t } from './texts/texts.ts';
 
-/** A link is taken once per page: React runs effects twice where it looks for mistakes. */
+/** A link is consumed once per page: React runs effects twice in strict mode. */
 let takenLink: string | null = null;
 
-/** The page of those who are not signed in yet. */
+/** The page for signing in. */
 export function SignIn(): ReactNode {
   return (
     <Container size={420} py={80} component="main">
@@ -44,12 +44,12 @@ export function SignIn(): ReactNode {
   );
 }
 
-/** Over the page of those whose session has ended: what they have typed stays there. */
+/** Shown over the page when the session has ended, so that unsaved input is kept. */
 export function SignInDialog({ organizationId }: { organizationId: string }): ReactNode {
   const signedIn = async () => {
     const { data } = await api.get('/v1/organization');
     if (data.id === organizationId) return;
-    // Nothing of the organization before may stay, neither in view nor in memory.
+    // Nothing of the previous organization may remain, neither visible nor in memory.
     window.location.reload();
     await new Promise<never>(() => {});
   };
@@ -68,7 +68,7 @@ export function SignInDialog({ organizationId }: { organizationId: string }): Re
   );
 }
 
-/** The way that this service expects, and the other one. */
+/** The preferred sign-in method of this service, and the other one. */
 function Ways({ signedIn }: { signedIn: () => Promise<void> }): ReactNode {
   const door = useQuery({
     queryKey: ['door'],
@@ -99,7 +99,7 @@ function Ways({ signedIn }: { signedIn: () => Promise<void> }): ReactNode {
   );
 }
 
-/** `signedIn` is awaited before the page goes on. */
+/** `signedIn` is awaited before continuing. */
 function SignInForm({ signedIn }: { signedIn: () => Promise<void> }): ReactNode {
   const [secretKey, setSecretKey] = useState('');
   const [error, setError] = useState<string | null>(null);

@@ -1,4 +1,4 @@
-/** What a view shows instead of its data: loading, failed, or nothing there yet. */
+/** Placeholders for a view's data: loading, failed, or empty. */
 import { ReelfeedError } from '@reelfeed/client/session';
 import { Alert, Button, Code, Group, List, Skeleton, Stack, Text } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
@@ -17,7 +17,7 @@ export function Loading(): ReactNode {
   );
 }
 
-/** Shows what was read, or why not. Of data that cannot be read again, the last is shown. */
+/** Shows the data or the error. If a refetch fails, the last data is shown. */
 export function Show<Data>({
   of,
   children,
@@ -87,7 +87,7 @@ export function Failed({ error, retry }: { error: Error | null; retry?: () => vo
   );
 }
 
-/** The way to the rest of a list. */
+/** Loads the rest of a list. */
 export function More({ of }: { of: Rows<unknown> }): ReactNode {
   if (!of.hasNextPage) return null;
   return (
@@ -106,7 +106,7 @@ export function More({ of }: { of: Rows<unknown> }): ReactNode {
   );
 }
 
-/** An empty list, with what fills it. */
+/** An empty list, with a hint how to fill it. */
 export function Empty({ children, command }: { children: ReactNode; command?: string }): ReactNode {
   return (
     <Stack align="center" py="xl" gap="xs" ta="center">

@@ -1,11 +1,11 @@
-/** Forms that hold what nobody has saved yet. */
+/** Forms with unsaved input. */
 import { useEffect, useId } from 'react';
 
 const dirty = new Set<string>();
 
 export const hasUnsaved = (): boolean => dirty.size > 0;
 
-/** While this holds, leaving the view or the page asks first. */
+/** While true, leaving the view or the page asks for confirmation. */
 export function useUnsaved(isDirty: boolean): void {
   const id = useId();
   useEffect(() => {

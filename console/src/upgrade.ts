@@ -1,11 +1,11 @@
 /**
- * What a tab does when the service is upgraded under it. Names of the built files hold their hash, so
- * a page that was not opened before cannot be loaded any more; a reload gets the new build.
+ * Handles an upgrade of the service while a tab is open. Names of the built files contain a hash,
+ * so a page that was not opened before can no longer be loaded; a reload gets the new build.
  */
 import { isBusy } from './busy.ts';
 
 const reloadedAtKey = 'reelfeed.console.reloadedAt';
-/** In a cluster that is being upgraded, each reload may meet the other build. */
+/** During a rolling upgrade of a cluster, each reload may hit the other build. */
 const minReloadGapMs = 60_000;
 
 const entryOf = (text: string): string | null => /assets\/index-[\w-]+\.js/.exec(text)?.[0] ?? null;
@@ -13,7 +13,7 @@ const ownBuild = entryOf(
   document.querySelector('script[type="module"]')?.getAttribute('src') ?? '',
 );
 
-/** How the service is seen from here: away, with the build of this page, or with another one. */
+/** State of the service: away, with this page's build, or with another one. */
 export async function lookForUpgrade(): Promise<'away' | 'same' | 'other'> {
   try {
     const answer = await fetch(window.location.href.split('#')[0] ?? '', { cache: 'no-store' });
@@ -26,8 +26,8 @@ export async function lookForUpgrade(): Promise<'away' | 'same' | 'other'> {
 }
 
 /**
- * Reloads if the service has another build, but neither twice in a minute nor while something would be
- * lost. @returns whether it does
+ * Reloads if the service has another build, but not twice within a minute or if something would be
+ * lost. Returns whether it reloads.
  */
 export async function reloadIfUpgraded(): Promise<boolean> {
   if (isBusy() || Date.now() - reloadedAt() < minReloadGapMs) return false;
@@ -35,7 +35,7 @@ export async function reloadIfUpgraded(): Promise<boolean> {
   try {
     sessionStorage.setItem(reloadedAtKey, String(Date.now()));
   } catch {
-    // Without a note of it, nothing would end a loop.
+    // If the time can't be stored, nothing would end a reload loop.
     return false;
   }
   window.location.reload();

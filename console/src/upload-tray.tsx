@@ -1,4 +1,4 @@
-/** The uploads over all pages: how far each is, and what is unfinished. */
+/** Uploads across all pages: their progress, and unfinished ones. */
 import { Button, FileButton, Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, type ReactNode } from 'react';
@@ -9,7 +9,7 @@ import { addFiles, clearDone, discard, goOn, onUploadEnd, stop, useUploads } fro
 import type { Upload } from './uploads.ts';
 import { t } from './texts/texts.ts';
 
-/** The button in the header, once there is something to tell. */
+/** The button in the header, shown once there is an upload. */
 export function UploadTray(): ReactNode {
   const uploads = useUploads();
   const client = useQueryClient();

@@ -1,13 +1,13 @@
 /**
- * The uploads of this browser, over all pages. One is sent after the other.
+ * This browser's uploads across all pages, sent one after another.
  *
  *   waiting → sending → done
- *                ↓ ↑ go on, with the file
+ *                ↓ ↑ continue, with the file
  *             stopped (by hand, by an error, or by a reload)
  *
- * 1. The browser remembers what is unfinished, by the address of its upload. After a reload the same
- *    file goes on there, at the byte that the service has.
- * 2. What was remembered is forgotten when it is done, discarded, or unknown to the service.
+ * 1. The browser remembers unfinished uploads by their address. After a reload, choosing the same
+ *    file continues at the byte that the service has.
+ * 2. An upload is forgotten when it is done, discarded, or unknown to the service.
  */
 import { ReelfeedError, upload } from '@reelfeed/client/session';
 import { useSyncExternalStore } from 'react';
@@ -21,9 +21,9 @@ export type Upload = {
   readonly sentBytes: number;
   readonly state: 'waiting' | 'sending' | 'stopped' | 'done';
   readonly error: string | null;
-  /** Bytes a second over the last seconds; null while it is not known. */
+  /** Bytes per second over the last seconds, or null while unknown. */
   readonly speed: number | null;
-  /** The item that is made; null until the upload was opened. */
+  /** The new item's id, or null until the upload has been opened. */
   readonly itemId: string | null;
   /** Null after a reload, until the file is chosen again. */
   readonly file: File | null;
@@ -34,7 +34,7 @@ type Remembered = Pick<Upload, 'name' | 'sizeBytes' | 'sentBytes' | 'itemId' | '
 
 const storageKey = 'reelfeed.console.uploads';
 const maxRemembered = 100;
-/** How long the speed looks back. */
+/** Time window of the speed. */
 const speedWindowMs = 8_000;
 
 const keyOf = ({ name, size, lastModified }: File) => `${name} ${size} ${lastModified}`;
@@ -46,13 +46,13 @@ const finished = new Set<() => void>();
 
 export const useUploads = (): readonly Upload[] => useSyncExternalStore(listen, () => uploads);
 
-/** Calls back whenever an upload has ended, well or not. */
+/** Calls back whenever an upload ends, successfully or not. */
 export function onUploadEnd(call: () => void): () => void {
   finished.add(call);
   return () => finished.delete(call);
 }
 
-/** Takes files in; one that was begun before goes on where it was. */
+/** Adds files; one that was started before continues where it stopped. */
 export function addFiles(files: readonly File[]): void {
   for (const file of files) {
     const key = keyOf(file);
@@ -73,13 +73,13 @@ export function goOn(key: string): void {
   void sendNext();
 }
 
-/** Stops the bytes; what was sent stays for a while, so that it can go on. */
+/** Pauses an upload; the service keeps what was sent for a while, so that it can continue. */
 export function stop(key: string): void {
   if (sending?.key === key) sending.stop.abort();
   update(key, { state: 'stopped', speed: null });
 }
 
-/** Forgets an upload, and archives the item that it was for. */
+/** Forgets an upload and archives its item. */
 export async function discard(key: string): Promise<void> {
   stop(key);
   const one = uploads.find((each) => each.key === key);
@@ -132,7 +132,7 @@ async function send(one: Upload, file: File, signal: AbortSignal): Promise<void>
     const isOver =
       error instanceof ReelfeedError && error.status !== null && !error.isTransient && wasOpened;
     if (!isOver || error.status !== 404) throw error;
-    // The upload has expired, or its item was deleted: this is a new one.
+    // The upload has expired, or its item was deleted: start a new one.
     update(one.key, { uploadUrl: null, itemId: null, sentBytes: 0 });
     await send({ ...one, uploadUrl: null }, file, signal);
   }
@@ -171,7 +171,7 @@ function remember(): void {
   try {
     localStorage.setItem(storageKey, JSON.stringify(entries));
   } catch {
-    // Without storage, a reload begins uploads anew.
+    // Without storage, a reload restarts uploads.
   }
 }
 

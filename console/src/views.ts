@@ -1,4 +1,4 @@
-/** Which view belongs to which address. Each is a file of its own, loaded when it is opened first. */
+/** Maps addresses to views. Each view is a separate file, loaded when it is first opened. */
 import type { ComponentType } from 'react';
 import { makePart, type Part } from './part.tsx';
 import type { IconName } from './shell/icons.tsx';
@@ -60,7 +60,7 @@ const views: readonly { path: RegExp; view: View }[] = [
   [/^\/system$/, load('SystemPage', () => import('./pages/administration/system.tsx'))],
 ].map(([path, view]) => ({ path: path as RegExp, view: view as View }));
 
-/** The navigation, by what somebody has come for. */
+/** The navigation, grouped by task. */
 export const groups: readonly {
   label: string;
   views: readonly { path: string; label: string; icon: IconName }[];

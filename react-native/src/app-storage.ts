@@ -8,12 +8,15 @@ export type AppStorage = {
   removeItem(name: string): Promise<unknown>;
 };
 
-/** A copy of the device's storage in memory. It is read once, because the client expects answers at once. */
+/**
+ * An in-memory copy of the device's storage. Read once, because the client needs synchronous
+ * access.
+ */
 export type KeptTexts = {
   readonly deviceId: string;
   readonly events: EventStorage;
   readonly store: Store;
-  /** Resolves when everything that was saved so far is in the app's storage, or could not be. */
+  /** Resolves when everything saved so far is in the app's storage or has failed. */
   settled(): Promise<void>;
 };
 
@@ -23,10 +26,9 @@ const eventsName = `${prefix}events`;
 const storeName = `${prefix}viewer`;
 
 /**
- * Reads what the app's storage holds. It never rejects: without a storage, or with one that fails,
- * everything lasts as long as the app runs.
- *
- * @param failed told of each failure of the storage
+ * Reads the app's storage. Never rejects: if there is no storage or it fails, data lasts only while
+ * the app runs.
+ * @param failed called for each storage failure
  */
 export async function readKeptTexts(
   storage: AppStorage | undefined,
@@ -56,7 +58,7 @@ export async function readKeptTexts(
   };
 }
 
-/** Small texts in memory, kept together as one JSON object. */
+/** Small texts in memory, stored together as one JSON object. */
 function storeOver(text: string | null, save: (text: string) => void): Store {
   const values = new Map(entriesIn(text));
   const changed = (): void => save(JSON.stringify(Object.fromEntries(values)));
@@ -85,7 +87,7 @@ function entriesIn(text: string | null): [string, string][] {
   }
 }
 
-/** Writes texts one after the other. Of several for one name that wait, only the last is written. */
+/** Writes texts sequentially. If several are pending for one name, only the last is written. */
 class LatestWriter {
   readonly #storage: AppStorage | undefined;
   readonly #failed: (error: unknown) => void;

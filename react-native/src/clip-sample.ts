@@ -1,9 +1,9 @@
 import { type Sample } from '@reelfeed/client/playing';
 
-/** The properties of an `expo-video` player that are read. Positions and durations are in seconds. */
+/** The properties read from an `expo-video` player. Positions and durations are in seconds. */
 export type ReadablePlayer = {
   readonly currentTime: number;
-  /** 0 while it is unknown, and for live streams. */
+  /** 0 while unknown, and for live streams. */
   readonly duration: number;
   readonly isLive: boolean;
   readonly status: 'idle' | 'loading' | 'readyToPlay' | 'error';
@@ -13,9 +13,8 @@ export type ReadablePlayer = {
 };
 
 /**
- * What a player shows now, for the meter of watch time.
- *
- * @param isPaused whether it is asked to pause; a player that waits for data is not paused
+ * The player's current state, for the watch time meter.
+ * @param isPaused whether playback is paused; a player waiting for data is not paused
  */
 export function sampleOf(player: ReadablePlayer, isPaused: boolean, atMs: number): Sample {
   const { currentTime, duration, isLive, status, videoTrack } = player;

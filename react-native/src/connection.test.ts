@@ -1,4 +1,4 @@
-/** Proves that the queue of an app outlives the app and loses nothing, against a real service. */
+/** An app's event queue survives restarts and loses nothing, tested against a real service. */
 import { strict as assert } from 'node:assert';
 import { after, test } from 'node:test';
 import { createItem } from '../../server/test/seed.ts';
@@ -13,7 +13,7 @@ import { createPlayableItems } from './playable-items.fixture.ts';
 const service = await startService({ REELFEED_ROLES: 'api' });
 const stored = await openStoredEvents(service);
 
-/** A storage that answers later, as that of a phone does. */
+/** An asynchronous storage like a phone's. */
 function slowStorage(): AppStorage & { readonly texts: Map<string, string> } {
   const texts = new Map<string, string>();
   const later = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -43,7 +43,7 @@ test('events of an app that ends without a connection are sent by its next start
   await offline.save();
   const text = storage.texts.get('reelfeed.events') ?? '';
   assert.match(text, new RegExp(eventId));
-  // The app is killed here: nothing is closed. It starts again with a connection.
+  // Simulates a kill: nothing is closed. The app restarts online.
   const online = await connect({ storage });
   await online.flush();
   await online.close();

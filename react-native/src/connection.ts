@@ -23,14 +23,14 @@ export type ConnectionOptions = Pick<
   | 'onDropped'
   | 'onStorageError'
 > & {
-  /** Keeps events, the device's id and likes for the next start, such as `AsyncStorage`. */
+  /** Storage for events, the device id and likes across restarts, such as `AsyncStorage`. */
   readonly storage?: AppStorage | undefined;
   readonly device: 'ios' | 'android' | 'web' | undefined;
 };
 
 type Viewer = { readonly userId?: string | undefined; readonly userSignature?: string | undefined };
 
-/** The client, the event sender and what is kept of a viewer, for one service and key. */
+/** The client, the event sender and a viewer's stored data, for one service and key. */
 export class Connection {
   readonly sessionId = newUuid7();
   readonly #options: ConnectionOptions;
@@ -40,7 +40,7 @@ export class Connection {
   #client: Reelfeed;
   #marks: { readonly likes: Marks; readonly saves: Marks };
 
-  /** Throws `TypeError` for unusable options. Apps use `openConnection`. */
+  /** Throws `TypeError` for invalid options. Apps use `openConnection`. */
   constructor(options: ConnectionOptions, kept: KeptTexts) {
     this.#options = options;
     this.#kept = kept;
@@ -56,7 +56,7 @@ export class Connection {
     this.#marks = this.#makeMarks();
   }
 
-  /** Where the service answers; ends with a slash. */
+  /** The service's address, ending with a slash. */
   get baseUrl(): string {
     const address = String(this.#options.baseUrl);
     return address.endsWith('/') ? address : `${address}/`;
@@ -78,22 +78,22 @@ export class Connection {
     return this.#kept.store;
   }
 
-  /** Delivery counts of all events so far, including those of earlier starts. */
+  /** Delivery counts of all events so far, including those from earlier runs. */
   get counts(): EventCounts {
     return this.#events.counts;
   }
 
-  /** The service tells what a user likes on all devices only if the user is signed. */
+  /** The service returns a user's likes from all devices only if the user id is signed. */
   get isSigned(): boolean {
     return this.#viewer.userId !== undefined && this.#viewer.userSignature !== undefined;
   }
 
-  /** Takes an event for sending, which happened now. @returns its id */
+  /** Queues an event that happened now. Returns its id. */
   track(event: EngagementEvent | CustomEngagementEvent): string {
     return this.#events.track(event);
   }
 
-  /** The viewer has logged in, or out with null. Feeds that are read afterwards are this viewer's. */
+  /** Logs the viewer in, or out with null. Feeds read afterwards belong to this viewer. */
   identify(userId: string | null, userSignature?: string): void {
     if (this.#viewer.userId === (userId ?? undefined)) {
       if (this.#viewer.userSignature === userSignature) return;
@@ -104,18 +104,21 @@ export class Connection {
     this.#marks = this.#makeMarks();
   }
 
-  /** Sends what waits; see `EventSender.flush`. */
+  /** Sends pending events; see `EventSender.flush`. */
   flush(signal?: AbortSignal): Promise<void> {
     return this.#events.flush(signal);
   }
 
-  /** The app goes to the background, where it may end at any moment: keeps what has no answer. */
+  /**
+   * Call when the app goes to the background, where it may be killed at any time: stores what is
+   * unacknowledged.
+   */
   save(): Promise<void> {
     this.#events.save();
     return this.#kept.settled();
   }
 
-  /** Sends what waits once more, and keeps what has no answer then. Later events are dropped. */
+  /** Sends pending events and stores the unacknowledged ones. Later events are dropped. */
   async close(): Promise<void> {
     await this.#events.close();
     await this.#kept.settled();
@@ -142,7 +145,7 @@ export class Connection {
   }
 }
 
-/** Reads what is kept and connects. Throws `TypeError` for unusable options. */
+/** Reads stored data and connects. Throws `TypeError` for invalid options. */
 export async function openConnection(options: ConnectionOptions): Promise<Connection> {
   const failed = (error: unknown): void => options.onStorageError?.(error);
   return new Connection(options, await readKeptTexts(options.storage, failed));

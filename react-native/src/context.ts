@@ -16,7 +16,7 @@ export type ReelfeedContext = {
 
 export const ReelfeedPlace = createContext<ReelfeedContext | null>(null);
 
-/** Throws an `Error` outside of a `ReelfeedProvider`. */
+/** Throws an `Error` outside a `ReelfeedProvider`. */
 export function useReelfeed(): ReelfeedContext {
   const context = useContext(ReelfeedPlace);
   if (context === null) throw new Error('Use this inside of a <ReelfeedProvider>.');
@@ -24,18 +24,18 @@ export function useReelfeed(): ReelfeedContext {
 }
 
 export type ReelfeedEvents = {
-  /** Takes an event for sending, which happened now. It never throws. */
+  /** Queues an event that happened now. Never throws. */
   track(event: EngagementEvent | CustomEngagementEvent): void;
   /**
-   * Sends what waits without waiting for more. Resolves when everything that was tracked before has its
-   * answer; throws as `EventSender.flush` does.
+   * Sends pending events immediately. Resolves when everything tracked before has been
+   * acknowledged; throws like `EventSender.flush`.
    */
   flush(signal?: AbortSignal): Promise<void>;
   /** Delivery counts of all events so far; null until the device's storage has been read. */
   counts(): EventCounts | null;
 };
 
-/** Sends engagement events of the app's own. They wait on the device until the service has answered. */
+/** Sends the app's own engagement events. They are kept on the device until acknowledged. */
 export function useReelfeedEvents(): ReelfeedEvents {
   const { connection, gate } = useReelfeed();
   return useMemo(

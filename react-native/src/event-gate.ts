@@ -2,10 +2,10 @@ import { type CustomEngagementEvent, type EngagementEvent } from '@reelfeed/clie
 
 type TrackableEvent = EngagementEvent | CustomEngagementEvent;
 
-/** Beyond, the oldest are given up, as the event sender does. */
+/** Beyond this, the oldest are dropped, as in the event sender. */
 const maxWaiting = 1_000;
 
-/** Takes events before the device's storage has been read, and hands them over then. */
+/** Queues events until the device's storage has been read, then hands them over. */
 export class EventGate {
   #waiting: TrackableEvent[] = [];
   #track: ((event: TrackableEvent) => unknown) | null = null;

@@ -1,4 +1,4 @@
-/** Proves what a feed tells of a viewer, against a real service. */
+/** The events that a feed reports about a viewer, tested against a real service. */
 import { strict as assert } from 'node:assert';
 import { test, type TestContext } from 'node:test';
 import { type EngagementEvent } from '@reelfeed/client';

@@ -17,18 +17,18 @@ import {
 import { type Connection } from './connection.ts';
 
 export type FeedOptions = Pick<FeedQuery, 'tags' | 'section' | 'author' | 'country'> & {
-  /** Id of the item to begin with, also an unlisted one; the feed follows. */
+  /** Id of the first item, which may be unlisted; the feed follows. */
   readonly start?: string | undefined;
-  /** How the viewer has come to `start`. Default `share`. */
+  /** How the viewer came to `start`. Default: `share`. */
   readonly entryPoint?: 'share' | 'direct' | undefined;
-  /** Each engagement event as it happens. */
+  /** Called for each engagement event. */
   readonly onEvent?: ((event: EngagementEvent) => void) | undefined;
 };
 
-/** The state of a feed at one moment. Each change makes a new object. */
+/** An immutable snapshot of a feed's state. */
 export type FeedState = {
   readonly slides: readonly Slide[];
-  /** `waiting` tries again by itself; after `refused` only `retry` does. */
+  /** `waiting` retries automatically; after `refused`, only `retry` does. */
   readonly phase: 'loading' | 'idle' | 'ended' | 'waiting' | 'refused';
   /** Null unless the phase is `waiting` or `refused`. */
   readonly error: ReelfeedError | null;
@@ -43,18 +43,18 @@ export const firstState: FeedState = {
 };
 
 const pageSize = 10;
-/** As many as the service answers for at once. */
+/** The maximum that the service returns at once. */
 const recalledItems = 100;
 
-/** Where protected media of an item are. */
+/** Addresses of an item's protected media. */
 export type MediaAddresses = {
   readonly streamingUrl: string | null;
   readonly images: readonly { readonly id: string; readonly imageUrl: string }[];
 };
 
 /**
- * One feed of one viewer: its slides, what is watched, and what the viewer does. It knows nothing of how
- * slides are drawn. The views say which slide is before the viewer and what its player shows.
+ * One viewer's feed: its slides, what is watched, and the viewer's actions, independent of
+ * rendering. The views report the current slide and its player's state.
  */
 export class FeedModel {
   readonly #connection: Connection;
@@ -67,7 +67,7 @@ export class FeedModel {
   #state: FeedState = firstState;
   #isRefreshing = false;
   #index = 0;
-  /** Whether the app is before the viewer. Otherwise nobody watches and nothing is told. */
+  /** Whether the app is in the foreground. Otherwise nothing counts as watched or is reported. */
   #isActive = true;
 
   constructor(connection: Connection, options: FeedOptions = {}) {
@@ -88,20 +88,20 @@ export class FeedModel {
     return this.#state;
   }
 
-  /** Calls back after each change of `state`, and of a like or save. @returns what ends that */
+  /** Subscribes to changes of `state`, likes and saves. Returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Reads the feed from its beginning. */
+  /** Loads the feed from its beginning. */
   async open(): Promise<void> {
     const { start } = this.#options;
     this.#startIds = [];
     await this.#list.restart(start === undefined ? null : this.#readStart(start));
   }
 
-  /** Reads the feed again. The slides that are there stay until the new ones have come. */
+  /** Reloads the feed. The current slides stay until the new ones arrive. */
   async refresh(): Promise<void> {
     this.#viewing.pause();
     this.#isRefreshing = true;
@@ -109,12 +109,12 @@ export class FeedModel {
     await this.#list.restart();
   }
 
-  /** Tries a page that failed again now. */
+  /** Retries a failed page now. */
   retry(): Promise<void> {
     return this.#list.retry();
   }
 
-  /** The slide at `index` is before the viewer. */
+  /** Makes the slide at `index` current. */
   show(index: number): void {
     if (this.#isRefreshing) return;
     const isSwipe = index !== this.#index;
@@ -123,7 +123,7 @@ export class FeedModel {
     void this.#list.need(index);
   }
 
-  /** The app went to the background, or the feed out of sight; or it is back. */
+  /** Call when the app or the feed becomes visible or hidden. */
   setActive(isActive: boolean): void {
     if (isActive === this.#isActive) return;
     this.#isActive = isActive;
@@ -131,22 +131,25 @@ export class FeedModel {
     else this.#viewing.pause();
   }
 
-  /** Called several times a second with what the player of the slide before the viewer shows. */
+  /** Call several times per second with the state of the current slide's player. */
   measure(slide: Slide, sample: Sample): void {
     if (this.#isWatched(slide)) this.#viewing.measure(sample);
   }
 
-  /** The clip before the viewer could not be played. */
+  /** Reports that the current clip could not be played. */
   fail(slide: Slide, failure: PlaybackFailure): void {
     if (this.#isWatched(slide)) this.#viewing.fail(failure);
   }
 
-  /** The link that the share button shares: the service's page with the item. */
+  /** The share link: the service's page for the item. */
   addressOf({ item }: Slide): string {
     return `${this.#connection.baseUrl}feed#${encodeURIComponent(item.id)}`;
   }
 
-  /** Where the media of a protected slide are now. Throws `ReelfeedError` where that is not permitted. */
+  /**
+   * Current addresses of a protected slide's media.
+   * @throws {ReelfeedError} if access is denied
+   */
   mediaOf({ id }: Slide): Promise<MediaAddresses> {
     return this.#connection.client.playbackToken(id);
   }
@@ -163,7 +166,7 @@ export class FeedModel {
     return this.#connection.saves.has(item.id);
   }
 
-  /** Likes an item or takes the like back. @returns whether it is liked now */
+  /** Toggles the like of an item. Returns whether it is liked now. */
   toggleLike({ item }: Slide): boolean {
     const isLiked = this.#connection.likes.toggle(item);
     this.#viewing.like(item, isLiked);
@@ -178,12 +181,12 @@ export class FeedModel {
     return isSaved;
   }
 
-  /** The viewer has shared the item by the device's share sheet. */
+  /** Reports that the viewer shared the item through the device's share sheet. */
   noteShare({ id }: Slide): void {
     this.#viewing.share(id, 'device');
   }
 
-  /** The viewer wants less of the item, its author or its tags; or takes that back. */
+  /** Reports that the viewer wants less of the item, its author or its tags, or undoes that. */
   refuse({ item }: Slide, scope: 'item' | 'author' | 'tag', isSet = true): void {
     this.#viewing.refuse(item, scope, isSet);
   }
@@ -192,7 +195,7 @@ export class FeedModel {
     this.#viewing.report(item, reason, isSet);
   }
 
-  /** Ends what runs. What was watched is told. */
+  /** Stops everything, after reporting what was watched. */
   close(): void {
     this.#viewing.pause();
     this.#list.stop();
@@ -209,7 +212,7 @@ export class FeedModel {
     return page;
   }
 
-  /** Null where the item may not be watched or can't be read: the feed plays all the same. */
+  /** Returns null if the item is not accessible: the feed plays anyway. */
   async #readStart(id: string): Promise<FeedItem | null> {
     try {
       const item = await this.#connection.client.item(id);
@@ -222,7 +225,10 @@ export class FeedModel {
     }
   }
 
-  /** Learns what a signed user likes on all devices. Without an answer, what this device knows stays. */
+  /**
+   * Loads a signed user's likes from all devices. Without a response, this device's own data is
+   * kept.
+   */
   async #recall(items: readonly FeedItem[]): Promise<void> {
     const { client, likes, saves, isSigned } = this.#connection;
     const slides = items.flatMap((item) => slidesOf(item, () => {}));
@@ -267,7 +273,10 @@ export class FeedModel {
     this.#viewing.show(slide, { position, entryPoint: isStart ? entryPoint : 'feed', isSwipe });
   }
 
-  /** Nothing can be shown of an item. It is told as a clip is that does not play; the others stay. */
+  /**
+   * Handles an item without displayable media: reported like a clip that does not play; other
+   * slides are unaffected.
+   */
   #onBroken(id: string, error: unknown): void {
     if (this.#broken.has(id)) return;
     this.#broken.add(id);
@@ -284,14 +293,14 @@ export class FeedModel {
   }
 }
 
-/** The text of an error event for a thrown value. */
+/** Converts a thrown value to the text of an error event. */
 export function failureOf(error: unknown): PlaybackFailure {
   if (!(error instanceof Error)) return { code: 'UNKNOWN', message: 'The clip cannot be played.' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   return { code, message: error.message };
 }
 
-/** The address that a slide plays from, if it needs no permission. */
+/** The playback address of a slide, if it needs no permission. */
 export function openAddressOf({ media }: Slide): string | null {
   return media.kind === 'video' ? webAddress(media.url) : null;
 }

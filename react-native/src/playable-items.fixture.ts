@@ -1,8 +1,8 @@
-/** Items of a feed whose addresses lead nowhere: for tests that draw and play nothing. */
+/** Feed items with dummy addresses, for tests that render and play nothing. */
 import { createReadyItems, query } from '../../server/test/seed.ts';
 import { eventually, type TestService } from '../../server/test/service.ts';
 
-/** @returns the ids of new items, which the feed has */
+/** Creates items in the feed. Returns their ids. */
 export async function createPlayableItems(service: TestService, count: number): Promise<string[]> {
   const ids = await createReadyItems(service, count);
   await query(

@@ -8,9 +8,9 @@ export type Feed = FeedState & {
 };
 
 /**
- * Reads a feed and keeps it while the component is there. It starts over when the options or the viewer
- * change. A view of your own calls `model.show` for the slide before the viewer, and `model.measure`
- * with what its player shows.
+ * Loads a feed for as long as the component is mounted. Reloads when the options or the viewer
+ * change. A custom view calls `model.show` for the current slide, and `model.measure` with its
+ * player's state.
  */
 export function useFeed(options: FeedOptions = {}): Feed {
   const context = useReelfeed();

@@ -1,6 +1,6 @@
 /**
- * Proves that every address of a page that the README, the guides and the start's output name shows that
- * page in a browser, as it is written; also behind a proxy that serves the service below a path.
+ * Proves that every page address in the README, the guides and the start-up output works in a
+ * browser exactly as written, also behind a proxy that serves the service below a path.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,14 +21,17 @@ const { browser, reason } = await launchBrowser();
 after(() => browser?.close());
 const options = browser === null ? { skip: reason } : { timeout: 300_000 };
 
-/** What each page shows, by the first part of its path. */
+/** A selector for each page's content, by the first part of its path. */
 const pages: Readonly<Record<string, string>> = {
   console: 'h1',
   feed: 'reelfeed-feed :is(.slide, #screen h1)',
   docs: 'h1',
 };
 
-/** Opens an address in a browser profile of its own: the page is there and has no failed request. */
+/**
+ * Opens an address in its own browser profile and checks that the page loads without failed
+ * requests.
+ */
 async function shows(address: string): Promise<void> {
   assert(browser !== null);
   const profile = await browser.newContext();
@@ -47,14 +50,14 @@ async function shows(address: string): Promise<void> {
 
 function contentOf(address: string): string {
   const { pathname } = new URL(address);
-  // The root leads to the console.
+  // The root redirects to the console.
   const named = pathname === '/' ? '/console' : pathname;
   const [, content] = Object.entries(pages).find(([name]) => named.includes(`/${name}`)) ?? [];
   assert.ok(content, `${address} is the address of a page that this test does not know`);
   return content;
 }
 
-/** Addresses in a text that a person opens: none of the API, and none with a part to fill in. */
+/** Addresses in a text that people open, excluding API addresses and those with placeholders. */
 function addressesIn(text: string): string[] {
   const found = text.match(/https?:\/\/(?:localhost|127\.0\.0\.1):\d+\/[^\s"'`<>)]*/g) ?? [];
   const isPage = (address: string) =>
@@ -62,7 +65,7 @@ function addressesIn(text: string): string[] {
   return [...new Set(found.map((address) => address.replace(/[.,:;]+$/, '')).filter(isPage))];
 }
 
-/** As a person does who follows the link of the sign-in, each is opened with a fresh browser. */
+/** Each is opened with a fresh browser, as by someone following the sign-in link. */
 test(
   'the addresses of the start, the README and the guides show their pages',
   options,
@@ -101,7 +104,7 @@ const forms = [
   ...['/docs/quick-start', '/docs/quick-start.html', '/docs/reference', '/docs/reference/'],
 ];
 
-/** A reverse proxy that takes a folder off the path, as docs/operations.md asks for. */
+/** A reverse proxy that strips a folder from the path, as required by docs/operations.md. */
 async function startProxy(folder: string): Promise<{ url: string; serve: (to: string) => void }> {
   let target = '';
   const server = createServer((incoming, outgoing) => {

@@ -1,4 +1,4 @@
-/** From the request that brings an event to the reports and feed pages that show it. */
+/** From the request that sends an event to the reports and feed pages that show it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Recount } from '../src/features/analytics/reports/recount.fixture.ts';
@@ -62,7 +62,7 @@ test('a day of traffic that was sent shuffled and twice is answered as it is rec
   };
   assert.deepEqual(await read('overview', hours), recount.overview(hours));
   assert.deepEqual(await read('content', range), recount.content(range));
-  // How many refusals count depends on who is credible: `reports.test.ts` judges them.
+  // How much feedback counts depends on the credibility of viewers; see `reports.test.ts`.
   const { feedback, ...item } = (await read(`content/${ids[0]}`, hours)) as { feedback: unknown };
   assert.ok(feedback);
   assert.deepEqual(item, recount.item(ids[0] ?? '', hours));
@@ -73,7 +73,7 @@ test('a day of traffic that was sent shuffled and twice is answered as it is rec
   assert.deepEqual(await read('retention', range), recount.retention(range, Date.now()));
 });
 
-/** Sends an event and tells how long after its answer `isShown` was true for the first time. */
+/** Sends an event and measures the time from its response until `isShown` is true. */
 async function delayMs(
   sendIt: () => Promise<{ status: number }>,
   isShown: () => Promise<boolean>,

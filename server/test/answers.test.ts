@@ -1,4 +1,6 @@
-/** Proves what answers hold beside their data: caching, descriptions, refusals that tell nothing. */
+/**
+ * Proves what responses contain besides data: caching, descriptions, errors that reveal nothing.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createItem, createReadyItems, query } from './seed.ts';
@@ -108,7 +110,7 @@ test('answers whose time is over are pruned, the others stay', async () => {
        now() - interval '25 hours'
      from idempotent_request, generate_series(1, 4500) as number where idempotency_key = 'kept'`,
   );
-  // A start prunes at once.
+  // Start-up prunes immediately.
   await using _other = await startService({}, { beside: service });
   await expectAnswers(1);
   assert.equal((await send('kept')).headers.get('idempotent-replayed'), 'true');

@@ -1,6 +1,6 @@
 /**
- * Proves the programs of `docs/apps.md`: those in TypeScript and Python run against a service, and those in
- * Kotlin and Swift name the fields of the API's description, with their types.
+ * Proves that the programs in `docs/apps.md` are correct: those in TypeScript and Python run
+ * against a service; those in Kotlin and Swift have the fields and types of the API description.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -21,7 +21,7 @@ const service = await startService();
 const stored = await openStoredEvents(service);
 const { id } = await readyItem(service, 'small.mp4', {});
 
-/** Runs a program; the answer is what it prints. The three events that it sends are stored. */
+/** Runs a program and returns its output. The three events that it sends are stored. */
 async function watch(command: string, args: readonly string[]): Promise<string> {
   const { stdout } = await run(command, args, {
     timeout: 60_000,
@@ -65,7 +65,7 @@ type Schema = {
 
 type Field = { name: string; type: string; isOptional: boolean };
 
-/** The fields of each class or struct of a program, by its name. */
+/** The fields of each class or struct of a program, by name. */
 function typesOf(text: string): Map<string, Field[]> {
   const types = new Map<string, Field[]>();
   for (const [, name = '', body = ''] of text.matchAll(
@@ -82,7 +82,7 @@ function typesOf(text: string): Map<string, Field[]> {
   return types;
 }
 
-/** The schema's types in the words of the programs. */
+/** Translates the schema's types to the programs' notation. */
 function typeIn(schema: Schema): { name: string | undefined; isNullable: boolean } {
   const all = schema.anyOf ?? [schema];
   const names: Record<string, string> = { string: 'String', integer: 'Int' };

@@ -1,4 +1,4 @@
-/** Proves that the sheet of security requirements is complete, and that the tests that it names exist. */
+/** Proves that the sheet of security requirements is complete and that the tests it names exist. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ const rows = [...sheet.matchAll(/^\| (\d[\d.–]*) \| ([^|]+) \| ([^|]+) \| (.*)
   ([, numbers = '', , state = '', how = '']) => ({ numbers, state, how }),
 );
 
-/** The last numbers of the requirements of levels 1 and 2 in version 4.0.3, by section. */
+/** The last requirement numbers of levels 1 and 2 in version 4.0.3, by section. */
 const sections: Readonly<Record<string, string>> = {
   '1.1': '1-7',
   '1.2': '1-4',
@@ -81,7 +81,7 @@ const sections: Readonly<Record<string, string>> = {
   '14.5': '1-4',
 };
 
-/** `1 3-5` as the numbers 1, 3, 4, 5. */
+/** Expands `1 3-5` to 1, 3, 4, 5. */
 function expand(list: string): number[] {
   return list.split(' ').flatMap((part) => {
     const [first = 0, last = first] = part.split('-').map(Number);

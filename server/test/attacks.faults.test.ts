@@ -1,6 +1,6 @@
 /**
- * Proves, over twenty rounds of every attack that is known, that the service stays alive, that its
- * memory stays bounded, and that another organization's feed is hardly slower than without an attack.
+ * Proves that, over twenty rounds of every known attack, the service stays alive, its memory stays
+ * bounded, and another organization's feed is hardly slower than without an attack.
  * `bench/attacks.ts` measures the same on a quiet machine.
  */
 import assert from 'node:assert/strict';
@@ -22,7 +22,7 @@ const roundMs = 5_000;
 const betweenPagesMs = 20;
 const maxAddedMegabytes = 256;
 const maxSlowdown = 2;
-/** Below it, a ratio tells of the machine and not of the service. */
+/** Below this, a ratio reflects the machine rather than the service. */
 const smallestBaselineMs = 50;
 
 const connection = await cloneDatabase();
@@ -39,7 +39,7 @@ await writeFile(file, Buffer.alloc(200 * 1024, 'segment'));
 const attacker = await createOrganization({ connection } as TestService, 'Attacker');
 const target: Target = { url: service.url, segment, ...attacker };
 
-/** Reads feed pages for a while. @returns the 99th percentile of the time that a page takes */
+/** Reads feed pages for a while. Returns the 99th percentile of their response times. */
 async function readFeed(): Promise<number> {
   const times: number[] = [];
   const end = performance.now() + roundMs;

@@ -1,4 +1,4 @@
-/** A load balancer as simple as they come: it probes `/readyz`, never retries, keeps connections. */
+/** A minimal load balancer: it probes `/readyz`, never retries, and keeps connections alive. */
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ type Backend = { url: string; agent: Agent; isHealthy: boolean };
 
 export type Balancer = AsyncDisposable & {
   url: string;
-  /** Adds a backend; it gets requests once it has passed a probe. */
+  /** Adds a backend, which receives requests once it has passed a probe. */
   add(url: string): void;
   healthy(): number;
 };
@@ -22,13 +22,13 @@ export async function startBalancer(probeIntervalMs: number): Promise<Balancer> 
       () => 0,
     );
     backend.isHealthy = status === 200;
-    // A balancer forgets a target that is gone.
+    // A backend that is gone is removed.
     if (status === 0) backends.delete(backend);
   };
   const timer = setInterval(() => backends.forEach((one) => void probe(one)), probeIntervalMs);
   const server = createServer((incoming, outgoing) => {
     const healthy = [...backends].filter(({ isHealthy }) => isHealthy);
-    // Where none is healthy, all get requests: such balancers fail open.
+    // Fails open like real balancers: if none is healthy, all receive requests.
     const open = healthy.length > 0 ? healthy : [...backends];
     const backend = open[(turn += 1) % open.length];
     if (backend === undefined) {
@@ -51,7 +51,7 @@ export async function startBalancer(probeIntervalMs: number): Promise<Balancer> 
     });
     incoming.pipe(sent);
   }).listen(0, '127.0.0.1');
-  // Longer than any pause between two requests of a client, so that none meets a connection that closes.
+  // Longer than any pause between two requests, so that none hits a closing connection.
   server.keepAliveTimeout = 120_000;
   await once(server, 'listening');
   return {

@@ -1,7 +1,7 @@
 /**
- * Proves the boundaries between the parts of the server: who imports whom, and who has SQL on which
- * table. What breaks a rule today is listed by name. The lists may only shrink: an entry that is no
- * longer needed fails the test as well.
+ * Proves the module boundaries of the server: who imports whom, and who has SQL on which table.
+ * Existing violations are listed by name. The lists may only shrink: an obsolete entry also fails
+ * the test.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const files = globSync('**/*.ts', { cwd: src })
 
 const featureOf = (file: string) => /^features\/([^/]+)\//.exec(file)?.[1] ?? null;
 
-/** Modules of ours that a file imports, as paths below `src`. */
+/** Our own modules that a file imports, as paths below `src`. */
 function importsOf(file: string): string[] {
   const text = readFileSync(path.join(src, file), 'utf8');
   const specifiers = [...text.matchAll(/^(?:import|export)\b[^;]*?\bfrom '(\.[^']+)';/gm)];
@@ -90,7 +90,7 @@ test('a feature has SQL on its own tables alone', () => {
   check([...broken], tableDebts);
 });
 
-/** Whether a table is named in a statement: after a keyword of SQL, or to a method of Kysely. */
+/** Whether a table is used in a statement: after an SQL keyword, or in a Kysely method. */
 function hasSqlOn(text: string, table: string): boolean {
   const inSql = new RegExp(
     `\\b(?:from|join|into|update|table|truncate|exists)\\s+(?:only\\s+)?${table}\\b`,

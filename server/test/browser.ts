@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { chromium, type Browser } from 'playwright-core';
 
-/** A running browser, or the reason why this machine has none: tests then skip with that line. */
+/** A running browser, or why this machine has none; tests are then skipped with that reason. */
 export type LaunchedBrowser =
   | { readonly browser: Browser; readonly reason: null }
   | { readonly browser: null; readonly reason: string };
@@ -27,9 +27,9 @@ const personsBrowser =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36';
 
 /**
- * Starts the Chromium that an npm package carries, together with its own shared libraries and
- * fonts: nothing of it needs to be installed, and it works without a network and as root.
- * The caller closes it. Web security stays on, so that policies and CORS are tested as they are.
+ * Starts the Chromium bundled in an npm package, with its own shared libraries and fonts: it needs
+ * no installation and works without a network and as root. The caller closes it. Web security stays
+ * enabled, so that policies and CORS are tested for real.
  */
 export async function launchBrowser(): Promise<LaunchedBrowser> {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
@@ -45,13 +45,13 @@ export async function launchBrowser(): Promise<LaunchedBrowser> {
       executablePath: join(folder, 'chromium'),
       headless: true,
       timeout: launchTimeoutMs,
-      // The sandbox needs a set-uid helper or user namespaces; the pages are our own.
+      // The sandbox needs a set-uid helper or user namespaces; only our own pages are loaded.
       args: [
         '--no-sandbox',
         '--disable-gpu',
         '--mute-audio',
         '--disable-dev-shm-usage',
-        // By its own name it is a bot, whose events are not counted.
+        // With its own user agent, it would count as a bot, whose events are ignored.
         `--user-agent=${personsBrowser}`,
       ],
       env: {
@@ -68,8 +68,8 @@ export async function launchBrowser(): Promise<LaunchedBrowser> {
 }
 
 /**
- * The folder with the unpacked browser. It is unpacked once per version and user, beside its final
- * place, and appears there by one rename: parallel test files cannot see a half of it.
+ * The folder with the unpacked browser. It is unpacked once per version and user under a temporary
+ * name, then renamed atomically, so that parallel test files never see a partial copy.
  */
 async function unpackedChromium(): Promise<string> {
   const { uid, username } = userInfo();
@@ -91,7 +91,7 @@ async function unpackedChromium(): Promise<string> {
   return folder;
 }
 
-/** A folder of that name may have been put there by somebody else; its programs are not run. */
+/** Someone else may have created a folder with this name; its programs are not run. */
 async function isOurs(folder: string, uid: number): Promise<boolean> {
   try {
     const stats = await lstat(folder);
@@ -103,8 +103,8 @@ async function isOurs(folder: string, uid: number): Promise<boolean> {
 }
 
 /**
- * Runs the package's own unpacking in a child process, because it writes to the temporary folder
- * of its process and brings the libraries only where it believes to be on Amazon Linux.
+ * Runs the package's own unpacking in a child process, because it writes to the temporary folder of
+ * its process and includes the libraries only if it believes to be on Amazon Linux.
  */
 async function unpackInto(folder: string): Promise<void> {
   const program = `

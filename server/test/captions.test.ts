@@ -1,4 +1,6 @@
-/** Proves captions: uploaded, served, in the HLS playlist, removed, guarded like their video. */
+/**
+ * Proves captions: upload, delivery, HLS playlist, removal, and access rules like their video's.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCarousel } from './carousels.ts';

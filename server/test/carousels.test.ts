@@ -1,4 +1,4 @@
-/** Proves carousels of images and of videos: their life, their place in the feed, bad input. */
+/** Proves image and video carousels: their lifecycle, their place in the feed, invalid input. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import sharp from 'sharp';
@@ -25,7 +25,7 @@ const service = await startService({ REELFEED_ROLES: 'api,worker' });
 const get = async (id: string) => (await service.call('GET', `/v1/content/${id}`)).body.data;
 const patch = (id: string, body: object) => service.call('PATCH', `/v1/content/${id}`, { body });
 
-/** The feed's items of a section, by id. */
+/** A section's feed items by id. */
 async function feed(section: string) {
   const { body } = await service.call('GET', `/v1/feed?section=${section}&limit=50`);
   return body.data as { id: string; videos?: { id: string }[]; images: { id: string }[] }[];
@@ -125,7 +125,7 @@ describe('image carousels', () => {
     const { id } = await createCarousel(service, 'carousel');
     const png = await imageBytes();
     const flood = Buffer.from(png);
-    // The header of a PNG: width and height, and the checksum of its chunk.
+    // The PNG header: width, height, and the chunk's checksum.
     flood.writeUInt32BE(60_000, 16);
     flood.writeUInt32BE(60_000, 20);
     const { crc32 } = await import('node:zlib');

@@ -1,4 +1,4 @@
-/** Carousels for tests, and images to put into them. */
+/** Carousels and images for tests. */
 import sharp from 'sharp';
 import { form } from './media.ts';
 import { createReadyItems } from './seed.ts';
@@ -26,7 +26,7 @@ export type ImageOptions = {
   color?: string;
 };
 
-/** A real image of one colour. */
+/** A single-colored image. */
 export async function imageBytes({
   format = 'png',
   width = 64,
@@ -54,7 +54,7 @@ export async function addImage(
 
 export type Entry = { id: string; contentId: string; position: number };
 
-/** A video carousel with ready videos. @returns its id and its entries */
+/** Creates a video carousel with ready videos. Returns its id and entries. */
 export async function createVideoCarousel(
   service: TestService,
   count = 3,

@@ -1,10 +1,11 @@
 /**
- * Proves that two processes with one database go through everything at once, again and again: the
- * database is killed, frozen, locked and cut off while dashboards, viewers, players, uploads, a
- * broadcast, bulk jobs, exports, webhooks and experiments go on. No process ends, every request is
- * answered in time with an envelope, and nothing that was acknowledged is lost.
+ * Proves that two processes with one database survive everything at once, repeatedly: the database
+ * is killed, frozen, locked and disconnected while dashboards, viewers, players, uploads, a
+ * broadcast, bulk jobs, exports, webhooks and experiments are active. No process ends, every
+ * request gets an envelope in time, and nothing acknowledged is lost.
  *
- * An hour in full (`npm run test:faults`), else some minutes. REELFEED_TEST_SEED repeats the order of faults.
+ * One hour in the full run (`npm run test:faults`), otherwise some minutes. REELFEED_TEST_SEED
+ * repeats an order of faults.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -31,10 +32,10 @@ const options = {
   skip: existsSync('/proc/self/stat') ? false : 'reads /proc, which this system does not have',
 };
 const runMs = scaled(150_000, 3_600_000);
-/** From the end of a fault until every process is ready. */
+/** Maximum time from the end of a fault until every process is ready. */
 const recoveryMs = 60_000;
 
-/** Of wrong answers. */
+/** Maximum number of violations shown. */
 const maxShown = 30;
 
 type Struck = { name: string; times: number; slowestRecoveryMs: number };
@@ -112,7 +113,7 @@ test('everything at once while the database fails in every way', options, async 
   }
   assert.equal(requests.violations.length, 0, 'wrong answers, which stand above');
   for (const { what, promised, kept: found } of kept) {
-    // A recording may be cut by less than a second where the encoder was.
+    // A recording may lose less than a second at a disconnection of the encoder.
     const isKept = what.startsWith('seconds') ? promised - found <= 1 : found === promised;
     assert.ok(isKept, `${what}: ${found} of ${promised}`);
   }
@@ -125,7 +126,7 @@ type Scene = {
   random: () => number;
 };
 
-/** Each fault in turn, in an order that differs from round to round. */
+/** Applies each fault in turn, in a different order each round. */
 async function strikeAgainAndAgain(faults: readonly Fault[], scene: Scene): Promise<Struck[]> {
   const { processes, requests, random } = scene;
   const struck = new Map<string, Struck>();

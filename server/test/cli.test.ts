@@ -1,4 +1,4 @@
-/** Proves every command of the command line, as a process, without and beside a running service. */
+/** Proves every command of the command line as a process, with and without a running service. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { access, chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
@@ -26,7 +26,9 @@ function succeeded({ code, stdout, stderr }: Ended): string {
   return stdout;
 }
 
-/** It ended with `code` and one sentence or a usage on stderr: no stack, nothing on stdout. */
+/**
+ * Exited with `code` and one sentence or a usage text on stderr: no stack trace, nothing on stdout.
+ */
 function failed({ code, stdout, stderr }: Ended, expectedCode: number, message: RegExp): void {
   assert.equal(code, expectedCode, stdout + stderr);
   assert.match(stderr, message);
@@ -199,7 +201,7 @@ test('without a running service: migrate, organizations and keys', async () => {
   assert.ok(!listed.includes(created.secretKey));
 });
 
-/** What the tests beside a running service share. */
+/** Shared by tests that use a running service. */
 const service = { url: '', secretKey: '', organizationId: '', stop: async () => {} };
 
 test('start by the launcher prints keys once and warns of variables that no setting has', async () => {
@@ -232,7 +234,7 @@ test('a second start on its data directory, and one on its port, end with 1 and 
   );
   const { port } = new URL(service.url);
   const other = { ...env, REELFEED_DATA_DIR: path.join(folder, 'other'), PORT: port };
-  // Keys of a start that fails would never be shown again, so none are made.
+  // Keys created by a failed start would never be shown again, so none are created.
   failed(
     await startMain({ env: other }).ended,
     1,

@@ -1,4 +1,7 @@
-/** Proves that what is shipped for a cluster is valid and says what the service understands. */
+/**
+ * Proves that the shipped cluster manifests are valid and use settings that the service
+ * understands.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,7 +27,7 @@ const manifests: Manifest[] = globSync('kubernetes/*.yaml', { cwd: folder })
     })),
   );
 
-/** Names and values of an `.env` file. */
+/** Names and values in an `.env` file. */
 function readEnv(name: string): Record<string, string> {
   const lines = read(name).split('\n');
   const pairs = lines.filter((line) => /^[A-Z]/.test(line)).map((line) => line.split(/=(.*)/s));
@@ -91,9 +94,9 @@ test('the Compose file is valid, and has three API processes, two workers and on
     configs: object;
     name: string;
   };
-  // The name, and configurations in the file itself, are younger than the packaged schema.
+  // The packaged schema predates the name and inline configurations.
   const { configs: _configs, name: _name, ...rest } = file;
-  // Ajv knows its dialect and its ids by other names, and needs neither.
+  // Ajv uses other names for its dialect and ids, and needs neither.
   const schema: object = JSON.parse(
     JSON.stringify(composeSchema, (key, value) =>
       (key === 'id' || key === '$schema') && typeof value === 'string' ? undefined : value,

@@ -1,9 +1,9 @@
 /**
- * Everything together: three API processes behind a load balancer, four workers and one process for media,
- * on a PostgreSQL with a synchronous replica and a JetStream of three servers. All processes are restarted,
- * then a worker, a NATS server and the primary are killed, while players, editors, uploads, a broadcast,
- * exports, webhooks and experiments go on. Nothing that was acknowledged is lost or doubled, no request fails
- * during the restarts, and rate limits stay exact.
+ * Everything together: three API processes behind a load balancer, four workers and one media
+ * process, on a PostgreSQL with a synchronous replica and a three-node JetStream. All processes are
+ * restarted, then a worker, a NATS server and the primary are killed, while players, editors,
+ * uploads, a broadcast, exports, webhooks and experiments are active. Nothing acknowledged is lost
+ * or duplicated, no request fails during the restarts, and rate limits stay exact.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,11 +30,11 @@ const options = {
 };
 const roles = ['api', 'api', 'api', 'worker', 'worker', 'worker', 'worker', 'media'];
 const calmMs = 10_000;
-/** Of wrong answers. */
+/** Maximum number of violations shown. */
 const maxShown = 30;
-/** From the promotion until an event is acknowledged again. */
+/** Maximum time from the promotion until an event is acknowledged again. */
 const backWithinMs = 5_000;
-/** Partitions of a dead worker move when its leases run out, after three seconds. */
+/** A dead worker's partitions move when its leases expire, after three seconds. */
 const movedWithinMs = 10_000;
 
 test('everything at once on many processes and replicated engines', options, async (t) => {
@@ -133,7 +133,7 @@ test('everything at once on many processes and replicated engines', options, asy
   }
   assert.equal(requests.violations.length, 0, 'wrong answers, which stand above');
   for (const { what, promised, kept: number } of kept) {
-    // A recording may be cut by less than a second at each of the interruptions of its encoder.
+    // A recording may lose less than a second at each interruption of its encoder.
     const isKept = what.startsWith('seconds') ? promised - number <= 2 : number === promised;
     assert.ok(isKept, `${what}: ${number} of ${promised}`);
   }
@@ -145,7 +145,10 @@ test('everything at once on many processes and replicated engines', options, asy
   t.diagnostic(JSON.stringify(found));
 });
 
-/** Kills a worker. @returns the milliseconds until others hold every partition; then a new one is started */
+/**
+ * Kills a worker. Returns the milliseconds until others hold every partition, then starts a new
+ * one.
+ */
 async function killWorker(cluster: Cluster): Promise<number> {
   const holders = async () => {
     const rows = await run(
@@ -173,7 +176,10 @@ async function killWorker(cluster: Cluster): Promise<number> {
   return ms;
 }
 
-/** Asks 200 times with a key that may ask 50 times a minute, over all API processes. @returns how many passed */
+/**
+ * Sends 200 requests across all API processes with a key limited to 50 per minute. Returns how many
+ * succeeded.
+ */
 async function passLimit(url: string, ask: Ask): Promise<number> {
   const { key } = await ask('POST', '/v1/keys', {
     type: 'publishable',

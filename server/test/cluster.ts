@@ -1,4 +1,4 @@
-/** An installation of many processes on engines that are replicated: what tests of everything together run. */
+/** A multi-process installation on replicated engines, for tests of everything together. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -26,9 +26,9 @@ export type Cluster = {
   readonly secretKey: string;
   readonly rtmpPort: number;
   readonly members: readonly Member[];
-  /** SIGTERM, its end in good order, and a new process in its place. */
+  /** Sends SIGTERM, waits for a clean exit, and starts a replacement. */
   restart(member: Member): Promise<void>;
-  /** kill -9, without a new process. */
+  /** kill -9 without a replacement. */
   kill(member: Member): Promise<void>;
   start(member: Member): Promise<void>;
 };
@@ -36,7 +36,10 @@ export type Cluster = {
 const probeIntervalMs = 500;
 export const stream = 'EVERYTHING';
 
-/** Starts three NATS servers, a primary with its synchronous replica, and one process for each of `roles`. */
+/**
+ * Starts three NATS servers, a primary with its synchronous replica, and one process per entry of
+ * `roles`.
+ */
 export async function startCluster(roles: readonly string[]): Promise<Cluster> {
   const postgres = await startPostgresPair();
   const nats = await startNatsCluster();
@@ -58,7 +61,7 @@ export async function startCluster(roles: readonly string[]): Promise<Cluster> {
     REELFEED_MIN_FREE_BYTES: '0',
     REELFEED_LOG_LEVEL: 'error',
     REELFEED_MEDIA_NICENESS: '0',
-    // Longer than the balancer needs to see that a process is not ready any more.
+    // Longer than the balancer needs to notice that a process is no longer ready.
     REELFEED_DRAIN_DELAY: '2s',
     REELFEED_EGRESS_ALLOW: receiver.allow,
     REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s,1s,5s,20s,60s',
@@ -81,7 +84,7 @@ export async function startCluster(roles: readonly string[]): Promise<Cluster> {
   };
   const members: Member[] = [];
   for (const [index, role] of roles.entries()) {
-    // One process alone takes broadcasts, so that its encoder has one port to come back to.
+    // Only one process accepts broadcasts, so that its encoder can reconnect to the same port.
     const isIngest = index === roles.indexOf('worker');
     const own = { REELFEED_ROLES: role, ...(isIngest && { REELFEED_RTMP_PORT: String(rtmpPort) }) };
     const env = { ...shared, ...own };

@@ -1,6 +1,6 @@
 /**
- * Proves that images, captions, resumable uploads and imports outlive kill -9 at each of their steps:
- * what was acknowledged is there once, and files that no row names are neither served nor kept.
+ * Proves that images, captions, resumable uploads and imports survive kill -9 at each of their
+ * steps: what was acknowledged exists once, and unreferenced files are neither served nor kept.
  */
 import assert from 'node:assert/strict';
 import { createServer, request as httpRequest } from 'node:http';
@@ -30,7 +30,7 @@ const clip = await sampleBytes('faststart.mp4');
 const model = path.join(await temporaryFolder(), 'model.bin');
 await writeWhisperModel(model, { language: 'de', words: ['Guten', 'Tag'], seconds: 2 });
 
-/** Sends the clip slowly enough to be killed meanwhile. */
+/** Sends the clip slowly enough to be killed during the transfer. */
 const source = createServer((incoming, response) => {
   response.writeHead(200, { 'content-length': clip.length });
   if (incoming.url === '/quick') return void response.end(clip);
@@ -45,7 +45,7 @@ atEnd(async () => {
 const sourceUrl = `http://127.0.0.1:${(source.address() as AddressInfo).port}`;
 
 const env = {
-  // The port changes with each start; URLs in answers do not.
+  // The port changes with each start; URLs in responses do not.
   REELFEED_PUBLIC_URL: 'http://localhost',
   REELFEED_EGRESS_ALLOW: '127.0.0.1',
   REELFEED_WHISPER_MODEL: model,
@@ -54,11 +54,11 @@ const env = {
 let instance = await startInstance(await temporaryFolder(), env);
 const restart = async () => void (instance = await restartInstance(instance, env));
 const local = (url: string) => instance.url + new URL(url).pathname;
-// Helpers of the suite reach a service by `url` and `call` alone.
+// Test helpers use only `url` and `call` of a service.
 const service = () => instance as unknown as TestService;
 const get = async (id: string) => (await instance.call('GET', `/v1/content/${id}`)).body.data;
 
-/** Answers whether another request than now has begun to write an upload. */
+/** Returns a function that tells whether another request has started to write the upload. */
 async function nextWriter(contentId: string): Promise<() => Promise<boolean>> {
   const client = await connectTo(instance);
   const sql = 'select writer from upload_session where content_id = $1';
@@ -71,10 +71,10 @@ async function nextWriter(contentId: string): Promise<() => Promise<boolean>> {
   };
 }
 
-/** A request that a kill cuts off has no answer. */
+/** A request interrupted by a kill has no response. */
 const orNone = (reply: Promise<Reply>) => reply.catch(() => null);
 
-/** Folders of assets on the disk that hold such a file, as `<playbackId>/a-<assetId>`. */
+/** Asset folders on disk that contain such a file, as `<playbackId>/a-<assetId>`. */
 async function foldersWith(name: string): Promise<string[]> {
   const files = await storedFiles(instance, 'objects');
   return files
@@ -82,7 +82,7 @@ async function foldersWith(name: string): Promise<string[]> {
     .map((file) => file.split('/').slice(1, 3).join('/'));
 }
 
-/** As the hour that files may wait for their row would pass. */
+/** Simulates that the hour has passed within which files need a row. */
 async function letAnHourPass(): Promise<void> {
   const client = await connectTo(instance);
   await client.query(
@@ -91,7 +91,7 @@ async function letAnHourPass(): Promise<void> {
   await client.end();
 }
 
-/** Only these folders stay, and of the others nothing is served even before they go. */
+/** Only these folders remain, and files of the others are not served even before their removal. */
 async function assertOnlyFolders(kept: readonly string[], file: string): Promise<void> {
   for (const folder of await foldersWith(file)) {
     const { status } = await fetch(`${instance.url}/media/${folder}/${file}`);
@@ -106,7 +106,7 @@ async function assertOnlyFolders(kept: readonly string[], file: string): Promise
 
 const folderOf = (url: string) => new URL(url).pathname.split('/').slice(2, 4).join('/');
 
-/** Begins a request, and leaves it open with a part of its body. */
+/** Starts a request and leaves it open after part of its body. */
 async function sendHalf(
   method: string,
   pathname: string,

@@ -1,6 +1,6 @@
 /**
- * Proves over many kills at random moments that whoever repeats an unanswered request, with the same
- * Idempotency-Key, gets each image, each caption, each import and each upload exactly once.
+ * Proves over many kills at random times that repeating an unacknowledged request with the same
+ * Idempotency-Key creates each image, caption, import and upload exactly once.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -44,21 +44,21 @@ atEnd(async () => {
 const sourceUrl = `http://127.0.0.1:${(source.address() as AddressInfo).port}/clip`;
 
 let instance = await startInstance(await temporaryFolder(), env);
-// Helpers of the suite reach a service by `url` and `call` alone.
+// Test helpers use only `url` and `call` of a service.
 const service = () => instance as unknown as TestService;
 
-/** Repeats a request until it is answered, through kills and restarts. */
+/** Repeats a request through kills and restarts until it is answered. */
 async function insist(work: () => Promise<Reply>): Promise<Reply> {
   for (;;) {
     const reply = await work().catch(() => null);
-    // 409: the same key of the killed request is still taken for running.
+    // 409: the killed request's key still counts as in progress.
     if (reply !== null && reply.status < 500 && reply.status !== 409) return reply;
     await pause(100, 'before another try');
   }
 }
 
 let keys = 0;
-/** A POST that has one effect, however often it is sent. */
+/** A POST that takes effect once, however often it is sent. */
 function insistOnce(path: string, body: () => unknown): Promise<Reply> {
   keys += 1;
   const headers = { 'idempotency-key': `kill-${keys}` };
@@ -182,7 +182,7 @@ test(`${kills} kills at random moments`, { timeout: 1_200_000 }, async (t: TestC
   const { body } = await instance.call('GET', '/v1/content?limit=1');
   assert.equal(body.meta.total, 1 + made.carousels.size + made.items.length, 'nothing is doubled');
 
-  // What the hour would do that files may wait for their row.
+  // Simulates the hour passing within which files need a row.
   const client = await connectTo(instance);
   await client.query(
     `update job set run_at = now() where name = 'remove-asset-files' and state = 'scheduled'`,

@@ -1,4 +1,4 @@
-/** Proves the list of content: every filter, every order, and pages that miss and repeat nothing. */
+/** Proves the content list: every filter, every order, and paging without gaps or repeats. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { Client } from 'pg';
@@ -10,7 +10,7 @@ const service = await startService({ REELFEED_ROLES: 'api,worker' });
 
 type Listed = { id: string; title: string; createdAt: string; updatedAt: string };
 
-/** All pages of a list. `between` runs after each page. */
+/** Reads all pages of a list. `between` runs after each page. */
 async function walk(
   target: string,
   { key, between }: { key?: string; between?: () => Promise<unknown> } = {},
@@ -33,7 +33,7 @@ async function titles(search: string, key?: string): Promise<string[]> {
   return items.map(({ title }) => title).toSorted();
 }
 
-/** A view of the service through another organization's secret key. */
+/** The service with another organization's secret key. */
 function as(key: string): TestService {
   return { ...service, call: (method, path, call) => service.call(method, path, { key, ...call }) };
 }
@@ -298,7 +298,7 @@ test('a cursor is good for its own list, filter, order and organization only', a
   ];
   for (const target of targets) {
     const reply = await service.call('GET', target);
-    // The last character of base64 carries spare bits, so two texts can be the same bytes.
+    // The last base64 character has spare bits, so two texts can encode the same bytes.
     if (reply.status === 200 && target.length === `/v1/content?cursor=${cursor}`.length) {
       const text = target.split('cursor=')[1] ?? '';
       const isSame = Buffer.from(text, 'base64url').equals(Buffer.from(cursor, 'base64url'));
@@ -331,7 +331,7 @@ test('the total is exact after every change, whoever makes it and whenever it co
   assert.deepEqual([await total(), await total('&archived=only')], [4, 1]);
   await own.call('POST', '/v1/content/bulk/delete', { body: { ids: [second, third] } });
   assert.deepEqual([await total(), await total('&archived=only')], [3, 0]);
-  // A transaction that began before a count and commits after it.
+  // A transaction that started before a count and commits after it.
   const client = new Client(poolConnection(service.connection));
   await client.connect();
   await client.query('begin');

@@ -1,4 +1,7 @@
-/** Proves docs/content.sh: the whole life of each type of content through curl, as a reader runs it. */
+/**
+ * Proves docs/content.sh: the full lifecycle of each content type through curl, as a reader runs
+ * it.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,6 @@
-/** Proves the life of an item's metadata: changes, preconditions, publication, archive, retry. */
+/**
+ * Proves the lifecycle of an item's metadata: changes, preconditions, publication, archive, retry.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createItem, createItems, createOrganization, createReadyItems, query } from './seed.ts';

@@ -1,4 +1,4 @@
-/** Proves that the thumbnail of a video can be chosen: a moment, an image, and back. */
+/** Proves that a video's thumbnail can be chosen from a time or an image, and reset. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sharp from 'sharp';
@@ -12,7 +12,7 @@ const get = async (id: string) => (await service.call('GET', `/v1/content/${id}`
 const patch = (id: string, body: object, options: object = {}) =>
   service.call('PATCH', `/v1/content/${id}`, { body, ...options });
 
-/** Mean brightness of a picture, 0 to 255, and its size. */
+/** Mean brightness of a picture (0 to 255) and its size. */
 async function look(url: string) {
   const answer = await fetch(local(service, url));
   assert.equal(answer.status, 200, url);

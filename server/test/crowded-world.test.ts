@@ -1,7 +1,7 @@
 /**
- * Proves that the API, the console and the feed page stand in a crowded world: every GET operation with
- * every kind of key is answered as the description says, nothing of it is anybody else's, hostile texts
- * are found as they are, and every view and every slide is shown.
+ * Proves that the API, the console and the feed page work in a crowded world: every GET operation
+ * with every kind of key matches its description and contains no other organization's data, hostile
+ * texts are preserved, and every view and slide is shown.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const routes = readReads(await readDescription(world.service.url));
 const samples = await samplesOf(world);
 const ajv = lenientAjv();
 
-/** Every GET operation whose answer has an end. */
+/** Every GET operation with a finite response. */
 function readReads(api: { paths: Record<string, { get?: Operation }> }): Route[] {
   return Object.entries(api.paths).flatMap(([path, { get: operation }]) => {
     const isStream = operation?.responses['200']?.content?.['text/event-stream'] !== undefined;
@@ -34,7 +34,7 @@ function readReads(api: { paths: Record<string, { get?: Operation }> }): Route[]
   });
 }
 
-/** Addresses for each path that names something. */
+/** Sample addresses for each path with parameters. */
 async function samplesOf({ service, ...world }: CrowdedWorld): Promise<Record<string, string[]>> {
   const ids = (record: Record<string, string>) => Object.values(record);
   const items = ids(world.items);
@@ -106,7 +106,7 @@ function assertDeclared({ operation }: Route, reply: Reply, what: string): void 
   assertConforms(ajv, declared, reply, what);
 }
 
-/** Items that only lists of archived ones show, or nothing any more. */
+/** Items shown only in lists of archived ones, or not at all. */
 const hidden = ['archived', 'memberArchived', 'purged'];
 
 test('every GET operation with a secret key is answered as the description says', async () => {
@@ -199,7 +199,7 @@ test('reports over every filter and segment are answered as described', async ()
     `contentId=${world.items['portrait']}`,
   ];
   const reports = routes.filter(
-    // The list of alerts, saved reports and the last hour take no filters.
+    // The lists of alerts and saved reports, and the last hour, have no filters.
     ({ path }) => /^\/v1\/analytics\/(?!alerts|reports|realtime)[a-z]+$/.test(path),
   );
   assert.ok(reports.length >= 7);
@@ -243,7 +243,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const documents = [`${root}README.md`, ...globSync(`${root}docs/*.md`)];
 const text = documents.map((file) => readFileSync(file, 'utf8')).join('\n');
 
-/** Routes of receivers of traces. */
+/** Routes of trace receivers. */
 const foreignRoutes = ['/v1', '/v1/traces'];
 
 test('every route that the documentation names is one of the API', async () => {
@@ -254,7 +254,7 @@ test('every route that the documentation names is one of the API', async () => {
     return paths.some((known) => {
       const parts = known.split('/');
       const fits = wanted.every((part, n) => part === parts[n] || parts[n]?.startsWith('{'));
-      // A guide may end a path where an id follows, or name a group of routes.
+      // A guide may end a path before an id, or refer to a group of routes.
       return fits && wanted.length <= parts.length;
     });
   };

@@ -1,9 +1,9 @@
 /**
- * A service as it looks after a year with real customers: every type and state of everything, texts
- * that break software, carousels first in the feed, a broadcast on the air, and a second organization
- * with the same external ids. A feature that works alone is tried here beside all others.
+ * A service as it looks after a year with real customers: every type and state of everything,
+ * hostile texts, carousels first in the feed, an active broadcast, and a second organization with
+ * the same external ids. Features that work alone are tested here next to all others.
  *
- * It takes some seconds. The tests of a file share one, and leave it as they found it.
+ * It takes some seconds. The tests of a file share one and must not change it.
  */
 import { freePort, type Stream } from './live-publisher.ts';
 import { createItem, createOrganization } from './seed.ts';
@@ -44,7 +44,7 @@ export type CrowdedWorld = WorldContent & {
   keys: WorldKeys;
   /** Another organization on the same service, with the same external ids. */
   neighbour: { secretKey: string; publishableKey: string };
-  /** Events that were counted. */
+  /** Number of counted events. */
   events: number;
 };
 
@@ -56,7 +56,7 @@ export async function startCrowdedWorld(env: Record<string, string> = {}): Promi
       .map(({ allow }) => allow)
       .join(','),
     REELFEED_WEBHOOK_RETRY_SCHEDULE: webhookSchedule,
-    // On a busy machine a page that is ranked too late would come in another order.
+    // On a busy machine, a page that is ranked too late would come in another order.
     REELFEED_FEED_RANKING_BUDGET: '10s',
     ...env,
   });
@@ -67,7 +67,7 @@ export async function startCrowdedWorld(env: Record<string, string> = {}): Promi
     buildKeys(service),
   ]);
   const events = await sendWorldEvents(service, watched(content, streams.recorded));
-  // An erasure takes exports away that were made before it.
+  // An erasure removes exports created before it.
   await buildRemovals(service, content.items['purged'] ?? '');
   const [webhooks, exports, alerts, reports, jobs, neighbour] = await Promise.all([
     buildWebhooks(service, receivers),

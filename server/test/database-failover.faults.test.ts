@@ -1,7 +1,7 @@
 /**
- * The service on two PostgreSQL servers, of which one is a synchronous replica: the primary is killed under
- * load and the replica promoted. Nothing that was acknowledged is lost or doubled, and the service is back
- * within seconds, without being restarted.
+ * The service on two PostgreSQL servers, one of them a synchronous replica: the primary is killed
+ * under load and the replica promoted. Nothing acknowledged is lost or duplicated, and the service
+ * recovers within seconds without a restart.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,7 @@
 /**
- * Proves that a database that freezes, refuses, fails over, or whose connections are silently
- * dropped costs a process nothing for good: requests get 503 in time, and work again soon after.
+ * Proves that a database that freezes, refuses connections, fails over or silently drops
+ * connections does no lasting damage to a process: requests get a 503 in time and work again soon
+ * afterwards.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,7 +24,7 @@ const routes: [method: string, path: string, body?: object][] = [
   ['GET', '/v1/webhooks'],
 ];
 
-/** The server's own limit for a statement is 30 s; the answer must come before. */
+/** The server's own statement limit is 30 s; the response must come earlier. */
 const limitMs = 20_000;
 const recoveryMs = 5_000;
 
@@ -45,7 +46,7 @@ async function worksAgain(): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Opens as many connections as the pool takes, so that each of them is hit. */
+/** Opens as many connections as the pool allows, so that each of them is affected. */
 async function warmUp(): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     for (const { status, path } of await callAll()) assert.ok(status < 300, path);

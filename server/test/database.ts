@@ -1,4 +1,4 @@
-/** Real PostgreSQL for tests: each test file gets a fresh clone of one migrated template. */
+/** Real PostgreSQL for tests: each test file gets a fresh clone of a migrated template. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -16,21 +16,21 @@ import { migrate } from '../src/platform/database/migrate.ts';
 import { claimDataDirectory } from '../src/platform/data-directory.ts';
 import { startEmbeddedPostgres } from '../src/platform/postgres/embedded-postgres.ts';
 
-/** Set by the test runner, so that all test files share one server: the connection as JSON. */
+/** Set by the test runner so that all test files share one server; the connection as JSON. */
 const sharedServerVariable = 'REELFEED_TEST_SERVER';
 const templateName = 'reelfeed_template';
 export const silentLog = pino({ level: 'silent' });
 
 export type TestServer = AsyncDisposable & {
   connection: DatabaseConnection;
-  /** The server's process; undefined for a server that runs elsewhere. */
+  /** The server's process, or undefined for an external server. */
   pid?: number | undefined;
 };
 
 /**
- * Starts a throwaway PostgreSQL with the migrated template database. It does without fsync: tests
- * that prove durability start the service itself. REELFEED_TEST_DATABASE_URL names a running server
- * instead, to try another version of PostgreSQL.
+ * Starts a temporary PostgreSQL with the migrated template database, without fsync: tests that
+ * prove durability start the service themselves. REELFEED_TEST_DATABASE_URL selects a running
+ * server instead, to test another PostgreSQL version.
  */
 export async function startTestServer(): Promise<TestServer> {
   const outside = process.env['REELFEED_TEST_DATABASE_URL'];
@@ -66,7 +66,7 @@ export async function startTestServer(): Promise<TestServer> {
   };
 }
 
-/** What a test process inherits from the runner. */
+/** Passes the server to test processes through the environment. */
 export function shareTestServer(server: TestServer): void {
   process.env[sharedServerVariable] = JSON.stringify(server.connection);
 }
@@ -74,9 +74,9 @@ export function shareTestServer(server: TestServer): void {
 let cleanups: AsyncDisposableStack | undefined;
 
 /**
- * Runs `cleanUp` at the end of the test file (or of the test that is the first to ask), the latest
- * first: hooks of `node:test` run in the order they were added, which would take a database away
- * from under the service.
+ * Runs `cleanUp` at the end of the test file (or of the first test that calls this), in reverse
+ * order: hooks of `node:test` run in the order they were added, which would remove a database
+ * before the service that uses it.
  */
 export function atEnd(cleanUp: () => PromiseLike<unknown>): void {
   if (cleanups === undefined) {
@@ -106,12 +106,12 @@ async function serverConnection(): Promise<DatabaseConnection> {
   return (await ownServer).connection;
 }
 
-/** A fresh, migrated database of its own, dropped at the end of the test file. */
+/** A fresh, migrated database, dropped at the end of the test file. */
 export function cloneDatabase(): Promise<DatabaseConnection> {
   return createDatabase(`template ${templateName} strategy file_copy`);
 }
 
-/** A database without any table, dropped at the end of the test file. */
+/** An empty database, dropped at the end of the test file. */
 export function emptyDatabase(options = ''): Promise<DatabaseConnection> {
   return createDatabase(options);
 }

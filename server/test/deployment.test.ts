@@ -1,4 +1,4 @@
-/** Proves that what is shipped for running the service names what there is. */
+/** Proves that shipped deployment files reference only what exists. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { send, temporaryFolder, toUrl } from './service.ts';
 const at = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 const read = (name: string) => readFileSync(at(name), 'utf8');
 
-/** Names in PromQL that are neither functions nor label names. */
+/** Names in PromQL that are neither functions nor labels. */
 function metricsIn(expression: string): string[] {
   const bare = expression.replaceAll(/\{[^}]*\}|\[[^\]]*\]|\b(?:by|without) \([^)]*\)/g, ' ');
   return [...bare.matchAll(/\b[a-z]+_[a-z_]+\b(?!\s*\()/g)].map(([name]) => name);
@@ -64,7 +64,7 @@ test('the image copies what there is, leaves tests out, and runs as a user witho
   for (const name of workspaces.workspaces) assert(copied.includes(`${name}/package.json`), name);
 });
 
-/** What the image's stages copy from the repository, as pairs of a path and the folder it goes to. */
+/** What the image's stages copy from the repository, as pairs of source and target. */
 const stages = read('Dockerfile')
   .split(/^FROM /m)
   .slice(1)
@@ -74,7 +74,7 @@ const stages = read('Dockerfile')
     ),
   );
 
-/** Copies as Docker does: a file into a folder, and what a folder holds under another name. */
+/** Copies like Docker: a file into a folder, or a folder's content. */
 async function copyStage(stage: (typeof stages)[number], into: string): Promise<void> {
   const isIgnored = (name: string) => /node_modules|\.test\.ts$/.test(path.relative(at(''), name));
   for (const [name, target] of stage) {
@@ -89,7 +89,7 @@ test('the packages of the image install from the files that its first stage copi
   const folder = await temporaryFolder();
   await copyStage(stages[0] ?? [], folder);
   assert.match(read('Dockerfile'), /^RUN npm ci --omit=dev$/m);
-  // Whether manifests and lock file agree needs no download.
+  // Checking that manifests and the lock file agree needs no download.
   const options = ['--dry-run', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'];
   await promisify(execFile)('npm', ['ci', '--omit=dev', ...options], { cwd: folder });
 });
@@ -124,7 +124,7 @@ test('what the image holds starts with its own database, serves its pages, is he
   assert.deepEqual([code, stderr], [0, '']);
 });
 
-/** The packages that `npm ci --omit=dev` installs, as links to those that are here. */
+/** Links the packages that `npm ci --omit=dev` would install to the local ones. */
 async function linkPackages(folder: string): Promise<void> {
   const { packages } = JSON.parse(read('package-lock.json')) as {
     packages: Record<string, { dev?: boolean; link?: boolean; resolved?: string }>;
@@ -132,14 +132,14 @@ async function linkPackages(folder: string): Promise<void> {
   for (const [place, { dev, link, resolved = '' }] of Object.entries(packages)) {
     if (!/^node_modules\/(@[^/]+\/)?[^/]+$/.test(place) || dev === true) continue;
     const from = link === true ? path.join(folder, resolved) : at(place);
-    // Those of other platforms are left out of both.
+    // Packages for other platforms are missing in both.
     if (!existsSync(from)) continue;
     await mkdir(path.dirname(path.join(folder, place)), { recursive: true });
     await symlink(from, path.join(folder, place));
   }
 }
 
-/** What systemd knows of the settings that the unit has; nothing here can ask systemd itself. */
+/** The systemd settings that the unit uses, since systemd is not available here. */
 const unitKeys: Readonly<Record<string, readonly string[]>> = {
   Unit: ['Description', 'After', 'Wants', 'StartLimitIntervalSec'],
   Service: [

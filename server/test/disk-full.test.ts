@@ -1,4 +1,4 @@
-/** Proves that a full disk is a clear answer and no more: nothing is lost, and the service lives. */
+/** Proves that a full disk only causes a clear error: nothing is lost, and the service survives. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ import { beginPatch, createTus, paddedClip, patchTus, tusOffset } from './tus-se
 const mainScript = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const namespaces = ['--user', '--map-root-user', '--mount'];
 
-/** A mount of our own needs no rights where user namespaces are allowed. */
+/** Mounting in a new namespace needs no privileges if user namespaces are allowed. */
 function whyNoMount(): string | null {
   const tried = spawnSync('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']);
   return tried.status === 0 ? null : 'no file system of our own: `unshare --mount` does not work';
@@ -83,7 +83,7 @@ async function startOnSmallDisk(
   return {
     url,
     pid,
-    // The mount is seen through the process that has made it.
+    // The mount is accessible through the process that created it.
     dataDir: `/proc/${pid}/root${root}`,
     connection,
     secretKey,
@@ -217,7 +217,10 @@ test(
   },
 );
 
-/** Runs the service with everything on one file system, also its log; root may mount without a user namespace. */
+/**
+ * Runs the service with everything on one file system, including its log; root can mount without a
+ * user namespace.
+ */
 async function startOnOneDisk(sizeMb: number) {
   const root = await temporaryFolder();
   const command =
@@ -305,7 +308,7 @@ test(
     await eventually('readiness', async () =>
       (await send(`${service.url}/readyz`, 'GET')).status === 200 ? true : null,
     );
-    // Its path has another meaning here, outside of the mount, so the socket is named by hand.
+    // The path differs outside the mount namespace, so the socket is specified explicitly.
     const connection = {
       host: path.join(service.disk, 'data/socket'),
       port: SOCKET_PORT,
@@ -363,7 +366,7 @@ test(
   },
 );
 
-/** Writes until there is no room for a byte more. */
+/** Writes until the disk is full. */
 async function fill(file: string): Promise<void> {
   const handle = await open(file, 'w');
   try {

@@ -1,4 +1,4 @@
-/** Proves that a long video in a bucket plays while the rest of it is processed. */
+/** Proves that a long video in a bucket plays while it is being processed. */
 import './early-playback.test.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Proves that a long video plays while the rest of it is processed, that nothing a player has seen
- * changes when the process is killed, and that it is gone with a deletion or a failure.
+ * Proves that a long video plays while it is being processed, that nothing a player has seen
+ * changes when the process is killed, and that it disappears on deletion or failure.
  */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -31,7 +31,7 @@ async function read(url: string) {
   return { status: answer.status, text: bytes.toString(), bytes, headers: answer.headers };
 }
 
-/** Waits until an item plays that is still being processed. */
+/** Waits until an item in processing plays. */
 async function playing(id: string) {
   return eventually('the item to play early', async () => {
     const item = await get(id);
@@ -136,7 +136,7 @@ test(
   inFullRuns,
   async () => {
     const cut = (await sampleBytes('early.mp4')).subarray(0);
-    // The index at the end promises what is overwritten here.
+    // The index at the end refers to data that is overwritten here.
     cut.fill(0xff, Math.floor(cut.length * 0.4), Math.floor(cut.length * 0.9));
     const made = await service.call('POST', '/v1/content/upload', {
       body: form([

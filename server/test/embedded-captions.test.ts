@@ -1,4 +1,4 @@
-/** Proves that sounds and subtitles of a file are tracks of its item's playlist. */
+/** Proves that a file's audio and subtitle tracks are in its item's playlist. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { readFile } from 'node:fs/promises';

@@ -1,13 +1,15 @@
-/** Every place of the API where somebody can write the id of a viewer, for the test of erasures. */
+/**
+ * Every place in the API that accepts text that could contain a viewer's id, for the erasure test.
+ */
 import { eventKinds } from '../src/features/events/events.ts';
 import { sampleData, sampleEvent } from './event-samples.ts';
 
 export type PlantedEvent = { readonly place: string; readonly event: Record<string, unknown> };
 
-/** Fields of an event itself in which another viewer's event can hold the id. */
+/** Fields of another viewer's event that can contain the id. */
 const fields = ['deviceId', 'sessionId', 'eventId', 'appVersion'] as const;
 
-/** In the events of somebody else: each field of each kind, and what a client adds to it. */
+/** Events of someone else: each field of each kind, and client-defined additions. */
 export function eventsOfOthers(contentId: string, id: string): PlantedEvent[] {
   const asNumber = Number.isSafeInteger(Number(id)) ? Number(id) : id;
   const planted: PlantedEvent[] = fields.map((field) => ({
@@ -21,7 +23,7 @@ export function eventsOfOthers(contentId: string, id: string): PlantedEvent[] {
       planted.push({ place: `${kind}: ${place}`, event: { ...event, data: all } });
     };
     for (const [name, value] of Object.entries(sampleData[kind])) {
-      // The scope of a refusal is one of three words, and anything else is refused.
+      // The scope of a refusal is an enum, so other values are rejected.
       if (typeof value === 'string' && name !== 'scope') plant(name, { [name]: id });
     }
     plant('a value', { user: id });
@@ -35,7 +37,7 @@ export function eventsOfOthers(contentId: string, id: string): PlantedEvent[] {
   return planted;
 }
 
-/** The viewer's own. */
+/** The viewer's own events. */
 export function ownEvents(contentIds: readonly string[], id: string): PlantedEvent[] {
   const own = contentIds.flatMap((contentId) =>
     eventKinds.map((kind) => ({
@@ -58,7 +60,7 @@ export function ownEvents(contentIds: readonly string[], id: string): PlantedEve
   ];
 }
 
-/** Events that are refused, and kept for a while as a sample. */
+/** Rejected events, which are kept for a while as samples. */
 export function refusedEvents(contentId: string, id: string): PlantedEvent[] {
   return [
     { place: 'refused: userId', event: sampleEvent('like', 'no-such-item', { userId: id }) },

@@ -1,4 +1,4 @@
-/** Proves that an erasure leaves neither the id of a viewer nor a hash of it anywhere. */
+/** Proves that an erasure leaves neither a viewer's id nor a hash of it anywhere. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
@@ -27,13 +27,13 @@ const [contentId = '', otherId = ''] = await createReadyItems(service, 2);
 await query(service, `update content set content_type = 'live_stream' where content_id = $1`, [
   otherId,
 ]);
-// Its rows know events and viewers by hashes.
+// Stores events and viewers by hash.
 const metric = { name: 'saves', type: 'count', event: 'save' };
 await service.call('POST', '/v1/metrics', { body: metric });
 const database = openDatabase({ connection: service.connection, poolSize: 2, log: silentLog });
 atEnd(() => database[Symbol.asyncDispose]());
 
-/** What must not be found: the id, and its hashes as tables know it, in hexadecimal. */
+/** What must not be found: the id, and its hashes as stored in tables, in hexadecimal. */
 async function needlesOf(userId: string): Promise<Map<string, string>> {
   const [organization] = await query(
     service,
@@ -54,7 +54,7 @@ async function needlesOf(userId: string): Promise<Map<string, string>> {
   for (const kind of ['u', 'd', 's', 'e']) {
     const keyed = createHash('sha256').update(`${secret}${kind}:${userId}`).digest();
     found.set(`the key of ${kind}:`, keyed.subarray(0, 8).toString('hex'));
-    // Sets of viewers know 53 bits of it in 7 bytes.
+    // Viewer sets store 53 bits of it in 7 bytes.
     const member = Buffer.from(keyed.subarray(0, 7));
     member[0] = (member[0] ?? 0) & 0x1f;
     found.set(`the member of ${kind}:`, member.toString('hex'));
@@ -65,7 +65,7 @@ async function needlesOf(userId: string): Promise<Map<string, string>> {
   return found;
 }
 
-/** Every row of every table as text, bytes in hexadecimal, and blocks of the log unpacked. */
+/** Every row of every table as text, with bytes in hexadecimal and log blocks decompressed. */
 async function readEverything(): Promise<Map<string, string>> {
   const tables = await query(
     service,
@@ -105,7 +105,7 @@ async function readEverything(): Promise<Map<string, string>> {
   return texts;
 }
 
-/** What the API says of viewers, with and without filters. */
+/** API responses about viewers, with and without filters. */
 async function readAnswers(): Promise<[string, string][]> {
   const reports = [
     'overview',
@@ -143,14 +143,14 @@ async function search(userId: string): Promise<string[]> {
   return found;
 }
 
-/** Writes the id wherever the API takes text. @returns the places */
+/** Writes the id wherever the API accepts text. Returns the places. */
 async function plant(userId: string): Promise<string[]> {
   const accepted = [
     ...ownEvents([contentId, otherId], userId),
     ...eventsOfOthers(contentId, userId),
   ];
   const refused = refusedEvents(contentId, userId);
-  // By the id alone it would be taken for a bot, whose events are not counted.
+  // The id alone would look like a bot, whose events are not counted.
   const userAgent = `MyApp/2.0 (iPhone; ${userId})`;
   const headers = { 'cf-ipcountry': userId, 'user-agent': userAgent };
   const all = [...accepted, ...refused];
@@ -172,7 +172,7 @@ async function plant(userId: string): Promise<string[]> {
     body: { value: { users: [userId], [userId]: Number(userId) || userId } },
   });
   await service.call('DELETE', '/v1/flags/testers');
-  // An earlier version let labels be any text.
+  // An earlier version allowed any text in labels.
   await query(
     service,
     `insert into quality_counter (organization_id, grain, period, measure, label, count, total)
@@ -247,7 +247,7 @@ describe('a scan of every table, file, log line and report finds neither the id 
   }
 });
 
-/** What the erasure has left of the labels of events of others. */
+/** Labels of other viewers' events after the erasure. */
 async function labels(): Promise<string[]> {
   const rows = await query(
     service,
@@ -266,7 +266,7 @@ async function rebuildAll(): Promise<void> {
   await projected();
 }
 
-/** Resolves when the projections have read all of the log. */
+/** Resolves when the projections have caught up with the log. */
 async function projected(): Promise<void> {
   const events = async (of: TestService) => {
     const [row] = await query(

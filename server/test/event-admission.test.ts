@@ -1,4 +1,4 @@
-/** Proves that nobody keeps others from sending events: not silent, not slow, not flooding ones. */
+/** Proves that silent, slow or flooding senders do not keep others from sending events. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -23,7 +23,7 @@ const ours = { key: service.publishableKey, contentId };
 const theirs = { key: other.publishableKey, contentId: othersContentId };
 type Sender = typeof ours;
 
-/** The JSON of a batch, filled up with spaces to a length. */
+/** A batch as JSON, padded with spaces to a length. */
 function batchOf(sender: Sender, bytes = 0): string {
   return JSON.stringify({ events: [sampleEvent('like', sender.contentId)] }).padEnd(bytes);
 }
@@ -98,7 +98,7 @@ test('three hundred slow phones refuse nobody, and are served themselves', async
   await drip;
   const statuses = (await Promise.all(answers)).map(([data]) => String(data).slice(9, 12));
   const served = statuses.filter((status) => status === '200').length;
-  // All bodies are complete at the same moment here, which is a flood of 10 MB.
+  // All bodies complete at the same time here: a flood of 10 MB.
   const refused = statuses.filter((status) => status === '503').length;
   assert.equal(served + refused, 300);
   assert.ok(served >= 60, `${served} of 300 were served`);
@@ -114,7 +114,7 @@ test('a body that stands still is answered 408 and its connection closed', async
   assert.deepEqual(answer.statuses, [408]);
   assert.equal(answer.body.error.code, 'REQUEST_TIMEOUT');
   assert.ok(answer.closed);
-  // Before the time that any JSON body may take.
+  // Before the time limit for any JSON body.
   assert.ok(performance.now() - startedAt < 25_000);
 });
 
@@ -125,7 +125,7 @@ test('connections that send a part and stop lose their room to those that go on'
     const [data] = await once(socket, 'data');
     return String(data).slice(9, 12);
   });
-  // Thirty times 900 kB are more than is kept of bodies that are arriving.
+  // Thirty bodies of 900 kB exceed the memory for arriving bodies.
   const [ended] = await Promise.all([
     Promise.any(answered),
     countStatuses(ours, 30).then((counts) => assert.deepEqual(counts, new Map([[200, 30]]))),

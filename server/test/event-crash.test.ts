@@ -1,6 +1,6 @@
 /**
- * Proves that an event which was acknowledged is stored, exactly once: whatever is killed, however
- * many processes get it, and when more comes than can be stored.
+ * Proves that an acknowledged event is stored exactly once: whatever is killed, however many
+ * processes receive it, and even under overload.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -129,7 +129,7 @@ test(
     const { code, stderr } = await other.ended;
     assert.equal(code, 0, stderr);
     assert.ok(atEnd > 0);
-    // The senders go on with the process that is left, and repeat what was not answered.
+    // The senders continue with the remaining process and resend what was not acknowledged.
     url = one.url;
     const before = journal.acknowledged.size;
     await until(
@@ -188,7 +188,7 @@ test('the same events sent to two processes at the same time count once', async 
       Array.from({ length: 12 }, (_, n) =>
         send(`${urls[n % 2]}/v1/events/batch`, 'POST', {
           key: service.publishableKey,
-          // In another order each, so that each could wait for the other.
+          // In opposite orders, which could deadlock.
           body: { events: n % 4 < 2 ? events : events.toReversed() },
         }),
       ),
@@ -214,7 +214,7 @@ test(
     const { key, sendBatch } = { key: service.publishableKey, sendBatch: batchSender(loaded.url) };
     for (let n = 0; n < 50; n += 1) await sendBatch(key, contentId);
     const before = await residentMb(loaded.pid);
-    // Whoever holds this lock rotates the ledger: nothing can be stored meanwhile.
+    // Holding this lock rotates the ledger, so nothing can be stored.
     const holder = new Client(poolConnection(service.connection));
     await holder.connect();
     await holder.query('begin');
@@ -227,14 +227,14 @@ test(
     const pending = Array.from({ length: 900 }, () => sendBatch(key, contentId));
     const answered: Reply[] = [];
     for (const one of pending) void one.then((reply) => answered.push(reply));
-    // Sooner than those that wait are given up, after 15 seconds.
+    // Before the waiting requests are given up, after 15 seconds.
     await until(
       'refusals',
       () => answered.length,
       (count) => count >= 300,
       12_000,
     );
-    // Nothing can be stored yet, so every answer is a refusal.
+    // Nothing can be stored yet, so every response is a rejection.
     const refused = [...answered];
     assert.ok(refused.length < pending.length, 'some wait');
     for (const { status, headers } of refused) {

@@ -1,4 +1,4 @@
-/** A client that keeps a journal of its events, and the judgement of what became of them. */
+/** A client that keeps a journal of its events, and the check against what was stored. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { sampleEvent } from './event-samples.ts';
@@ -18,8 +18,8 @@ export const newJournal = (): Journal => ({
 });
 
 /**
- * Sends batches one after another until it is stopped, as the client library does: what was not
- * acknowledged is sent again, with the same ids.
+ * Sends batches one after another until stopped, like the client library: unacknowledged events are
+ * resent with the same ids.
  */
 export async function sendEvents(
   target: () => string,
@@ -48,7 +48,7 @@ export async function sendEvents(
   }
 }
 
-/** Every acknowledged event is there, once, and nothing that nobody has sent. */
+/** Every acknowledged event is stored once, and nothing that was never sent. */
 export function assertExactlyOnce(stored: readonly string[], journal: Journal): void {
   const once = new Set(stored);
   assert.equal(once.size, stored.length, `${stored.length - once.size} events are there twice`);
@@ -57,7 +57,7 @@ export function assertExactlyOnce(stored: readonly string[], journal: Journal): 
   assert.ok(stored.every((id) => journal.sent.has(id)));
 }
 
-/** An item of an instance that has just made its keys, and the key to send its events with. */
+/** An item of a newly started instance, and the key for sending its events. */
 export async function createFirstItem({ url, output }: { url: string; output: string }) {
   const key = /(rf_pk_\w+)/.exec(output)?.[1] ?? '';
   const secretKey = /(rf_sk_\w+)/.exec(output)?.[1] ?? '';

@@ -1,4 +1,4 @@
-/** A service that takes events, and what tests of it have in common. */
+/** A service that accepts events, shared by tests. */
 import assert from 'node:assert/strict';
 import type { EventKind } from '../src/features/events/events.ts';
 import { sampleEvent } from './event-samples.ts';
@@ -6,7 +6,7 @@ import { createItems } from './seed.ts';
 import { startService, type Call } from './service.ts';
 import { openStoredEvents } from './stored-events.ts';
 
-/** Starts the service with two items, and gives what sends events to it. */
+/** Starts the service with two items. Returns functions that send events. */
 export async function startEventService() {
   const service = await startService({ REELFEED_ROLES: 'api' });
   const stored = await openStoredEvents(service);
@@ -17,7 +17,7 @@ export async function startEventService() {
   const sendBatch = (events: unknown, call?: Call) => post('/v1/events/batch', { events }, call);
   const event = (kind: EventKind = 'like', fields = {}) => sampleEvent(kind, contentId, fields);
 
-  /** Sends an event alone, and in the middle of two that are right. @returns its error, or null */
+  /** Sends an event alone, and between two valid ones. Returns its error, or null. */
   async function judge(raw: unknown): Promise<{ code: string; message: string } | null> {
     await stored.fresh();
     const [before, after] = [event(), event()];

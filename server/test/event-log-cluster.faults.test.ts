@@ -1,6 +1,6 @@
 /**
- * The service with its event log in a JetStream cluster of three: whatever happens to one node, every
- * acknowledged event is stored once, and reports are those of a rebuild.
+ * The service with its event log in a three-node JetStream cluster: whatever happens to one node,
+ * every acknowledged event is stored once, and reports equal those of a rebuild.
  */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
@@ -20,7 +20,7 @@ import { pause, until } from './waiting.ts';
 const options = { skip: hasNatsServer ? false : 'needs the program nats-server' };
 const stream = 'CLUSTER_EVENTS';
 const rounds = scaled(1, 5);
-/** A new leader is elected within four seconds or so; then the nodes have to find each other. */
+/** A new leader is elected within about four seconds; then the nodes must reconnect. */
 const backWithinMs = 15_000;
 
 test(
@@ -103,7 +103,7 @@ test(
         await pause(100 + random() * 400, 'the fault comes at any moment');
         await happens(Math.floor(random() * 3));
         await untilStored(`after this: ${what}`);
-        // A second fault before the first is mended would be more than three nodes can bear.
+        // Three nodes can't survive a second fault before the first is repaired.
         await cluster.untilComplete(stream, 3);
       }
     }

@@ -1,4 +1,4 @@
-/** The service with the bytes of its events in JetStream: an erasure, a backup, and a restore without it. */
+/** The service with event bytes in JetStream: an erasure, a backup, and a restore without it. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -81,7 +81,7 @@ test(
     const left = await texts();
     assert.doesNotMatch(left, /"bob"/);
     assert.match(left, /"ada"/);
-    // Counters keep what an erased viewer did until a rebuild, which reads the stream.
+    // Counters keep an erased viewer's activity until a rebuild, which reads the stream.
     const again = await runCommand(['rebuild', 'all'], { env });
     assert.equal(again.code, 0, again.stderr);
     assert.equal(await likesOf(url, secretKey), 3);

@@ -1,8 +1,8 @@
-/** Engagement events for tests: a valid one of each kind. */
+/** Valid engagement events of each kind for tests. */
 import type { EventKind } from '../src/features/events/events.ts';
 import { newUuid7 } from '../src/platform/uuid7.ts';
 
-/** `data` with every field that the event table names. */
+/** `data` with every field in the event table. */
 export const sampleData: Record<EventKind, Record<string, unknown>> = {
   impression: { position: 0, entryPoint: 'feed', feedId: 'fed_1' },
   playStart: { startupTime: 180, rendition: '720p', codec: 'avc1', autoplay: true },

@@ -1,4 +1,6 @@
-/** Proves how events may arrive: media types, compression, keys, other origins, a browser's beacon. */
+/**
+ * Proves how events may arrive: media types, compression, keys, other origins, a browser's beacon.
+ */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -118,7 +120,7 @@ describe('compressed bodies', () => {
         Array.from({ length: 50 }, () => post(bomb, { ...json, 'content-encoding': encoding })),
       );
       clearInterval(watch);
-      // So many large bodies at once are also more than is taken in hand.
+      // This many large bodies at once also exceed the admission limit.
       const codes = new Set(replies.map(({ status, body }) => `${status} ${body.error.code}`));
       assert.ok(codes.delete('413 PAYLOAD_TOO_LARGE'));
       codes.delete('503 UNAVAILABLE');
@@ -251,7 +253,7 @@ test('a browser sends beacons of every type from another origin, at the end of a
     sampleEvent(kind as 'like' | 'save', contentId),
   );
   const target = `${service.url}/v1/events?key=${key}`;
-  // The page goes away right after it has handed over its last beacon.
+  // The page closes right after queueing its last beacon.
   await page.evaluate(
     ({ url, bodies }) => {
       const [text = '', jsonText = '', fetched = '', last = ''] = bodies;

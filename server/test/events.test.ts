@@ -1,4 +1,6 @@
-/** Proves what the intake of engagement events refuses whole, adjusts and deduplicates. */
+/**
+ * Proves which batches the event intake rejects as a whole, and what it adjusts and deduplicates.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -288,7 +290,7 @@ describe('sentAt', () => {
         await keptAt({ events: [like], sentAt }),
         await keptAt({ ...like, eventId: newUuid7(), sentAt }, '/v1/events'),
       ]) {
-        // What the request took on its way is left.
+        // The remaining difference is the request's transit time.
         assert.ok(Math.abs(at - happenedAt) < 20_000, `${wrongByMs}: ${at - happenedAt}`);
       }
     }
@@ -426,7 +428,7 @@ test('metrics count events by kind and outcome, and show what waits', async () =
   const saved = event('save');
   await sendBatch([saved, saved, event('save'), event('save', { contentId: 'x' })]);
   await sendBatch([event('like', { event: 'made-up-kind' })]);
-  // The metrics are collected at most once a second.
+  // Metrics are collected at most once per second.
   await eventually('the next collection', async () =>
     (await count('save', 'stored')) === before[0] ? null : true,
   );

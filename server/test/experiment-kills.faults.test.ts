@@ -1,6 +1,6 @@
 /**
- * Proves that processes which are killed while they expose viewers lose nobody who was answered, count
- * nobody twice, and move nobody.
+ * Proves that killing processes while they expose viewers loses no acknowledged viewer, counts none
+ * twice, and reassigns none.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -42,7 +42,7 @@ test('20 times kill -9 under load: every answered exposure counts once, and nobo
     let isKilled = false;
     const workers = Array.from({ length: 6 }, async (_, worker) => {
       for (let turn = 0; !isKilled; turn += 1) {
-        // New viewers, and those of earlier rounds again.
+        // New viewers, and some of earlier rounds again.
         const of = turn % 2 === 0 ? round : Math.floor(round / 2);
         await ask(process.url, `killed-${of}-${turn}-${worker}`);
       }
@@ -52,7 +52,7 @@ test('20 times kill -9 under load: every answered exposure counts once, and nobo
     isKilled = true;
     await Promise.all(workers);
     const counted = (await participantsOf()).reduce((a, b) => a + b, 0);
-    // An exposure whose answer the kill took may be a row.
+    // An exposure whose response was lost in the kill may have been stored.
     assert.ok(counted >= given.size, `${counted} of ${given.size} after ${round + 1} kills`);
   }
   for (const userId of asked) await ask(service.url, userId);

@@ -1,4 +1,7 @@
-/** Proves who counts as one participant: viewers who sign in and viewers who are erased; what a rollout leaves. */
+/**
+ * Proves who counts as one participant: viewers who sign in and viewers who are erased; and what a
+ * rollout leaves behind.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assignVariant } from '@reelfeed/client/assignment';
@@ -24,7 +27,7 @@ async function start(change: object = {}): Promise<string> {
   return id;
 }
 
-/** The variant that a request is given; null outside of the experiment. */
+/** The variant assigned to a request, or null outside the experiment. */
 async function variantOf(id: string, ids: object, at: TestService = service) {
   const query = new URLSearchParams({ ...ids }).toString();
   const reply = await send(`${at.url}/v1/config?${query}`, 'GET', { key: at.publishableKey });
@@ -89,12 +92,12 @@ test('a viewer who signs in keeps the variant of the device, on every process, a
   await eventuallyFinds(id, { participants: 16, watched: 160 });
   for (const person of people) {
     assert.equal(await variantOf(id, person), given.get(person.userId));
-    // Later on another device, or without any, through another process.
+    // Later on another device, or without one, through another process.
     const later = { userId: person.userId, deviceId: `${person.userId}-tablet` };
     assert.equal(await variantOf(id, later, other), given.get(person.userId));
     assert.equal(await variantOf(id, { userId: person.userId }, other), given.get(person.userId));
     await watch({ userId: person.userId }, 3);
-    // What the device had not sent before.
+    // Events that the device had not sent before.
     await watch({ deviceId: person.deviceId, sessionId: 'earlier' }, 1);
   }
   await eventuallyFinds(id, { participants: 16, crossed: 0, watched: 16 * 14 });
@@ -111,7 +114,7 @@ test('a viewer who signs in keeps the variant of the device, on every process, a
   const kept = people.filter(({ userId }) => assignVariant(plan, userId, {}) !== given.get(userId));
   assert.ok(kept.length > 0, 'the hash would have moved some of them');
 
-  // A user who was exposed already, in the other variant than the device.
+  // A user already exposed, in the other variant than the device.
   const users = Array.from({ length: 12 }, (_, index) => `known-${index}`);
   const variants = await Promise.all(users.map((userId) => variantOf(id, { userId })));
   const devices = users.map((userId) => `${userId}-phone`);
@@ -156,7 +159,7 @@ test('a login right after the first answer moves nobody and counts nobody twice'
       if ((await variantOf(id, { userId: person.userId }, at())) !== given) moved += 1;
     }
     assert.equal(moved, 0);
-    // As rows, whatever the projection has counted yet.
+    // Counted from rows, independent of the projection's progress.
     const { body } = await service.call('GET', `/v1/experiments/${id}`);
     const counted = body.data.variants.reduce(
       (sum: number, variant: Reply['body']) => sum + variant.participants,

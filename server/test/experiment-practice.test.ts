@@ -1,4 +1,7 @@
-/** Proves what people do with experiments: raise, pause, try, clone, keep apart and hold out; and the record of it. */
+/**
+ * Proves experiment operations: raise, pause, preview, clone, exclusive layers, holdout; and their
+ * record.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createExperiment } from './experiment-samples.ts';
@@ -31,7 +34,7 @@ async function start(change: object = {}): Promise<string> {
   return id;
 }
 
-/** The variants that a viewer is given, by experiment. */
+/** The variants assigned to a viewer, by experiment. */
 async function variantsOf(ids: Json): Promise<Map<string, string>> {
   const text = new URLSearchParams(ids as Record<string, string>).toString();
   const reply = await send(`${service.url}/v1/config?${text}`, 'GET', {

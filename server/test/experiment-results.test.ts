@@ -1,4 +1,4 @@
-/** Proves results as a table, by segment and by day, and the links by which others read them. */
+/** Proves results as a table, by segment and by day, and the links that share them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createExperiment } from './experiment-samples.ts';
@@ -91,7 +91,7 @@ test('a link shows the results to whoever has it, until it is revoked or expires
   assert.ok(
     html.includes('&lt;b&gt;Bigger &amp; &quot;better&quot;&lt;/b&gt;') && !html.includes(name),
   );
-  // What a variant overrides is nobody else's.
+  // A variant's overrides must not be disclosed.
   assert.ok(!html.includes('sample.n'));
   const json = await (await open(`${made.url}?format=json`)).text();
   assert.ok(json.includes('"recommendation"') && !json.includes('sample.n'));

@@ -1,4 +1,4 @@
-/** Requests of settings and experiments that are answered with success. */
+/** Successful requests for settings and experiments. */
 import type { RouteSample } from './route-samples.ts';
 import type { TestService } from './service.ts';
 
@@ -29,7 +29,7 @@ export function configurationSamples(service: TestService): Record<string, Route
 
 let sampleCount = 0;
 
-/** A draft whose experiment can run beside those of the other samples. */
+/** Creates a draft that can run beside the other samples' experiments. */
 export async function createExperiment(service: TestService, change: object = {}): Promise<string> {
   sampleCount += 1;
   const body = {

@@ -1,4 +1,4 @@
-/** Proves when experiments end, and which viewers successive and parallel ones take. */
+/** Proves when experiments end, and which viewers successive and parallel ones include. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createReadyItems } from './seed.ts';
@@ -61,7 +61,7 @@ test('audiences that exclude each other share the traffic, and the next layer dr
   const taken: number[] = [];
   for (let round = 0; round < 5; round += 1) {
     const id = await start({ ...ranking, traffic: 0.1 });
-    // A process whose look for changes fails, as on a busy machine, finds them with the next one.
+    // A process whose poll for changes fails, as on a busy machine, finds them with the next one.
     let asked = 0;
     await until(
       'the first viewer to take part',
@@ -75,10 +75,11 @@ test('audiences that exclude each other share the traffic, and the next layer dr
     taken.push(given.flat().length);
     await stop(id);
   }
-  // 75 are expected, with a deviation of 8: a right share misses this once in 40,000 runs.
+  // 75 are expected with a standard deviation of 8, so a correct share fails once in 40,000 runs.
   const all = taken.reduce((sum, count) => sum + count, 0);
   assert.ok(all > 40 && all < 115, `${taken.join(' + ')} of 750`);
-  // By chance one in 2,000 viewers is in four or five of them; with one gate for all, a tenth was.
+  // By chance, one in 2,000 viewers is in four or five of them; with a shared gate, a tenth would
+  // be.
   assert.ok(often.filter((times) => times >= 4).length <= 2, often.join(' '));
 });
 

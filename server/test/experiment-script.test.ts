@@ -1,4 +1,4 @@
-/** Proves docs/experiments.sh: an experiment from its hypothesis to its roll-out, as a reader runs it. */
+/** Proves docs/experiments.sh: an experiment from hypothesis to rollout, as a reader runs it. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Proves the API of experiments: shapes, refusals, effect on viewers, and what is counted. */
+/** Proves the experiments API: shapes, rejections, effects on viewers, and counting. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -27,7 +27,7 @@ const draft = {
 const post = (path: string, body?: object) =>
   service.call('POST', `/v1/experiments${path}`, body === undefined ? {} : { body });
 
-/** Weights that count nothing, and that count one signal only. */
+/** Weights that ignore all signals, and that use only one. */
 const none = bySignal(() => 0);
 const only = (signal: string) => ({ ...none, [signal]: 1 });
 
@@ -289,7 +289,7 @@ test('settings and flags: base values, variants over them, and a winner for its 
   assert.deepEqual((await configOf('country=DE')).experiments, []);
   assert.equal((await configOf('country=DE')).settings['feed.size'], 20);
   assert.equal((await configOf('userId=u1&country=FR')).settings['feed.size'], 10);
-  // A base value that is set later takes the place of what was rolled out.
+  // A base value set later replaces the rolled-out value.
   const later = await put('/v1/settings/feed.size', 30);
   assert.equal(later.status, 200, later.text);
   assert.equal((await configOf('country=DE')).settings['feed.size'], 30);
@@ -330,7 +330,7 @@ test('what viewers do counts from their first exposure on, once, and freezes at 
     assert.equal(reply.body.data.received, events.length, reply.text);
   };
   const users = Array.from({ length: 12 }, (_, index) => `count-${index}`);
-  // Before their exposure: history, and no result.
+  // Events before the exposure do not count as results.
   await record(users.flatMap((user) => play(user, 99, 'before')));
   await pause(50, 'the exposures are later');
   const variantOf = new Map<string, string>();
@@ -414,7 +414,7 @@ test('a plan from what viewers do now', async () => {
   });
   const plan = async (body: object) => (await post('/plan', body)).body.data;
   const found = await plan({ metric: 'watchTime', effect: 0.05 });
-  // Of one day nobody knows who comes back.
+  // A single day says nothing about returning viewers.
   assert.deepEqual([found.reason, found.days], ['short_history', null], JSON.stringify(found));
   assert.ok(found.unitsPerVariant >= 2);
   const easy = await plan({ metric: 'watchTime', effect: 10 });
@@ -455,7 +455,7 @@ test('a ranking experiment changes the feed of its treatment only, and its winne
   const config = { weights: only('recency'), exploration: 0 };
   const set = await call('PUT', '/v1/ranking/config', config);
   assert.equal(set.status, 200, set.text);
-  // Every viewer has watched the oldest, and would like the one before it for its topic.
+  // Every viewer has watched the oldest item and would prefer the one before it for its topic.
   await createReadyItems(ownService, 4);
   const newestFirst = await eventually('the items', async () => {
     const { body } = await call('GET', '/v1/feed?limit=4');
@@ -501,7 +501,7 @@ test('a ranking experiment changes the feed of its treatment only, and its winne
     const { variant } = await feedOf(query);
     given.set(query, variant);
     const expected = { first: variant === 'fast' ? similar : newest, variant };
-    // What a viewer has watched reaches the ranking a moment later.
+    // Watched items reach the ranking with a short delay.
     await eventually(`the feed of ${query}`, async () =>
       isDeepStrictEqual(await feedOf(query), expected) ? true : null,
     );
@@ -524,7 +524,7 @@ test('a ranking experiment changes the feed of its treatment only, and its winne
     assert.deepEqual(await feedOf(query), { first: similar, variant: null }, query);
   }
   assert.deepEqual(await feedOf('userId=r1&device=web'), outside);
-  // Weights that are set later take the place of what was rolled out.
+  // Weights set later replace the rolled-out ones.
   assert.equal((await call('PUT', '/v1/ranking/config', config)).status, 200);
   await eventually('the new weights', async () =>
     (await feedOf('userId=r1&device=ios')).first === newest ? true : null,

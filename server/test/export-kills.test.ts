@@ -1,6 +1,6 @@
 /**
- * Proves that an export whose worker is killed continues where it was, and is complete. It has
- * 120,000 events, which make two whole parts and a rest, or as many as EXPORTED_EVENTS says.
+ * Proves that an export whose worker is killed resumes where it stopped, and is complete. Uses
+ * 120,000 events, which make two full parts and a rest, or EXPORTED_EVENTS.
  */
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { eventually, send, startService, temporaryFolder } from './service.ts';
 const count = Number(process.env['EXPORTED_EVENTS'] ?? 120_000);
 const killsWanted = Number(process.env['EXPORT_KILLS'] ?? 1);
 const maxMemoryMiB = 300;
-/** For a machine that does much else. */
+/** Generous, for a busy machine. */
 const patienceMs = 30 * 60_000 + count / 2;
 const service = await startService({ REELFEED_ROLES: 'api' });
 const folder = await temporaryFolder();
@@ -34,7 +34,7 @@ const [startDate = '', endDate = ''] = days;
 const expected = await appendEvents(database.db, organizationId, { contentIds, count, endMs });
 assert.equal(expected.rows, count);
 
-// It shares the files with the service that answers.
+// Shares the files with the service that handles requests.
 const startWorker = () =>
   startProcess(service.connection, service.dataDir, { REELFEED_ROLES: 'worker' });
 
@@ -50,7 +50,7 @@ async function killWhileItWrites(worker: ServiceProcess, exportId: string, parts
     assert.notEqual(row?.['status'], 'failed');
     if (Number(row?.['parts']) <= parts) return null;
     await worker.kill();
-    // As the worker itself does when it is started again on its own data directory.
+    // As a restarted worker does on its own data directory.
     for (const { worker: name } of await query(service, 'select distinct worker from job')) {
       if (typeof name === 'string') await takeBackFrom(database.db, name, 100);
     }
@@ -58,7 +58,7 @@ async function killWhileItWrites(worker: ServiceProcess, exportId: string, parts
   });
 }
 
-// First, so that the workers that export have nothing else to do: their memory is measured.
+// First, so that the exporting workers have nothing else to do: their memory is measured.
 test('reports count the same', async () => {
   const worker = await startWorker();
   const path = `/v1/analytics/overview?startDate=${startDate}&endDate=${endDate}`;
@@ -80,7 +80,7 @@ test('reports count the same', async () => {
 });
 
 for (const { format, compression } of [
-  // What is unpacked as a whole must fit into memory.
+  // Files decompressed as a whole must fit into memory.
   { format: 'ndjson', compression: count > 1_000_000 ? 'none' : 'zstd' },
   { format: 'csv', compression: 'gzip' },
   { format: 'parquet', compression: 'zstd' },

@@ -1,4 +1,4 @@
-/** Exports of many events by a process that is killed again and again. */
+/** Exports of many events by a process that is killed repeatedly. */
 import assert from 'node:assert/strict';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { hourMs } from '../src/platform/time.ts';
 const kinds = ['like', 'share', 'save', 'rebuffer'] as const satisfies readonly EventKind[];
 const eventsOfBlock = 1_000;
 
-/** What a set of events adds up to: an event that is missing or there twice changes it. */
+/** A checksum over events that detects missing and duplicate ones. */
 export type Sums = { rows: number; ids: number; kinds: Record<string, number> };
 
 function emptySums(): Sums {
@@ -29,7 +29,7 @@ function add(sums: Sums, eventId: string, kind: string): void {
   sums.kinds[kind] = (sums.kinds[kind] ?? 0) + 1;
 }
 
-/** Puts events into the log, as the intake does. */
+/** Appends events to the log like the intake. */
 export async function appendEvents(
   db: Db,
   organizationId: OrganizationId,
@@ -73,7 +73,7 @@ export async function downloadTo(url: string, folder: string): Promise<string> {
   return file;
 }
 
-/** What the events in a file add up to. */
+/** The checksum of the events in a file. */
 export async function sumFile(file: string, format: string, compression: string): Promise<Sums> {
   return format === 'parquet' ? sumParquet(file) : sumLines(file, format, compression);
 }
@@ -104,7 +104,7 @@ async function openText(file: string, compression: string): Promise<Readable> {
   return compression === 'gzip' ? bytes.compose(createGunzip()) : bytes;
 }
 
-/** Node unpacks one frame of zstd at a time, and says how many bytes it took. */
+/** Node decompresses one zstd frame at a time and reports the bytes consumed. */
 function* framesOf(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length;) {
     const unpacked: unknown = zstdDecompressSync(bytes.subarray(start), { info: true });
@@ -142,7 +142,7 @@ async function sumParquet(filename: string): Promise<Sums> {
   return sums;
 }
 
-/** The most memory that a process has had, in MiB. Linux only. */
+/** Peak memory of a process in MiB. Linux only. */
 export async function peakMemoryMiB(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1_024;

@@ -1,6 +1,6 @@
 /**
- * Proves that a warehouse push whose process is killed at each of its steps has no row twice and none
- * missing, and that DuckDB reads what is in the bucket.
+ * Proves that a warehouse push whose process is killed at each step neither duplicates nor loses
+ * rows, and that DuckDB can read the bucket.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -33,7 +33,7 @@ const [organization] = await query(service, 'select organization_id from organiz
 const { id: contentId } = await createItem(service);
 const expected = new Set<string>();
 
-/** Events of three days, in several transactions. */
+/** Events of three days in several transactions. */
 async function append(count: number): Promise<void> {
   const log = openEventLog(database.db);
   const organizationId = String(organization?.['organization_id']);
@@ -67,14 +67,14 @@ async function killedAt(step: RegExp | null, destinationId: string): Promise<voi
     });
   }
   await worker.kill();
-  // The request has arrived, so the object may be stored though nobody was told.
+  // The request has arrived, so the object may be stored without an acknowledgement.
   release?.();
   for (const { worker: name } of await query(service, 'select distinct worker from job')) {
     if (typeof name === 'string') await takeBackFrom(database.db, name, 100);
   }
 }
 
-/** What DuckDB finds in all Parquet files, and in those that manifests name. */
+/** Rows that DuckDB finds in all Parquet files, and in those referenced by manifests. */
 async function readWithDuckDb(): Promise<{ all: number; distinct: number; named: number }> {
   const lake = path.join(folder, randomUUID());
   for (const [key, { bytes }] of s3.objects) {
@@ -116,7 +116,7 @@ test('a push that is killed at each step has every row once', async () => {
   const steps = [/-0001\.parquet/, /-0002\.parquet/, /-0003\.parquet/, /_manifests/, null];
   for (const step of steps) {
     await killedAt(step, id);
-    // Events that come between the attempts belong to the next batch.
+    // Events arriving between attempts belong to the next batch.
     await append(5);
   }
   await query(service, 'update export_destination set next_at = now()');

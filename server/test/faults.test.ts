@@ -1,4 +1,6 @@
-/** Proves that whatever is killed, whenever: nothing acknowledged is lost and nothing is stuck. */
+/**
+ * Proves that, whatever is killed whenever, nothing acknowledged is lost and nothing gets stuck.
+ */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -13,7 +15,7 @@ import { scaled } from './scale.ts';
 import { pause } from './waiting.ts';
 
 const isLinux = existsSync('/proc/self/stat');
-// Every clip that is acknowledged must become ready, however many the kills let through.
+// Every acknowledged clip must become ready, however many the kills let through.
 const clip = await sampleBytes(scaled('small.mp4', 'portrait.mp4'));
 
 const hasEnded = ({ process: { child } }: Instance) =>
@@ -21,7 +23,7 @@ const hasEnded = ({ process: { child } }: Instance) =>
 
 type Journal = { acknowledged: Set<string>; refusals: Set<number> };
 
-/** Uploads clips by both ways until it is stopped, and writes down what was acknowledged. */
+/** Uploads clips in both ways until stopped, and records what was acknowledged. */
 async function upload(instance: Instance, journal: Journal, signal: AbortSignal): Promise<void> {
   const local = (url: string) => instance.url + new URL(url).pathname;
   for (let turn = 0; !signal.aborted; turn += 1) {
@@ -41,7 +43,7 @@ async function upload(instance: Instance, journal: Journal, signal: AbortSignal)
       if (reply.status < 300) journal.acknowledged.add(reply.body.data.id);
       else journal.refusals.add(reply.status);
     } catch {
-      // The connection broke: nothing was acknowledged.
+      // The connection broke, so nothing was acknowledged.
       await pause(20, 'before another try');
     }
     await pause(400, 'uploads come one after another');
@@ -50,7 +52,7 @@ async function upload(instance: Instance, journal: Journal, signal: AbortSignal)
 
 const kinds = ['service', 'media', 'postmaster', 'everything'] as const;
 
-/** Kills a part of the service. @returns what was there to be killed */
+/** Kills a part of the service. Returns whether there was one to kill. */
 async function strike(instance: Instance, kind: (typeof kinds)[number]): Promise<boolean> {
   const found = await serviceProcesses(instance.process.pid, instance.dataDir);
   const victims = {
@@ -63,7 +65,7 @@ async function strike(instance: Instance, kind: (typeof kinds)[number]): Promise
   return victims.length > 0;
 }
 
-/** Waits until the service answers again; one that has ended is started again. */
+/** Waits until the service responds again; restarts it if it has ended. */
 async function recover(instance: Instance): Promise<Instance> {
   const deadline = performance.now() + 30_000;
   while (performance.now() < deadline) {
@@ -75,7 +77,7 @@ async function recover(instance: Instance): Promise<Instance> {
   throw new Error(`the service does not come back: ${instance.process.output.stderr}`);
 }
 
-/** Every item that there is, by its id. */
+/** All items by id. */
 async function allItems(instance: Instance) {
   const items = new Map<string, { id: string; uploadStatus: string; streamingUrl: string }>();
   let cursor = '';
@@ -110,11 +112,11 @@ async function assertAllSettled(instance: Instance, { acknowledged }: Journal): 
   }
 }
 
-/** No work, no file of an upload that no item names, no folder of an attempt that failed. */
+/** No pending work, no unreferenced upload files, no folders of failed attempts. */
 async function assertTidy(instance: Instance): Promise<void> {
   let seen = '';
   const isTidy = async () => {
-    // An upload that was kept, but not answered before a kill, may be processed only now.
+    // An upload that was stored but not acknowledged before a kill may be processed only now.
     const items = [...(await allItems(instance)).values()];
     const count = (status: string) => items.filter((one) => one.uploadStatus === status).length;
     const [objects, work, trash] = await Promise.all([
@@ -153,14 +155,14 @@ test(
     const journal: Journal = { acknowledged: new Set(), refusals: new Set() };
     const struck: string[] = [];
     let instance = await startInstance(await temporaryFolder());
-    // On a busy machine most kills come before an upload is acknowledged, so more of them are needed.
+    // On a busy machine, most kills precede the acknowledgement of an upload, so more are needed.
     while (struck.length < kills || journal.acknowledged.size < kills / 2) {
       const stopping = new AbortController();
       const uploading = upload(instance, journal, stopping.signal);
       await pause(50 + random() * 900, 'the kill comes at any moment');
       const kind = kinds[Math.floor(random() * kinds.length)] ?? 'service';
       if (await strike(instance, kind)) struck.push(kind);
-      // What is sent while it recovers must be refused or kept, too.
+      // What is sent during recovery must be rejected or kept, too.
       await pause(random() * 200, 'more is sent meanwhile');
       stopping.abort();
       await uploading;

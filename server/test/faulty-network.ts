@@ -1,4 +1,4 @@
-/** A TCP proxy in front of a database, which does what networks and frozen machines do. */
+/** A TCP proxy in front of a database that simulates faults of networks and frozen machines. */
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
@@ -6,13 +6,13 @@ import { atEnd } from './database.ts';
 
 export type FaultyNetwork = {
   connection: DatabaseConnection;
-  /** Forgets the connections that are open: nothing arrives on them any more, nothing is said. */
+  /** Silently drops all traffic on the open connections. */
   forgetConnections(): void;
-  /** Lets nothing through, also on new connections, until `heal`. */
+  /** Blocks all traffic, also on new connections, until `heal`. */
   freeze(): void;
-  /** Refuses new connections and cuts those that are open, until `heal`. */
+  /** Refuses new connections and closes open ones, until `heal`. */
   refuse(): Promise<void>;
-  /** Cuts what is open; the next connection works, as after a failover. */
+  /** Closes open connections; new ones work, as after a failover. */
   cut(): void;
   heal(): Promise<void>;
 };

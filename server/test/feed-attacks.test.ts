@@ -1,6 +1,6 @@
 /**
- * Attacks on ranking with the public key alone: what one viewer with thousands of events, and thousands
- * of made-up viewers, can do to an item and to the signals of all others.
+ * Attacks on ranking with only the public key: how much one viewer with thousands of events, or
+ * thousands of fake viewers, can affect an item and the signals of all others.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -12,14 +12,17 @@ const service = await startService(env);
 
 const itemCount = 100;
 const audience = 150;
-/** Bounds of an attack: how many places its item may move, and the median signal of the others. */
+/**
+ * Limits on an attack's effect: how many places its item may move, and the median change of other
+ * signals.
+ */
 const maxPlaces = 3;
 const maxMedianChange = 0.05;
 
 type Event = Record<string, unknown>;
 type Ranked = { id: string; ranking: { signals: Record<string, number>; score: number } };
 
-/** A catalogue that an audience has met: every item has its own rate of likes. */
+/** A catalogue with an audience: every item has its own like rate. */
 async function openWorld(name: string) {
   const keys = await createOrganization(service, name);
   const own: TestService = {
@@ -35,7 +38,7 @@ async function openWorld(name: string) {
      where content_id = any($1::uuid[])`,
     [ids],
   );
-  // Nothing is drawn by lot, and nothing but the score decides.
+  // Without randomness, so that only the score decides.
   const config = {
     exploration: 0,
     diversity: 0,
@@ -67,7 +70,7 @@ async function openWorld(name: string) {
       );
       return rows[0]?.['least'] === rows[0]?.['all'] ? true : null;
     });
-    // The process reads the tables every two seconds; counts fade a little all the time.
+    // The process reads the tables every two seconds; counts decay slightly all the time.
     const signals = async () =>
       (await ranked())
         .map(({ id, ranking: { signals: found } }) =>
@@ -96,7 +99,7 @@ async function openWorld(name: string) {
     } while (cursor !== null);
     return all.toSorted((a, b) => b.ranking.score - a.ranking.score);
   };
-  // Each viewer meets twenty items and likes some: the better ones more often.
+  // Each viewer sees twenty items and likes some, the better ones more often.
   const events: Event[] = [];
   const random = randomFrom(name);
   for (let viewer = 0; viewer < audience; viewer += 1) {
@@ -124,7 +127,7 @@ async function openWorld(name: string) {
   return { keys, ids, send, settled, ranked };
 }
 
-/** Numbers from 0 to 1 that are the same in each run: mulberry32 (Ettinger, public domain). */
+/** A seeded generator of numbers from 0 to 1: mulberry32 (Ettinger, public domain). */
 function randomFrom(seed: string): () => number {
   let state = seed.length * 7_919 + seed.charCodeAt(0);
   return () => {
@@ -147,7 +150,7 @@ function medianEngagement(items: readonly Ranked[], without: string): number {
   return values[Math.floor(values.length / 2)] ?? 0;
 }
 
-/** Ranks before and after an attack on the item at a place. */
+/** Ranks before and after an attack on the item at a given place. */
 async function attack(
   name: string,
   place: number,
@@ -267,7 +270,7 @@ describe('an attacked item moves hardly, and the others not', () => {
         ];
       }).flat(),
     );
-    // They watch other items as people do, so only their number and their opinion are bounded.
+    // They watch other items like real people, so only their number and influence are bounded.
     assert.ok(change <= 0.2, `the others changed by ${change}`);
     assert.ok(places < 60, `moved by ${places} places`);
   });

@@ -1,6 +1,6 @@
 /**
- * Proves that sessions of many viewers on two processes repeat nothing, skip nothing, and never show
- * what is not in the feed, while items come, go and expire and viewers like them.
+ * Proves that sessions of many viewers on two processes repeat nothing, skip nothing, and never
+ * show ineligible items, while items appear, disappear and expire and viewers like them.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -16,7 +16,7 @@ const processes = [service, second] as const;
 const viewers = 200;
 const itemCount = 110;
 const pageSize = 12;
-/** How long the processes may take to see a change, on a busy machine. */
+/** How long the processes may take to notice a change on a busy machine. */
 const settledMs = 3_000;
 
 test('200 viewers page through a changing library on two processes', async (context) => {
@@ -40,7 +40,7 @@ test('200 viewers page through a changing library on two processes', async (cont
       (await read(one, 'limit=50')).data.length === 50 ? true : null,
     );
   }
-  /** When an item left the feed, on our clock. */
+  /** When an item left the feed, by the test's clock. */
   const goneAt = new Map<string, number>();
   const doomed = ids.slice(0, 30);
   const living = ids.slice(30);
@@ -128,7 +128,7 @@ type Ranking = {
   weights: Record<string, number>;
 };
 
-/** Whether the sum of the signals gives the score to 1e-6. */
+/** Whether the signals add up to the score within 1e-6. */
 function isExplained({ score, signals, weights }: Ranking): boolean {
   const names = Object.keys(weights);
   const total = names.reduce((sum, name) => sum + (weights[name] ?? 0), 0);

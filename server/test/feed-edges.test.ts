@@ -1,4 +1,4 @@
-/** Proves what the feed does with odd requests, odd libraries and ranking that fails. */
+/** Proves the feed's behavior with unusual requests, unusual libraries and failing ranking. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,7 @@
-/** Proves that a feed outlives ten seconds without its database, refused or silent. */
+/**
+ * Proves that a feed survives ten seconds without its database, whether it refuses connections or
+ * hangs.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cloneDatabase } from './database.ts';
@@ -8,7 +11,9 @@ import { eventually, startService } from './service.ts';
 import { pause } from './waiting.ts';
 
 const outageMs = 10_000;
-/** Pages come from memory for five seconds; what is asked later waits for the database no longer than this. */
+/**
+ * Pages come from memory for five seconds; later requests wait at most this long for the database.
+ */
 const answeredWithinMs = 15_000;
 
 for (const what of ['refuse', 'freeze'] as const) {

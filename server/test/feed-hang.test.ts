@@ -1,4 +1,4 @@
-/** Proves that a database that hangs holds no page of the feed for as long as pages come from memory. */
+/** Proves that a hanging database delays no feed page while pages come from memory. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -11,15 +11,20 @@ import { createReadyItems } from './seed.ts';
 import { eventually, startService, temporaryFolder } from './service.ts';
 import { pause } from './waiting.ts';
 
-/** Pages come from memory for five seconds. The last page before it began may be a second old. */
+/** Pages come from memory for five seconds, and the last page before may be a second old. */
 const servedForMs = 3_500;
 const hangMs = 9_000;
-/** The first pages wait up to a second, since the database might only be slow; the rest is the machine. */
+/**
+ * The first pages wait up to a second, since the database might just be slow; the rest is the
+ * machine.
+ */
 const longestMs = 2_500;
-/** What a page takes once it is known that the database is away: some waits of the budget of 50 ms. */
+/**
+ * Duration of a page once the database is known to be away: several waits within the 50 ms budget.
+ */
 const usualMs = 400;
 
-/** A PostgreSQL of this test alone, whose processes can be stopped. */
+/** A dedicated PostgreSQL whose processes can be stopped. */
 async function startStoppable() {
   const folder = await temporaryFolder();
   const dataDir = await claimDataDirectory(folder);
@@ -38,7 +43,7 @@ async function startStoppable() {
       try {
         process.kill(pid, name);
       } catch {
-        // A backend that has ended in the meantime.
+        // The backend has already ended.
       }
     }
   };
@@ -72,7 +77,7 @@ test('PostgreSQL is stopped: known viewers get their pages, others newest first,
   await eventually('the items', async () =>
     (await read('limit=50')).ids.length === 50 ? true : null,
   );
-  // The viewer is known, and so are some items, though not those of the pages that follow.
+  // The viewer and some items are cached, but not those of the following pages.
   const [liked = ''] = ids;
   const event = { eventId: 'e1', event: 'like', contentId: liked, userId: 'ada' };
   assert.equal((await service.call('POST', '/v1/events', { body: event })).status, 200);
@@ -86,7 +91,7 @@ test('PostgreSQL is stopped: known viewers get their pages, others newest first,
   let cursor = first.cursor;
   const asks = ['userId=ada&limit=5', 'userId=stranger&limit=5', 'limit=5&deviceId=new'];
   for (let at = 0; performance.now() - stoppedAt < servedForMs; at += 1) {
-    // One session goes on, and others begin.
+    // One session continues, and others start.
     const isNext = at % 2 === 0 && cursor !== null;
     const page = await read(isNext ? `userId=ada&limit=5&cursor=${cursor}` : (asks[at % 3] ?? ''));
     if (isNext) cursor = page.cursor;

@@ -1,4 +1,4 @@
-/** Proves that the feed learns from what viewers do, at once and on every process. */
+/** Proves that the feed learns from viewers' actions immediately on every process. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ async function newCatalogue(name: string, count: number, authors = 10) {
     tags: [topics[index % topics.length]],
     author: `author-${index % authors}`,
   }));
-  // All of one age, so that nothing but the viewer decides.
+  // All of the same age, so that only the viewer matters.
   await query(
     service,
     `update content set created_at = now() - interval '3 days', revision = revision + 1
@@ -44,7 +44,7 @@ async function newCatalogue(name: string, count: number, authors = 10) {
   };
   const rows = await query(service, 'select content_id, tags from content');
   const tags = new Map(rows.map((row) => [row['content_id'], row['tags'] as string[]]));
-  /** Items of one topic; the order in which items are made is not promised. */
+  /** Items of one topic; the order of creation is unspecified. */
   const of = (topic: string) => ids.filter((id) => tags.get(id)?.includes(topic));
   return { ids, of, feed, send };
 }
@@ -53,7 +53,7 @@ const topicOf = (item: { tags: string[] }): string => item.tags[0] ?? '';
 const share = (items: readonly { tags: string[] }[], topic: string): number =>
   items.filter((item) => topicOf(item) === topic).length / items.length;
 
-/** Ten events of a viewer who watches one topic to the end and leaves another at once. */
+/** Ten events of a viewer who watches one topic completely and leaves another immediately. */
 function tasteOf(userId: string, liked: readonly string[], disliked: readonly string[]): Event[] {
   const [a = '', b = '', c = ''] = liked;
   const [x = '', y = ''] = disliked;
@@ -95,7 +95,7 @@ test('two viewers with opposite tastes diverge after ten events each, on every p
       share(bob.data, 'football') <= 0.2;
     return isDiverged;
   };
-  // The process that took the events in knows them when it answers.
+  // The process that received the events knows them when it responds.
   const ann = await feed('userId=ann&limit=20');
   assert.ok(share(ann.data, 'football') >= 0.5, JSON.stringify(ann.data.map(topicOf)));
   await eventually('both processes', async () =>
@@ -122,7 +122,7 @@ test('what a viewer does changes a running session from the page after next on',
 });
 
 test('what was seen comes back when nothing else is left, least recently seen first', async () => {
-  // One item for each author, since two of one author in a row would change places.
+  // One item per author, since two consecutive ones of one author would be reordered.
   const { ids, feed, send } = await newCatalogue('Seen', 30, 30);
   await eventually('the items', async () =>
     (await feed('limit=50')).data.length === 30 ? true : null,

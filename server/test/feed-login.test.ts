@@ -1,4 +1,6 @@
-/** Proves that a feed goes on after login as it was before, for one user of a device and not for others. */
+/**
+ * Proves that a feed continues unchanged after login, for one user of a device and not for others.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -129,7 +131,7 @@ test('erasing the user or the device ends it', async () => {
   const fresh = await startService(env, { beside: service });
   assert.ok(isUnknown(await feed({ userId: 'cleo' }, fresh)));
   const own = await feed({ deviceId }, fresh);
-  // What the user alone had seen may be on the page again.
+  // Items that only the user had seen may reappear.
   assert.ok(own.affinity > 0.9 && own.repeats <= 1, JSON.stringify(own));
   await erase(deviceId);
   const last = await startService(env, { beside: service });

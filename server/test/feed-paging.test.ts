@@ -1,4 +1,4 @@
-/** Proves that a feed session repeats nothing and that one cursor always gives one page. */
+/** Proves that a feed session repeats nothing and that a cursor always returns the same page. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -153,7 +153,7 @@ test('newest first, by the later of creation and publishAt, where ranking is off
   const publishAt = new Date(Date.now() - 1_000).toISOString();
   await own.call('PATCH', `/v1/content/${last}`, { body: { publishAt } });
   const expected = [last, ...ids.slice(0, -1)];
-  // The other process has made the change.
+  // The other process made the change.
   await eventually('the new order', async () =>
     isDeepStrictEqual(idsOf(await feed(unranked, '', key)), expected) ? true : null,
   );

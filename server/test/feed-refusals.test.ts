@@ -1,4 +1,7 @@
-/** Proves what `notInterested` and `report` do: at once, on every process, after a restart, and undone. */
+/**
+ * Proves that `notInterested` and `report` take effect immediately on every process, survive a
+ * restart, and can be undone.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -137,7 +140,7 @@ test('reports are counted by viewers, and a mob moves nothing', async () => {
     return feedback.reports === 271 ? feedback : null;
   });
   const { body } = await own.call('GET', `/v1/analytics/content/${id}`);
-  // Yesterday and today are two days unless both fall into one.
+  // Yesterday and today are different days, unless the test crosses midnight.
   const isTwoDays = yesterday.slice(0, 10) !== new Date().toISOString().slice(0, 10);
   assert.deepEqual(body.data.feedback, {
     notInterested: 0,

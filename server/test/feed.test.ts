@@ -1,4 +1,4 @@
-/** Proves what the feed shows: the right items, at the right moment, to the right caller. */
+/** Proves that the feed shows the right items at the right time to the right caller. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createItem, createOrganization, createReadyItems, query } from './seed.ts';
@@ -8,7 +8,7 @@ import { pause, until } from './waiting.ts';
 const service = await startService({ REELFEED_ROLES: 'api,worker' });
 const second = await startService({ REELFEED_ROLES: 'api,worker' }, { beside: service });
 
-/** A fresh organization with its own view of the two processes. */
+/** A new organization with its own view of the two processes. */
 async function newOrganization(name: string) {
   const keys = await createOrganization(service, name);
   const own = {
@@ -31,7 +31,7 @@ async function newOrganization(name: string) {
   return { own, feed, ids, patch };
 }
 
-/** An item is in the feed during [publishAt, expiresAt); the clocks may differ by this much. */
+/** An item is in the feed during [publishAt, expiresAt); clocks may differ by this much. */
 const clockToleranceMs = 100;
 
 test('a schedule is kept to the moment by two processes, looked at ten times a second', async () => {
@@ -52,7 +52,7 @@ test('a schedule is kept to the moment by two processes, looked at ten times a s
   const expiresAt = publishAt + 4_000;
   const iso = (ms: number) => new Date(ms).toISOString();
   await patch(scheduled, { publishAt: iso(publishAt), expiresAt: iso(expiresAt) });
-  // Each process hears of the change in its own time; what the test is about begins after that.
+  // Each process notices the change in its own time; the test starts afterwards.
   await shows(1);
   const watch = async (from: TestService) => {
     const seen = { before: 0, during: 0, after: 0 };
@@ -136,7 +136,7 @@ test('another process on the same database shows a change within a second', asyn
     const reply = await second.call('GET', '/v1/feed', { key: own.publishableKey });
     return reply.body.data[0].title === 'New title' ? true : null;
   });
-  // A busy machine may hold single looks up; the rhythm of the process shows in the middle one.
+  // A busy machine may delay single checks, so the median is used.
   const middle = tookMs.toSorted((a, b) => a - b)[tookMs.length >> 1] ?? Infinity;
   assert.ok(middle < 1_000, `took ${tookMs.map(Math.round).join(', ')} ms`);
 });

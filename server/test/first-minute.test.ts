@@ -1,4 +1,4 @@
-/** Proves that what the very first start prints can be done as it is printed. */
+/** Proves that the first start's printed instructions work as printed. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { copyFile } from 'node:fs/promises';

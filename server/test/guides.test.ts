@@ -1,7 +1,7 @@
 /**
- * Proves that the commands of the guides do what they say, run as they stand there: only the address of
- * the service, its keys and folders are filled in. `events.md`, `journeys.md`, `ten-questions.md`,
- * `webhooks.md`, `content.sh` and the programs of `apps.md` have tests of their own; `npm start` is run by
+ * Proves that the commands in the guides work exactly as written: only the service's address, keys
+ * and folders are filled in. `events.md`, `journeys.md`, `ten-questions.md`, `webhooks.md`,
+ * `content.sh` and the programs of `apps.md` have their own tests; `npm start` is covered by
  * `first-minute.test.ts`, `npm run demo` by `demo.test.ts`.
  */
 import assert from 'node:assert/strict';
@@ -22,7 +22,7 @@ const read = (name: string) => readFileSync(path.join(docs, name), 'utf8');
 const service = await startService();
 const cwd = await temporaryFolder();
 
-/** The blocks of commands of a guide, with the values of this service. */
+/** A guide's command blocks with this service's values. */
 function commandsOf(name: string): string[] {
   return [...read(name).matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) =>
     block
@@ -32,7 +32,7 @@ function commandsOf(name: string): string[] {
   );
 }
 
-/** Runs commands in one shell, which stops at the first that fails or is answered with an error. */
+/** Runs commands in one shell, which stops at the first failure or error response. */
 async function run(commands: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const strict = 'set -eu\ncurl() { command curl -sS --fail-with-body "$@"; }\n';
   const { stdout } = await promisify(execFile)('sh', ['-c', strict + commands.join('\n')], {

@@ -1,4 +1,4 @@
-/** Samples for the search for held promises. A comment marks the lines that it must find. */
+/** Samples for the search for unheld promises. A comment marks the expected findings. */
 import { awaitedLater } from '../src/platform/awaited-later.ts';
 
 type Work = () => Promise<number>;

@@ -1,4 +1,4 @@
-/** Proves that no promise is left alone between its start and whoever awaits it. */
+/** Proves that no promise is unhandled between its start and the code that awaits it. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { findHeldPromises } from './held-promises.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const fixture = fileURLToPath(new URL('./held-promises.fixture.ts', import.meta.url));
-/** In a test, an unhandled rejection is a failure that somebody sees. */
+/** In tests, an unhandled rejection is a visible failure. */
 const isTest = (file: string) => /\.test\.ts$|\.fixture\.ts$|\/server\/test\/|\/bench\//.test(file);
 const isOurs = (file: string) => file.startsWith(root) && !file.includes('/node_modules/');
 

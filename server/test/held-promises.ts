@@ -1,14 +1,14 @@
 /**
- * Finds promises that are started and then held by nobody while something else happens. If such a
- * promise rejects in the meantime, or if what is awaited throws, its rejection is unhandled, which
- * ends the process. The lint rule `no-floating-promises` does not see this, because the promise is
- * awaited in the end.
+ * Finds promises that are started but not handled while something else happens. If such a promise
+ * rejects in the meantime, or if what is awaited throws, its rejection is unhandled, which ends the
+ * process. The lint rule `no-floating-promises` does not detect this, because the promise is
+ * eventually awaited.
  *
- * A promise is started by a call that is the value of a variable or a property, that is put into a
- * collection, or that stands among arguments or elements. It is held once it is awaited, returned or
- * passed to a function, has a `.catch` or a second argument of `.then`, or goes through
- * `awaitedLater`. An `await`, `yield`, `throw` or `return` between the two is a finding. The order is
- * that of the text, which is strict where there are branches.
+ * A promise is started by a call that is assigned to a variable or property, added to a collection,
+ * or listed among arguments or elements. It is held once it is awaited, returned or passed to a
+ * function, has a `.catch` or a second argument of `.then`, or goes through `awaitedLater`. An
+ * `await`, `yield`, `throw` or `return` in between is a finding. Textual order is used, which is
+ * stricter with branches.
  */
 import { API, type Checker } from 'typescript/unstable/sync';
 import {
@@ -46,10 +46,10 @@ import {
 
 export type Finding = { file: string; line: number; text: string };
 
-/** Functions of collections: what they are given is kept, and nobody listens to it. */
+/** Collection methods: they keep their arguments without handling them. */
 const keepers = new Set(['push', 'unshift', 'add', 'set']);
 
-/** Examines the files of a project that `isWanted` chooses. */
+/** Examines the project's files selected by `isWanted`. */
 export function findHeldPromises(
   configFile: string,
   isWanted: (file: string) => boolean,
@@ -71,7 +71,7 @@ export function findHeldPromises(
   }
 }
 
-/** A promise that is started at `node`. `name` is the variable or property that holds it, if any. */
+/** A promise started at `node`. `name` is the variable or property that holds it, if any. */
 type Start = { node: Node; name: string | null; value: Node };
 
 function examineFile(file: SourceFile, checker: Checker): Finding[] {
@@ -112,7 +112,7 @@ function isFunction(node: Node): boolean {
   );
 }
 
-/** What is in a function or an expression, in the order of the text, without functions inside it. */
+/** Nodes of a function or expression in textual order, excluding nested functions. */
 function ownNodes(root: Node): Node[] {
   const found: Node[] = [];
   const visit = (node: Node): void => {
@@ -148,7 +148,7 @@ function startsAt(node: Node): Start[] {
   return startsAmongOthers(node);
 }
 
-/** Elements are evaluated in turn: an `await` in a later one leaves the earlier ones alone. */
+/** Elements are evaluated in order: an `await` in a later one leaves earlier ones unhandled. */
 function startsAmongOthers(node: Node): Start[] {
   const elements = elementsOf(node);
   return elements.slice(0, -1).flatMap((element, index) => {
@@ -175,7 +175,7 @@ function isAssignment(kind: SyntaxKind): boolean {
   return kind === SyntaxKind.EqualsToken || kind === SyntaxKind.QuestionQuestionEqualsToken;
 }
 
-/** The collection that a call puts something into, or null. */
+/** The collection to which a call adds something, or null. */
 function collectionOf(node: Node): Node | null {
   if (!isCallExpression(node) || !isPropertyAccessExpression(node.expression)) return null;
   return keepers.has(node.expression.name.getText()) ? node.expression.expression : null;
@@ -201,7 +201,7 @@ function canOnlyResolve(node: Node): boolean {
   return executor !== undefined && isArrowFunction(executor) && executor.parameters.length < 2;
 }
 
-/** Whether a call handles the rejection of the promise that it is a method of, or an argument. */
+/** Whether a call handles the rejection of the promise that it is called on or passed. */
 function listens(node: Node): boolean {
   if (!isCallExpression(node)) return false;
   if (!isPropertyAccessExpression(node.expression)) {
@@ -212,16 +212,16 @@ function listens(node: Node): boolean {
   return name === 'catch' || (name === 'then' && node.arguments.length > 1);
 }
 
-/** Whether the value is a promise, or an array of them, or may be one. */
+/** Whether the value is or may be a promise or an array of promises. */
 function holdsPromise(value: Node, checker: Checker): boolean {
   const type = checker.getTypeAtLocation(value);
   if (type === undefined) return false;
-  // As text, because the API of the compiler cannot list the members of every union.
+  // Uses the type's text, because the compiler API can't list the members of every union.
   const members = checker.typeToString(type).split(' | ');
   return members.some((one) => /^(readonly )?[[(]*Promise(WithResolvers)?</.test(one));
 }
 
-/** Where a function is left, for a while or for good. */
+/** Where a function is suspended or left. */
 function isPause(node: Node): boolean {
   return (
     isAwaitExpression(node) ||
@@ -237,7 +237,7 @@ function isPause(node: Node): boolean {
 function isLeftAlone({ node, name }: Start, nodes: readonly Node[]): boolean {
   if (name === null) return true;
   const pauses = nodes.filter(isPause);
-  // The next round of a loop may fail while what this round has collected waits for the end.
+  // The next iteration may fail while promises collected by this one wait for the end.
   const loop = collectionOf(node) === null ? null : loopAround(node);
   if (loop !== null && pauses.some((pause) => contains(loop, pause))) return true;
   if (heldBy(node) !== null) return false;
@@ -280,7 +280,7 @@ function loopAround(node: Node): Node | null {
   return null;
 }
 
-/** The expression or statement by which somebody holds the promise of this reference, or null. */
+/** The expression or statement that handles the promise of this reference, or null. */
 function heldBy(reference: Node): Node | null {
   for (let node = reference; ; node = node.parent) {
     const { parent } = node;

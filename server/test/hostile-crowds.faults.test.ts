@@ -1,6 +1,6 @@
 /**
- * Proves that crowds of connections that want nothing good leave the service alive, bounded and quick for
- * others: idle sockets, headers that drip (slow-loris), live tails beyond their number.
+ * Proves that crowds of hostile connections leave the service alive, bounded and responsive for
+ * others: idle sockets, slow headers (slowloris), and more live tails than allowed.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

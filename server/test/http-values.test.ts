@@ -1,4 +1,4 @@
-/** Proves what the API makes of every kind of value: text, numbers, types, unknown fields. */
+/** Proves how the API handles every kind of value: text, numbers, types, unknown fields. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { createItem } from './seed.ts';

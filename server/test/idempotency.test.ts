@@ -1,4 +1,4 @@
-/** Proves that a request with an Idempotency-Key has its effect once, whatever is repeated. */
+/** Proves that a request with an Idempotency-Key takes effect once, however it is repeated. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -149,7 +149,7 @@ test('I-10: a request that takes long still has its effect once', async () => {
   const headers = { 'idempotency-key': 'ten' };
   const rename = () =>
     service.call('PATCH', `/v1/content/${id}`, { headers, body: { title: 'slow' } });
-  // The item's row is held, so the first request waits inside of its transaction.
+  // The item's row is locked, so the first request waits within its transaction.
   const held = query(
     service,
     `do $$ begin perform from content where content_id = '${id}' for update;

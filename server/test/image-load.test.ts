@@ -1,4 +1,6 @@
-/** Proves that many images at once neither take the machine nor keep another organization waiting. */
+/**
+ * Proves that many concurrent images neither overload the machine nor delay another organization.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
@@ -24,7 +26,7 @@ async function decodes(): Promise<{ running: number; waiting: number }> {
   return { running: value('running'), waiting: value('waiting') };
 }
 
-/** Metrics are collected at most once a second. */
+/** Metrics are collected at most once per second. */
 const nobodyLeft = () =>
   eventually('nobody to be waited for', async () => {
     const { running, waiting } = await decodes();
@@ -53,7 +55,7 @@ test('large images are decoded one at a time, and another organization’s in be
   const finishedBefore = finished;
   const reply = await addImage(made.body.data.id, small, other.secretKey);
   assert.equal(reply.status, 201, reply.text);
-  // The one that was being decoded, and one more.
+  // The one being decoded, plus one more.
   assert.ok(finished - finishedBefore <= 2, `after ${finished - finishedBefore} others`);
   assert.deepEqual(
     await Promise.all(images),
@@ -86,7 +88,7 @@ test('a client that goes away leaves the line, or ends the decoding', async () =
   await nobodyLeft();
   assert.equal(await countMediaChildren(process.pid), 0);
   const { body } = await service.call('GET', `/v1/content/${carousel.id}`);
-  // Metrics are up to a second old, so some more were decoded meanwhile.
+  // Metrics are up to a second old, so more may have been decoded in the meantime.
   const { length } = body.data.images;
   assert.ok(length < 8, `${length} of 10 images were decoded`);
 });

@@ -1,4 +1,4 @@
-/** An HTTPS server with videos to import, and with what goes wrong in a way of its own at each path. */
+/** An HTTPS server with videos to import, and a different fault at each path. */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -8,27 +8,27 @@ import { receiverCertificate } from './receiver.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An import that must fail, and what its owner must be told. */
+/** An import that must fail, with the expected message. */
 export type Fault = { name: string; url: string; code: string; message: RegExp };
 
 export type ImportSources = AsyncDisposable & {
-  /** The URL of a whole video; `name` tells one from another. */
+  /** The URL of a complete video; `name` makes it unique. */
   good(name: string): string;
   faults: readonly Fault[];
-  /** What `REELFEED_EGRESS_ALLOW` must say to reach the sources. */
+  /** The value of `REELFEED_EGRESS_ALLOW` that permits the sources. */
   allow: string;
 };
 
-/** What the sources say in bodies that are no videos; it must show nowhere. */
+/** Content of bodies that are not videos; it must not be disclosed anywhere. */
 export const secretOfSources = 'the words of an internal host';
 
-/** Starts the sources. `maxBytes` is the largest accepted upload. */
+/** Starts the sources. `maxBytes` is the maximum upload size. */
 export async function startImportSources(clip: Buffer, maxBytes: number): Promise<ImportSources> {
   const handlers: Record<string, Handler> = {
     missing: (_request, response) => void response.writeHead(404).end(secretOfSources),
     broken: (_request, response) => void response.writeHead(500).end(secretOfSources),
     reset: (_request, response) => void response.socket?.destroy(),
-    // The connection ends before as many bytes have come as were announced.
+    // The connection ends before the declared length has been sent.
     'lying-length': (_request, response) => {
       response.writeHead(200, { 'content-length': clip.length + 1_000 });
       response.write(clip, () => response.destroy());
@@ -80,7 +80,7 @@ export async function startImportSources(clip: Buffer, maxBytes: number): Promis
   });
   return {
     good: (name) => `${trusted.url}/good/${name}`,
-    // With their ports, so that other ports of this address are inside.
+    // With ports, so that other ports of this address count as internal.
     allow: [trusted.url, untrusted.url].map((url) => new URL(url).host).join(','),
     faults: [
       fault('missing', unreachable, /status 404/),

@@ -1,4 +1,4 @@
-/** Proves that of a hundred imports, a third of them failing, each comes to its own right end. */
+/** Proves that each of a hundred imports, a third of them failing, ends correctly. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -23,7 +23,7 @@ const logLines = new Writable({
     done();
   },
 });
-// Nothing is processed: a good import ends with its bytes in the storage and its job in the queue.
+// Without processing: a successful import ends with its bytes stored and its job queued.
 const service = await startService(
   {
     REELFEED_ROLES: 'api,worker',

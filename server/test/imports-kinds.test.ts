@@ -1,4 +1,4 @@
-/** Proves imports of image carousels and from buckets, and the event that tells their end. */
+/** Proves imports of image carousels and from buckets, and the event at their end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** Proves that slow sources of some organizations hold up nobody else's imports. */
+/** Proves that slow sources of some organizations do not delay others' imports. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -12,7 +12,7 @@ import { eventually, startService } from './service.ts';
 const clip = await sampleBytes('faststart.mp4');
 let slowReaders = 0;
 
-/** `/slow/…` brings 2.5 kB a second, everything else comes at once. */
+/** `/slow/…` sends 2.5 kB per second, everything else is sent immediately. */
 const source = createServer((request, response) => {
   response.on('error', () => undefined);
   response.writeHead(200, { 'content-length': clip.length });
@@ -35,7 +35,7 @@ atEnd(async () => {
 });
 const host = `127.0.0.1:${(source.address() as AddressInfo).port}`;
 
-// Nothing is processed: an import is there when its bytes are.
+// Without processing: an import is complete when its bytes have arrived.
 const env = {
   REELFEED_ROLES: 'api,worker',
   REELFEED_EGRESS_ALLOW: host,
@@ -57,7 +57,7 @@ async function importUrls(key: string, kind: 'slow' | 'fast', count: number): Pr
   return body.data.results.map(({ item }: { item: { id: string } }) => item.id);
 }
 
-/** How long a fast import of a new organization takes until its bytes are here. */
+/** How long a fast import of a new organization takes until its bytes arrive. */
 async function fastImport(name: string): Promise<number> {
   const { secretKey } = await createOrganization(service, name);
   const startedAt = performance.now();
@@ -92,7 +92,7 @@ test('slow sources of two organizations leave places to others, in every process
   await eventually('the other process to join', async () => (slowReaders >= 10 ? true : null));
   assert.ok((await fastImport('Fifth')) < withinMs);
 
-  // A source that is too slow for the deadline is not tried again, and its place is another's.
+  // A source too slow for the deadline is not retried, which frees its place.
   const failed = await eventually('slow sources to be given up', async () => {
     const rows = await query(
       service,

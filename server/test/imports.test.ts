@@ -1,4 +1,7 @@
-/** Proves imports: from a server of every kind of fault, once for each externalId, never inward. */
+/**
+ * Proves imports: from a server with all kinds of faults, once per externalId, never from internal
+ * addresses.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -17,7 +20,7 @@ const requests: { path: string; range: string | undefined }[] = [];
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Sends the clip, or the asked range of it. */
+/** Sends the clip or the requested range. */
 const sendClip: Handler = (request, response) => {
   const start = Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
   const isRange = request.headers.range !== undefined;

@@ -1,4 +1,4 @@
-/** Proves the life of keys: made, shown once, listed, expired, revoked, on every process. */
+/** Proves the lifecycle of keys on every process: created, shown once, listed, expired, revoked. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateKey } from '../src/features/keys/key-format.ts';
@@ -75,7 +75,7 @@ test('the database holds no key in plain text', async () => {
 });
 
 test('a mistyped key is refused without a database read', async () => {
-  // Where there is no database, only what needs none gets an answer.
+  // Without a database, only requests that don't need it succeed.
   await using nowhere = openDatabase({
     connection: { url: 'postgres://nobody@127.0.0.1:1/nothing' },
     poolSize: 2,
@@ -117,7 +117,7 @@ test('a key works until it expires, and not a moment longer though it is cached'
     const { status, body } = await reads(made.key);
     const answeredAt = Date.now();
     const expiry = Date.parse(expiresAt);
-    // A clock step of a few milliseconds between two processes is not a failure.
+    // A clock difference of a few milliseconds between two processes is not a failure.
     if (answeredAt < expiry - 20) assert.equal(status, 200);
     if (sentAt > expiry + 20) {
       assert.equal(status, 401);
@@ -204,7 +204,7 @@ test('the last secret key without scopes stays, whatever keys with scopes there 
   assert.equal((await revoke(reader.id, rotated.body.data.key)).status, 200);
 });
 
-/** The organization's working secret key and its id. */
+/** The organization's active secret key and its id. */
 async function currentSecret(own: { secretKey: string }) {
   const { body } = await service.call('GET', '/v1/keys?limit=100', { key: own.secretKey });
   const found = body.data.find(

@@ -1,4 +1,4 @@
-/** The service with a database of its own, as a process that is killed and started again. */
+/** The service with its own database, as a process that can be killed and restarted. */
 import assert from 'node:assert/strict';
 import { Client } from 'pg';
 import { poolConnection } from '../src/platform/database/database.ts';
@@ -7,7 +7,7 @@ import { atEnd } from './database.ts';
 import { ready, startMain, type RunningProcess } from './processes.ts';
 import { send, type Call, type TestService } from './service.ts';
 
-/** One start of the service. Its key is that of the first start on the data directory. */
+/** One run of the service. Its key is that of the first start on the data directory. */
 export type Instance = {
   dataDir: string;
   url: string;
@@ -26,7 +26,7 @@ export async function startInstance(
       REELFEED_DATA_DIR: dataDir,
       REELFEED_LOG_LEVEL: 'error',
       REELFEED_MIN_FREE_BYTES: '0',
-      // Tests wait for the media, beside other tests that would take the processor from it.
+      // Tests wait for media processing while other tests compete for the CPU.
       REELFEED_MEDIA_NICENESS: '0',
       ...env,
     },
@@ -43,7 +43,7 @@ export async function startInstance(
   return instance;
 }
 
-/** Starts again what has ended, on the same data directory. */
+/** Restarts a stopped service on the same data directory. */
 export async function restartInstance(
   before: Instance,
   env: Record<string, string> = {},
@@ -60,13 +60,13 @@ export async function stopInstance(instance: Instance): Promise<void> {
   assert.deepEqual([code, signal], [0, null], stderr);
 }
 
-/** kill -9 of the service; its database server is left to the next start. */
+/** kill -9 of the service; its database server is left for the next start. */
 export async function killInstance(instance: Instance): Promise<void> {
   instance.process.child.kill('SIGKILL');
   await instance.process.ended;
 }
 
-/** A connection of its own to the service's database. The end of that server is no failure. */
+/** A separate connection to the service's database. The server's end is not an error. */
 export async function connectTo(instance: Instance): Promise<Client> {
   const connection = await connectionToRunningServer(instance.dataDir);
   const client = new Client(poolConnection(connection));
@@ -76,10 +76,7 @@ export async function connectTo(instance: Instance): Promise<Client> {
   return client;
 }
 
-/**
- * Lets everything up to the first write to a table happen, and then kills the service, before the
- * transaction could commit.
- */
+/** Kills the service at the first write to a table, before the transaction can commit. */
 export async function killBeforeWrite(
   instance: Instance,
   table: string,

@@ -1,4 +1,7 @@
-/** Proves that an organization's own log trains a model, which ranks once it is better, and says so. */
+/**
+ * Proves that an organization's own log trains a model, which is used once it is better, and that
+ * this is reported.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -18,7 +21,7 @@ const own: TestService = {
   call: (method, path, call) => service.call(method, path, { key: keys.secretKey, ...call }),
 };
 const ids = await createReadyItems(own, 60, (index) => ({ tags: [`topic-${index % 3}`] }));
-// Short items are watched to their end, long ones are left, whatever is newer.
+// Short items are watched to the end, long ones are left, whichever is newer.
 await query(
   service,
   `update content set duration_seconds = case when serial_number % 2 = 0 then 10 else 120 end,
@@ -117,7 +120,7 @@ test('a model that predicts the held-out log better than the weights ranks', asy
   }
   const model = await eventually('an accepted model', async () => {
     const { model: found } = await readConfig();
-    // The one from before the last events: after it, training rests for a while.
+    // A model from before the last events delays the next training.
     if (found.state === 'refused') await query(service, 'update watch_model set train_ms = 0');
     return found.state === 'accepted' ? found : null;
   });

@@ -1,7 +1,7 @@
 /**
- * A minute of what encoders and machines do, with rungs on: 60 pictures a second with B frames, portrait,
- * another size, a clock that jumps by two hours both ways, a line that is away for five seconds, and the
- * service killed. It must become one item with one recording of the length that was sent.
+ * A minute of encoder and machine faults, with rungs: 60 fps with B-frames, portrait, another size,
+ * a clock that jumps by two hours in both directions, a connection lost for five seconds, and a
+ * killed service. It must result in one item with one recording of the length that was sent.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ const encoding = { frameRate: 60, bFrames: 2 };
 const twoHoursMs = 7_200_000;
 const lineAwayMs = 5_000;
 
-/** Sends seconds of a clip at the pace of an encoder. */
+/** Sends seconds of a clip in real time. */
 async function sendLive(
   publisher: RtmpPublisher,
   clip: readonly FlvTag[],
@@ -85,7 +85,7 @@ test('a minute of faults is one item with one recording', async (t) => {
     return found.isConnected ? null : found;
   });
   t.diagnostic(`${recordedSeconds} s of 60 s`);
-  // The kill costs what was not a segment yet: two seconds.
+  // The kill loses what was not yet a segment: two seconds.
   assert.ok(Math.abs(recordedSeconds - 60) <= 2.5, `${recordedSeconds} s`);
   await service.call('POST', `/v1/live-streams/${stream.id}/end`);
 

@@ -1,4 +1,4 @@
-/** Proves that a broadcast survives what encoders do: clocks that jump, other sizes, sound alone. */
+/** Proves that a broadcast survives encoder faults: clock jumps, other sizes, audio only. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PlaylistFollower, readPlaylist } from '../src/features/live/ingest/hls-rules.fixture.ts';
@@ -47,7 +47,7 @@ async function text(url: string): Promise<string> {
 const streamingUrl = (stream: Stream): Promise<string> =>
   eventually('the address', async () => (await item(stream)).streamingUrl);
 
-/** Ends a stream, and checks its playlists before and after as a strict player does. */
+/** Ends a stream and validates its playlists before and after like a strict player. */
 async function endStrictly(stream: Stream, follower: PlaylistFollower): Promise<number> {
   const url = await streamingUrl(stream);
   const media = new URL('index.m3u8', url).href;
@@ -116,7 +116,7 @@ for (const [codec, name, mark] of [
     assert.equal(health.keyFrameInterval, 1);
     await eventually('a thumbnail', async () => (await item(stream)).thumbnailUrl);
     await first.end();
-    // The recording has one header, so another codec can't continue it.
+    // The recording has a single header, so another codec can't continue it.
     const second = await open(stream);
     await sendSeconds(second, await liveClip(), sent).catch(() => undefined);
     await second.closed;
@@ -272,7 +272,7 @@ test('clips are exact, from a running stream and from its recording, and fail al
   assert.ok(Math.abs(goal.duration - 2.8) < 0.15, `the clip has ${goal.duration} s`);
   await publisher.end();
   await recorded(stream);
-  // As the chore does an hour later: the files of the segments go, the recording stays.
+  // Simulates the clean-up an hour later: segment files are removed, the recording stays.
   await query(service, `update live_stream set has_segments = false where live_stream_id = $1`, [
     stream.id,
   ]);

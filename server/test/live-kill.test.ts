@@ -1,4 +1,4 @@
-/** kill -9 in the middle of a broadcast: what was recorded stays, and the publisher may come back. */
+/** kill -9 during a broadcast: the recorded part is kept, and the publisher can reconnect. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateKey } from '../src/features/keys/key-format.ts';

@@ -1,4 +1,4 @@
-/** Proves that a broadcast has lower renditions that are aligned with it, and outlives their loss. */
+/** Proves that a broadcast has aligned lower renditions and survives their loss. */
 import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -64,7 +64,7 @@ async function end(stream: Stream) {
   await service.call('POST', `/v1/live-streams/${stream.id}/end`);
 }
 
-/** The whole of an ended broadcast: the top's segments, and the rung's. */
+/** The complete playlists of an ended broadcast: the top's and the rung's. */
 async function wholes(stream: Stream, rung: string) {
   const url = await masterUrl(stream);
   const master = await eventually('the whole broadcast', async () => {
@@ -110,7 +110,7 @@ test('a rung has the segments of the top, through jumps, drops and another size'
   assert.equal(top.filter(({ isCut }) => isCut).length, 2);
 });
 
-/** Downloads the header and the first segments of a playlist as one file. */
+/** Downloads a playlist's header and first segments as one file. */
 async function firstSegments(playlistUrl: string, count: number) {
   const playlist = await text(playlistUrl);
   const header = /#EXT-X-MAP:URI="([^"]+)"/.exec(playlist)?.[1] ?? '';
@@ -154,7 +154,7 @@ for (const codec of ['h264', 'hevc'] as const) {
   });
 }
 
-/** The media children of this process, with those that they run in. */
+/** The media children of this process, including wrapper processes. */
 async function mediaChildren(): Promise<number[]> {
   const found: { pid: number; parent: number; command: string }[] = [];
   for (const name of await readdir('/proc')) {
@@ -165,7 +165,7 @@ async function mediaChildren(): Promise<number[]> {
       const parent = Number(/\) \S (\d+)/.exec(stat)?.[1]);
       found.push({ pid: Number(name), parent, command });
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
     }
   }
   const ours = new Set([process.pid]);
@@ -183,12 +183,12 @@ async function signalChildren(signal: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
     try {
       process.kill(pid, signal);
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
     }
   }
 }
 
-/** The rung's playlist of the moment. */
+/** The rung's live playlist. */
 const rungNow = async (stream: Stream) =>
   listed(await text(new URL('rung-240.m3u8', await masterUrl(stream)).href));
 

@@ -1,4 +1,4 @@
-/** Low latency by a process that is not the one that the encoder publishes to. */
+/** Low latency from a process other than the one receiving the broadcast. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -43,7 +43,7 @@ async function read({ id }: Stream) {
   return (await service.call('GET', `/v1/live-streams/${id}`)).body.data;
 }
 
-/** Where the media playlist is, once there is one. */
+/** The media playlist's address, once it exists. */
 async function mediaUrl({ contentId }: Stream): Promise<URL> {
   const url = await eventually('the address', async () => {
     const { body } = await service.call('GET', `/v1/content/${contentId}`);
@@ -60,7 +60,7 @@ async function get(url: URL | string): Promise<Response> {
 
 const withQuery = (url: URL, query: string) => new URL(`${url.pathname}?${query}`, url);
 
-/** Reloads as a player does until it has so many parts, and checks every version. */
+/** Reloads like a player until this many parts have appeared, and checks every version. */
 async function follow(url: URL, follower: LowLatencyFollower, parts: number): Promise<URL> {
   const until = follower.parts.length + parts;
   let now = follower.take(await (await get(url)).text());
@@ -172,7 +172,7 @@ test('a rung is waited for as well, and every playlist reports how far the other
   let { lastSegment } = await isReported();
   const until = lastSegment + 4;
   while (lastSegment < until) {
-    // As a player does that leaves the top in the middle of a segment.
+    // As a player does when it leaves the top rendition in the middle of a segment.
     const next = withQuery(rungUrl, `_HLS_msn=${lastSegment + 1}&_HLS_part=2`);
     const now = rung.take(await (await get(next)).text());
     assert.ok((now.segments.at(-1)?.number ?? 0) > lastSegment, 'the answer has the segment');

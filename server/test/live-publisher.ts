@@ -1,4 +1,4 @@
-/** A publisher of live streams for the tests: a clip, again and again, as an encoder would send it. */
+/** A test publisher that sends a clip in a loop, like an encoder. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import {
 import { atEnd } from './database.ts';
 import type { TestService } from './service.ts';
 
-/** A port that nobody has at the moment. */
+/** A currently unused port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -31,7 +31,7 @@ type Codec = 'h264' | 'hevc' | 'av1';
 const portrait = { width: 180, height: 320 };
 const clips = new Map<string, Promise<FlvTag[]>>();
 
-/** How the pictures of a clip are encoded: 15 a second without B frames where nothing is said. */
+/** Encoding of a clip's pictures. Default: 15 fps without B-frames. */
 export type Encoding = { frameRate?: number; bFrames?: number };
 
 /** One second with one key frame, and a tone. */
@@ -81,13 +81,13 @@ export async function createStream(
 
 export type Publishing = AsyncDisposable & {
   publisher: RtmpPublisher;
-  /** Cuts the connection off. */
+  /** Drops the connection. */
   cut(): void;
-  /** Ends in good order. */
+  /** Ends the stream cleanly. */
   end(): Promise<void>;
 };
 
-/** Publishes at a pace: 4 is four times as fast as an encoder. It goes on until it is stopped. */
+/** Publishes at a pace until stopped: 4 is four times real time. */
 export async function publish(
   port: number,
   key: string,
@@ -118,7 +118,7 @@ export async function publish(
   return publishing;
 }
 
-/** Sends seconds of a clip as fast as they are taken, from this time of the encoder's clock on. */
+/** Sends seconds of a clip as fast as they are accepted, starting at this encoder time. */
 export async function sendSeconds(
   publisher: RtmpPublisher,
   clip: readonly FlvTag[],

@@ -1,4 +1,7 @@
-/** Proves that encoders publish by TLS, and that strangers at that port keep none of them out. */
+/**
+ * Proves that encoders can publish over TLS, and that unauthenticated connections do not block
+ * them.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -74,9 +77,9 @@ test('plain RTMP at the port of RTMPS ends the connection', async () => {
   await assert.rejects(RtmpPublisher.open(`rtmp://127.0.0.1:${port}/live`, streamKey));
 });
 
-/** More than the service keeps of those without a right key. */
+/** Exceeds the number of unauthenticated connections that the service keeps. */
 const crowd = 1_200;
-/** Two seconds on a quiet machine; beside other tests the same takes longer. */
+/** Two seconds on a quiet machine; longer beside other tests. */
 const enterWithinMs = 6_000;
 
 function openStrangers(t: TestContext, open: () => Socket): { readonly closed: number } {

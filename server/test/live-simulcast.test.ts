@@ -1,4 +1,4 @@
-/** Proves that a broadcast is passed on to other servers, and that these harm neither it nor anybody. */
+/** Proves that a broadcast is forwarded to other servers, which can't harm it or anyone else. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';

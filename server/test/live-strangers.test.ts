@@ -1,4 +1,7 @@
-/** Proves that connections without a right key keep no publisher out, and that takeovers cross processes. */
+/**
+ * Proves that unauthenticated connections do not block publishers, and that takeovers work across
+ * processes.
+ */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
@@ -14,12 +17,12 @@ for (let made = 0; made < 20; made += 1) {
   streams.push(await createStream(service, { reconnectWindow: 600 }));
 }
 
-/** More than the service keeps of those without a right key. */
+/** Exceeds the number of unauthenticated connections that the service keeps. */
 const crowd = 1_200;
-/** Two seconds on a quiet machine; beside other tests the same takes longer. */
+/** Two seconds on a quiet machine; longer beside other tests. */
 const enterWithinMs = 6_000;
 
-/** Publishers come one after another and stay; the longest time that one took. */
+/** Publishers connect one after another and stay; returns the longest time to connect. */
 async function slowestEntry(t: TestContext): Promise<number> {
   let slowest = 0;
   const publishers: RtmpPublisher[] = [];
@@ -38,7 +41,7 @@ async function slowestEntry(t: TestContext): Promise<number> {
   return slowest;
 }
 
-/** Opens connections, from many addresses where `spread` says so, and keeps as many open. */
+/** Keeps this many connections open, from many addresses if `spread` is set. */
 function openStrangers(
   t: TestContext,
   count: number,
@@ -70,7 +73,7 @@ function openStrangers(
 
 type StrangerOptions = { spread?: boolean; onOpen?: (socket: Socket) => void };
 
-/** Bytes of a handshake, one at a time. */
+/** Sends a handshake byte by byte. */
 function drip(socket: Socket): void {
   socket.write(Buffer.of(3));
   const timer = setInterval(() => socket.write(Buffer.of(0)), 1_000);
@@ -133,7 +136,8 @@ test('a newcomer takes over a stream that another process publishes', async () =
     const { body } = await beside.call('GET', `/v1/content/${stream.contentId}`);
     return body.data.uploadStatus === 'ready' && body.data.duration !== null ? body.data : null;
   });
-  // The process that publishes counts its last segment after the call to end the stream has returned.
+  // The publishing process counts its last segment after the call that ends the stream has
+  // returned.
   const { recordedSeconds } = await read();
   assert.ok(Math.abs(item.duration - recordedSeconds) < 0.5, `${item.duration} ${recordedSeconds}`);
 });

@@ -1,4 +1,6 @@
-/** Proves what `GET /v1/events/stream` shows, of every process, and that slow readers cost nothing. */
+/**
+ * Proves what `GET /v1/events/stream` shows across processes, and that slow readers cost nothing.
+ */
 import assert from 'node:assert/strict';
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
@@ -17,7 +19,7 @@ const { id: contentId } = await createItem(service);
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
 type Shown = { event: string; data: any };
 
-/** Opens a live tail and gathers what it shows. */
+/** Opens a live tail and collects its events. */
 async function openTail(query = '', { key = service.secretKey, url = service.url } = {}) {
   const asked = request(`${url}/v1/events/stream${query}`, {
     headers: { authorization: `Bearer ${key}` },
@@ -38,7 +40,7 @@ async function openTail(query = '', { key = service.secretKey, url = service.url
   });
   response.on('end', () => (tail.isEnded = true)).on('error', () => undefined);
   atEnd(async () => void response.destroy());
-  // The tail begins with its first look at the log.
+  // The tail starts with its first read of the log.
   await pause(600, 'the tail takes its first look');
   return tail;
 }

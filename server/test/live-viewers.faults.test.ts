@@ -1,6 +1,6 @@
 /**
- * Proves that the requests to storage and database do not grow with the viewers of a broadcast, and
- * prints what a viewer costs the process that serves it.
+ * Proves that requests to the storage and database do not grow with the number of viewers, and
+ * prints the cost of a viewer to the serving process.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -56,7 +56,7 @@ async function text(url: URL): Promise<string> {
 
 type Watching = { requests: number };
 
-/** As little work as possible: the viewers share the machine with the service. */
+/** Minimal parsing, because the viewers share the machine with the service. */
 function skim(playlist: string): { openSegment: number; openParts: number; parts: string[] } {
   const first = Number(/#EXT-X-MEDIA-SEQUENCE:(\d+)/.exec(playlist)?.[1]);
   const open = playlist.slice(playlist.lastIndexOf('#EXTINF'));
@@ -68,7 +68,9 @@ function skim(playlist: string): { openSegment: number; openParts: number; parts
   };
 }
 
-/** Plays as hls.js does with low latency: each reload waits for the next part, which is then fetched. */
+/**
+ * Plays like hls.js with low latency: each reload waits for the next part, which is then fetched.
+ */
 async function watchLow(url: URL, counted: Watching, signal: AbortSignal): Promise<void> {
   let now = skim(await text(url));
   while (!signal.aborted) {
@@ -83,7 +85,7 @@ async function watchLow(url: URL, counted: Watching, signal: AbortSignal): Promi
   }
 }
 
-/** Plays without low latency: a reload each two seconds, and each segment. */
+/** Plays without low latency: a reload every two seconds, and each segment. */
 async function watchNormal(url: URL, counted: Watching, signal: AbortSignal): Promise<void> {
   const known = new Set<string>();
   while (!signal.aborted) {
@@ -98,14 +100,14 @@ async function watchNormal(url: URL, counted: Watching, signal: AbortSignal): Pr
   }
 }
 
-/** Processor time of the process that serves, in milliseconds. Linux only. */
+/** CPU time of the serving process in milliseconds. Linux only. */
 async function cpuMs(): Promise<number> {
   const stat = await readFile(`/proc/${viewing.pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Scans of the tables that a broadcast is served from, by whichever process. */
+/** Scans, by any process, of the tables from which a broadcast is served. */
 async function scans(): Promise<number> {
   const { rows } = await database.query<{ count: string }>(
     `select sum(coalesce(idx_scan, 0) + coalesce(seq_scan, 0)) as count from pg_stat_user_tables
@@ -165,7 +167,7 @@ for (const [latency, watch] of [
     );
     const few = await measure(context, url, 10, watch);
     const many = await measure(context, url, 200, watch);
-    // Of chores, whose turn comes now and then, some fall into one measurement alone.
+    // Periodic chores may fall into only one of the measurements.
     const mostScans = 1.3 * few.database + 5;
     assert.ok(many.database <= mostScans, `${few.database} and ${many.database} a second`);
     assert.ok(many.storage <= few.storage + 1, `${few.storage} and ${many.storage} a second`);

@@ -24,7 +24,7 @@ const becomes = (stream: Stream, status: string) =>
     return found.status === status ? found : null;
   });
 
-/** The item once its recording was processed. */
+/** The item once its recording has been processed. */
 const recorded = (stream: Stream) =>
   eventually('the recording', async () => {
     const { body } = await service.call('GET', `/v1/content/${stream.contentId}`);
@@ -45,7 +45,7 @@ async function text(url: string): Promise<string> {
   return answer.text();
 }
 
-/** The media playlist that a master playlist names. */
+/** The media playlist of a master playlist. */
 const mediaUrl = (streamingUrl: string) => new URL('index.m3u8', streamingUrl).href;
 
 test('the whole life of a stream', async () => {
@@ -76,7 +76,7 @@ test('the whole life of a stream', async () => {
   assert.equal(after.isLive, false);
   assert.equal(after.liveStreamStatus, 'ended');
   assert.match(await text(item.streamingUrl), /RESOLUTION=/);
-  // The address that viewers were given leads to the recording.
+  // The address given to viewers redirects to the recording.
   const moved = await fetch(at(shown.streamingUrl));
   assert.equal(moved.url, at(item.streamingUrl));
 });
@@ -100,7 +100,7 @@ test('a dropped publisher comes back within the window, and the recording has bo
   assert.equal(status, 200);
   assert.equal(body.data.status, 'ended');
   await second.publisher.closed;
-  // The last segment is stored after the answer.
+  // The last segment is stored after the response.
   const item = await recorded(stream);
   const { recordedSeconds } = await read(stream);
   assert.ok(recordedSeconds > between.recordedSeconds);
@@ -121,7 +121,7 @@ test('a newcomer with the right key takes over at once, without losing what was 
   await eventually('a discontinuity', async () =>
     /#EXT-X-DISCONTINUITY\n/.test(await text(mediaUrl(shown.streamingUrl))) ? true : null,
   );
-  // Two encoders with one key: of those that come at the same moment, one is left.
+  // Of several encoders that connect with one key at the same time, one remains.
   const many = await Promise.all([1, 2, 3].map(() => publish(port, stream.streamKey)));
   await second.publisher.closed;
   const open = await eventually('one to be left', async () => {
@@ -160,7 +160,7 @@ test('a wrong key and garbage are closed at once, and harm nobody', async () => 
 /** The header of a message that claims to be 16 MB. */
 const hugeMessage = Buffer.from('03000000ffffff1400000000', 'hex');
 
-/** Resolves when the service has closed a connection on which this was sent. */
+/** Sends bytes and resolves when the service closes the connection. */
 async function closedAfter(bytes: Buffer | string): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);

@@ -17,11 +17,11 @@ import { generateClip, type ClipSpec } from '../src/features/media/media.ts';
 import { containerWithExternalTrack } from '../src/features/media/testing/external-track.ts';
 
 /**
- * Media files for tests: real clips made by the engine and hostile files made by hand. They are
- * cached in the system's temporary folder, so that only the first run on a machine makes them.
+ * Media files for tests: clips made by the engine and hand-crafted hostile files, cached in the
+ * system's temporary folder so that only the first run on a machine creates them.
  */
 
-/** Grows when a sample changes, so that a cached older one is not taken for it. */
+/** Increment when a sample changes, to invalidate the cache. */
 const REVISION = 9;
 
 type ClipOptions = Omit<ClipSpec, 'path'>;
@@ -35,7 +35,7 @@ const PORTRAIT: ClipOptions = {
   tone: 440,
 };
 
-/** Good clips, by file name; the extension chooses the container. */
+/** Valid clips by file name; the extension determines the container. */
 const CLIPS = {
   'portrait.mp4': PORTRAIT,
   'full-hd.mp4': { ...PORTRAIT, width: 1080, height: 1920, seconds: 8 },
@@ -69,7 +69,7 @@ const CLIPS = {
     seconds: 5,
     interlaced: true,
   },
-  /** Pictures stand still for up to three seconds; picture and tone begin together. */
+  /** Pictures stay still for up to three seconds; picture and tone start together. */
   'varying-rate.mp4': {
     ...PORTRAIT,
     seconds: 16,
@@ -103,7 +103,7 @@ const CLIPS = {
     frameRate: 10,
     keepPictures: 'eq(n,0)+eq(n,1999)',
   },
-  /** Long enough to be encoded in parts; picture and tone begin together in the second of four. */
+  /** Long enough to be encoded in parts; picture and tone start together in the second of four. */
   'long.mp4': {
     ...PORTRAIT,
     width: 180,
@@ -114,7 +114,7 @@ const CLIPS = {
     blackSeconds: 21,
     silentSeconds: 21,
   },
-  /** Takes long enough to be watched while it is processed. */
+  /** Takes long enough to be watched during processing. */
   'early.mp4': { ...PORTRAIT, seconds: 100 },
   'hlg.mp4': { ...PORTRAIT, source: 'smptebars', width: 640, height: 360, hdr: 'hlg' },
   'dolby-vision.mp4': {
@@ -126,10 +126,10 @@ const CLIPS = {
   },
   'ten-bit-422.mov': { ...PORTRAIT, codec: 'prores' },
   'ten-bit-422.mp4': { ...PORTRAIT, codec: 'h264-422' },
-  /** Anamorphic, as DV cameras store it: 720×576 that is shown as 1024×576. */
+  /** Anamorphic like DV: 720×576 displayed as 1024×576. */
   'wide-pixels.mp4': { ...PORTRAIT, width: 720, height: 576, pixelAspect: [64, 45] },
   'surround.mp4': { ...PORTRAIT, seconds: 4, surround: true },
-  /** The sound has an empty edit of 1.5 s, and reordered pictures one of two frames. */
+  /** The audio has an empty edit of 1.5 s, and reordered pictures one of two frames. */
   'late-sound.mp4': {
     ...PORTRAIT,
     seconds: 5,
@@ -138,9 +138,9 @@ const CLIPS = {
     toneSeconds: 3.5,
     soundDelaySeconds: 1.5,
   },
-  /** A tenth of the pictures is stored, the last nine are repeats. */
+  /** Only one of ten pictures is stored; the rest are repeats. */
   'repeats.ogv': { ...PORTRAIT, codec: 'theora', tone: null, seconds: 4, repeatsPictures: true },
-  /** Eight pictures after the third key frame: too few for a segment of their own. */
+  /** Eight pictures after the third key frame: too few for their own segment. */
   'short-last.mp4': { ...PORTRAIT, source: 'mandelbrot', seconds: 3.27 },
   'quiet.mp4': { ...PORTRAIT, seconds: 4, toneVolume: 0.1 },
   'loud.mp4': { ...PORTRAIT, seconds: 4, toneVolume: 7.5 },
@@ -163,7 +163,7 @@ async function clipStart(name: ClipName, share: number): Promise<Buffer> {
   return bytes.subarray(0, Math.floor(bytes.length * share));
 }
 
-/** Files that must be refused. */
+/** Files that must be rejected. */
 export const HOSTILE_NAMES = [
   'no-index.mp4',
   'cut.mp4',
@@ -185,9 +185,9 @@ export const HOSTILE_NAMES = [
 export type HostileName = (typeof HOSTILE_NAMES)[number];
 
 const HOSTILE: Record<HostileName, () => Promise<Buffer>> = {
-  /** The index stands at the end of this clip, and the end is missing. */
+  /** The index is at the end of this clip, and the end is missing. */
   'no-index.mp4': () => clipStart('landscape.mp4', 0.9),
-  /** The index is there and promises twice as much as there is. */
+  /** The index is present and declares twice as much data as there is. */
   'cut.mp4': () => clipStart('faststart.mp4', 0.5),
   'cut.avi': () => clipStart('portrait.avi', 0.6),
   'cut.flv': () => clipStart('portrait.flv', 0.6),
@@ -203,9 +203,9 @@ const HOSTILE: Record<HostileName, () => Promise<Buffer>> = {
   'random.mp4': async () => randomBytes(100_000),
   'header-then-garbage.mp4': async () =>
     Buffer.concat([await clipStart('portrait.mp4', 0.001), randomBytes(100_000)]),
-  /** The index of a real clip, but every picture and sound is noise. */
+  /** A valid index, but all media data is noise. */
   'garbage-pictures.mp4': async () => withGarbageMedia(await clipStart('faststart.mp4', 1)),
-  /** All tracks say that their bytes are in another file, which exists and is a good clip. */
+  /** All tracks reference another file, which exists and is a valid clip. */
   'external-track.mov': async () =>
     containerWithExternalTrack(
       await clipStart('portrait.mov', 1),
@@ -213,7 +213,7 @@ const HOSTILE: Record<HostileName, () => Promise<Buffer>> = {
     ),
 };
 
-/** Overwrites the payload of the `mdat` box behind the index with noise. */
+/** Overwrites the payload of the `mdat` box after the index with noise. */
 function withGarbageMedia(clip: Buffer): Buffer {
   const mdat = clip.indexOf('mdat') + 4;
   return Buffer.concat([clip.subarray(0, mdat), randomBytes(clip.length - mdat)]);
@@ -228,8 +228,8 @@ async function engineVersion(): Promise<string> {
 let folderOfThisProcess: Promise<string> | null = null;
 
 /**
- * The cache folder. The temporary folder is shared by all users, so where the expected folder
- * belongs to someone else this process makes one of its own.
+ * The cache folder. The temporary folder is shared by all users, so if the expected folder belongs
+ * to someone else, this process creates its own.
  */
 function sampleFolder(): Promise<string> {
   folderOfThisProcess ??= findSampleFolder();
@@ -246,7 +246,7 @@ async function findSampleFolder(): Promise<string> {
     await access(folder, constants.W_OK);
     if (uid === undefined || owner.uid === uid) return folder;
   } catch {
-    // It cannot be used, for whatever reason; the next line makes one that can.
+    // The folder is unusable; create another one.
   }
   return mkdtemp(`${folder}-`);
 }
@@ -256,14 +256,14 @@ function isClip(name: string): name is ClipName {
 }
 
 /**
- * The absolute path of a sample, made on first use. Several test processes may ask at once: each
- * makes its own copy and the last rename wins.
+ * The absolute path of a sample, created on first use. Concurrent test processes each make a copy,
+ * and the last rename wins.
  */
 export async function mediaSample(name: ClipName | HostileName): Promise<string> {
   const folder = await sampleFolder();
   const path = join(folder, name);
   if (await exists(path)) return path;
-  // The extension stays last, because it chooses the container.
+  // The extension stays last, because it determines the container.
   const draft = join(folder, `draft-${randomUUID()}-${name}`);
   try {
     if (isClip(name)) {

@@ -1,4 +1,4 @@
-/** Uploads of real clips for tests, and what a player would fetch of them. */
+/** Uploads of real clips for tests, and downloads like a player's. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { mediaSample, type ClipName, type HostileName } from './media-samples.ts';
@@ -9,7 +9,7 @@ export async function sampleBytes(name: ClipName | HostileName): Promise<Buffer>
   return readFile(await mediaSample(name));
 }
 
-/** Makes an item by JSON and sends the sample to its upload URL. @returns the answer to the PUT */
+/** Creates an item and sends the sample to its upload URL. Returns the response to the PUT. */
 export async function putSample(
   service: TestService,
   name: ClipName | HostileName,
@@ -19,20 +19,20 @@ export async function putSample(
   return send(local(service, uploadUrl), 'PUT', { body: await sampleBytes(name) });
 }
 
-/** Handed-out URLs name `localhost`, which may be another address than the one listened on. */
+/** URLs in responses use `localhost`, which may resolve to another address than the server's. */
 export function local(service: TestService, url: string): string {
   const { pathname, search } = new URL(url);
   return service.url + pathname + search;
 }
 
-/** Uploads a sample and waits until it is ready, with all its renditions. @returns the item */
+/** Uploads a sample and waits until it is ready with all its renditions. Returns the item. */
 export async function readyItem(service: TestService, name: ClipName, fields: object = {}) {
   const { status, body, text } = await putSample(service, name, fields);
   assert.equal(status, 200, text);
   return settledItem(service, body.data.id, 'ready');
 }
 
-/** Waits until an item is ready or failed, and says that it must be `status`. */
+/** Waits until an item is ready or failed, and asserts its `status`. */
 export async function settledItem(
   service: TestService,
   id: string,
@@ -63,7 +63,7 @@ export function form(fields: readonly (readonly [name: string, value: string | B
 
 export type FetchedFile = { url: string; reply: Reply; bytes: number };
 
-/** Fetches a master playlist and every file that it leads to, as a player would. */
+/** Fetches a master playlist and every file that it leads to, like a player. */
 export async function fetchAll(service: TestService, masterUrl: string): Promise<FetchedFile[]> {
   const files: FetchedFile[] = [];
   const waiting = [masterUrl];

@@ -1,4 +1,4 @@
-/** Proves metrics of an organization's own: custom kinds, results, late definitions, rebuild and erasure. */
+/** Proves custom metrics: custom kinds, results, late definitions, rebuild and erasure. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventSender } from '@reelfeed/client';
@@ -136,7 +136,7 @@ test('wrong definitions are refused by field', async () => {
 test('an experiment judges own metrics as it does its own, also one that was defined after the events', async () => {
   const day = 24 * 3_600_000;
   const people = Array.from({ length: 32 }, (_, index) => `buyer-${index}`);
-  // Before the exposure: it explains what follows, and counts for nothing.
+  // Before the exposure: a covariate that does not count as a result.
   const at = new Date(Date.now() - day / 2).toISOString();
   await sendEvents(people.map((userId) => ({ ...purchase(userId, 7), timestamp: at })));
   const id = await createExperiment(service, {
@@ -161,7 +161,7 @@ test('an experiment judges own metrics as it does its own, also one that was def
     return values['control'] === 2 && values['b'] === 3 ? true : null;
   });
   assert.ok(countOf('control') > 5 && countOf('b') > 5);
-  // Defined after the events: a drafted experiment shows nothing, one that runs has all of them.
+  // Defined after the events: a draft shows nothing, a running experiment has all of them.
   const late = await define(revenue);
   assert.equal(late.status, 201, late.text);
   await query(
@@ -171,7 +171,7 @@ test('an experiment judges own metrics as it does its own, also one that was def
   );
   await eventually('the revenue is computed', async () => {
     const values = await valuesOf(id, 'revenue');
-    // Capped at 50 for each participant.
+    // Capped at 50 per participant.
     return values['control'] === 50 && values['b'] === 50 ? true : null;
   });
   const { body } = await service.call('GET', '/v1/metrics');

@@ -1,4 +1,4 @@
-/** Three NATS servers with JetStream on loopback, which tests kill, freeze and empty. */
+/** Three NATS servers with JetStream on loopback, which tests kill, freeze and wipe. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -19,11 +19,11 @@ export type NatsCluster = {
   /** kill -9. */
   kill(node: number): Promise<void>;
   start(node: number): void;
-  /** Deletes what a server that does not run has stored. */
+  /** Deletes the data of a stopped server. */
   empty(node: number): Promise<void>;
   freeze(node: number): void;
   thaw(node: number): void;
-  /** Waits until a stream has this many servers that hold all of it. */
+  /** Waits until this many servers hold a stream completely. */
   untilComplete(stream: string, count: number): Promise<void>;
 };
 
@@ -92,7 +92,7 @@ export async function startNatsCluster(size = 3): Promise<NatsCluster> {
 
 type Manager = Awaited<ReturnType<typeof jetstreamManager>>;
 
-/** @returns null while the cluster does not answer */
+/** @returns null while the cluster does not respond */
 async function managing<T>(
   servers: readonly string[],
   work: (manager: Manager) => Promise<T>,

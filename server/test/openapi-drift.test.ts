@@ -1,4 +1,4 @@
-/** Proves that the committed API description and the client's types are those of the service. */
+/** Proves that the committed API description and the client's types match the service. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ test('the types of the client are made from docs/openapi.json; fix them by `npm 
   assert.equal(await typesOf(descriptionFile), await readFile(typesFile, 'utf8'));
 });
 
-/** Ids begin with their prefix, so none is `cancel`, and no export is called `schedules`. */
+/** Ids have prefixes, so none equals `cancel`, and no export is called `schedules`. */
 const isUnambiguous = /`\/v1\/exports\/\{id\}\/cancel` and `\/v1\/exports\/\w+\/\{id\}`/;
 
 test('Redocly finds nothing to recommend for docs/openapi.json', async () => {

@@ -1,9 +1,9 @@
-/** The API description as tests read it. */
+/** The API description in the form that tests need. */
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { send, type Reply } from './service.ts';
 
-/** `/openapi.json` with every reference replaced by what it leads to, so that schemas stand alone. */
+/** `/openapi.json` with all references resolved, so that schemas are self-contained. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into every part of it
 export async function readDescription(url: string): Promise<any> {
   const { body: api } = await send(`${url}/openapi.json`, 'GET');
@@ -22,7 +22,7 @@ export async function readDescription(url: string): Promise<any> {
   return resolve(api);
 }
 
-/** The answer is what its declaration says, and has no field that it does not name. */
+/** Asserts that a response matches its schema and has no undeclared field. */
 export function assertConforms(
   ajv: Ajv2020,
   declared: { content?: Record<string, { schema: object }> },
@@ -34,7 +34,7 @@ export function assertConforms(
   assert.ok(validate(reply.body), `${what}: ${JSON.stringify(validate.errors)} ${reply.text}`);
 }
 
-/** The schema with every object closed that names its fields, so that one more is found. */
+/** Closes every object schema with named fields, to detect additional ones. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;

@@ -1,4 +1,4 @@
-/** The PostgreSQL server of this machine, where there is one. */
+/** This machine's PostgreSQL server, if any. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { atEnd } from './database.ts';
@@ -16,7 +16,7 @@ export async function run(url: string, statement: string): Promise<Record<string
   }
 }
 
-/** The server of this machine where we may make a database, or why there is none. */
+/** A local server where a database can be created, or why there is none. */
 export async function findServer(): Promise<{ url: string; version: string } | { reason: string }> {
   const reasons: string[] = [];
   for (const url of candidates) {
@@ -37,7 +37,7 @@ export async function findServer(): Promise<{ url: string; version: string } | {
   return { reason: `no outside PostgreSQL to try: ${reasons.join('; ')}` };
 }
 
-/** A database of its own, dropped at the end. */
+/** A separate database, dropped at the end. */
 export async function makeDatabase(server: string): Promise<string> {
   const name = `reelfeed_compat_${randomBytes(6).toString('hex')}`;
   await run(server, `create database ${name} template template0 encoding 'UTF8'`);

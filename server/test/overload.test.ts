@@ -1,4 +1,4 @@
-/** Proves that one anonymous client cannot take the service away from everyone else. */
+/** Proves that one anonymous client can't make the service unavailable for others. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
@@ -25,7 +25,7 @@ async function residentBytes(): Promise<number> {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
-/** Sends without ever reading an answer, and holds the connection for a while. */
+/** Sends without ever reading a response, and keeps the connection open for a while. */
 async function floodWithoutReading(bytes: string): Promise<void> {
   const { hostname, port } = new URL(service.url);
   const socket: Socket = connect(Number(port), hostname).pause();
@@ -39,7 +39,7 @@ async function floodWithoutReading(bytes: string): Promise<void> {
 test('thousands of pipelined requests neither fill the memory nor stop others', async () => {
   await send(`${service.url}/openapi.json`, 'GET');
   const before = await residentBytes();
-  // The router refuses the last two by itself.
+  // The router itself rejects the last two.
   const refused = ['/%', `/v1/content/${'x'.repeat(600)}`];
   const floods = ['/openapi.json', '/docs/scalar.js', '/metrics', ...refused];
   let others = 0;
@@ -182,6 +182,6 @@ test('forty wrong bodies at once do not stop other requests', async () => {
   const other = await send(`${service.url}/v1/content`, 'GET', { key });
   assert.equal(other.status, 200);
   for (const { status } of await Promise.all(flood)) assert.equal(status, 400);
-  // It takes well under a second on its own; without bounds it took two minutes.
+  // Takes well under a second normally; without limits it took two minutes.
   assert.ok(performance.now() - startedAt < 20_000);
 });

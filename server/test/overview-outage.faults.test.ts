@@ -1,6 +1,6 @@
 /**
- * Proves that a database which fails while a report is read costs that report and not the process:
- * lock time-outs, a killed PostgreSQL and a frozen one.
+ * Proves that a database failure during a report costs only that report, not the process: lock
+ * timeouts, a killed PostgreSQL and a frozen one.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Proves that the packages install in an empty folder from what `npm pack` makes, without a registry, and
- * that the programs of the guides compile against them as they stand.
+ * Proves that the packages from `npm pack` install in an empty folder without a registry, and that
+ * the guides' programs compile against them unmodified.
  */
 import { strict as assert } from 'node:assert';
 import { execFile } from 'node:child_process';
@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = await temporaryFolder();
 const project = path.join(folder, 'project');
 
-/** What a guide takes for granted: values of the reader's own program, and packages of others. */
+/** What a guide assumes: values of the reader's own program, and third-party packages. */
 const given: Record<string, string> = {
   'docs/events.md': 'declare const contentId: string;\ndeclare const page: { feedId: string };\n',
   'docs/react-native.md': '',
@@ -62,13 +62,13 @@ before(async () => {
   );
 });
 
-/** The programs in TypeScript of a guide. */
+/** The TypeScript programs in a guide. */
 async function programsOf(guide: string): Promise<string[]> {
   const text = await readFile(path.join(root, guide), 'utf8');
   return [...text.matchAll(/```tsx?\b[^\n]*\n([^]*?)```/g)].map(([, program = '']) => program);
 }
 
-/** Throws with what the compiler says. */
+/** Throws with the compiler's output. */
 async function compile(files: readonly string[]): Promise<void> {
   const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
   const options = ['--noEmit', '--strict', '--skipLibCheck', '--jsx', 'react-jsx'];
@@ -97,7 +97,7 @@ test('the programs of the guides compile as they stand', async () => {
     assert(programs.length > 0, `${guide} has no program`);
     const [first = ''] = programs;
     assert.match(first, /from '@reelfeed\//, guide);
-    // The first is complete; those after it may go on with what it has made.
+    // The first is complete; later ones may continue from it.
     const complete = programs.filter((program) => program.includes("from '@reelfeed/"));
     for (const [index, program] of complete.entries()) {
       const file = `${path.basename(guide, '.md')}-${index}.tsx`;

@@ -1,4 +1,7 @@
-/** The service behind PgBouncer in transaction mode: what it needs is explained, and then all works. */
+/**
+ * The service behind PgBouncer in transaction mode: missing settings are explained, and then
+ * everything works.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFirstItem } from './event-journal.ts';
@@ -34,7 +37,7 @@ test('a pooler without a direct URL or without settings is explained; then every
   assert.ok(statements.some((line) => line.includes("set statement_timeout = '30000'")));
   for (const statement of statements) await run(direct, statement);
 
-  // PgBouncer keeps connections that began before.
+  // PgBouncer keeps existing connections.
   const running = startMain({
     env: { ...whole, DATABASE_URL: await startPgBouncer(direct) },
   });

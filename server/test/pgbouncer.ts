@@ -1,4 +1,4 @@
-/** PgBouncer in transaction mode before a PostgreSQL server. */
+/** PgBouncer in transaction mode in front of a PostgreSQL server. */
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -31,7 +31,7 @@ default_pool_size = 12
 max_client_conn = 500
 `,
   );
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const isRoot = process.getuid?.() === 0;
   const child = spawn('pgbouncer', [...(isRoot ? ['-u', 'nobody'] : []), config], {
     stdio: 'ignore',

@@ -1,6 +1,6 @@
 /**
- * Proves that schedules, visibility and publication take effect within a second in playback and in
- * lists, on two processes that are asked ten times a second.
+ * Proves that schedules, visibility and publication take effect within a second in playback and
+ * lists, on two processes polled ten times per second.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Proves who gets media bytes and how: ranges, tokens, private and archived items. */
+/** Proves who can access media and how: ranges, tokens, private and archived items. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { createMediaAccess } from '../src/features/playback/media-urls.ts';
@@ -42,7 +42,7 @@ const patch = (id: string, body: object) => service.call('PATCH', `/v1/content/$
 const sign = (id: string, key = service.publishableKey) =>
   service.call('POST', `/v1/content/${id}/playback-token`, { key });
 
-/** The files of an item as paths behind `/media/`, from the database. */
+/** The paths of an item's files after `/media/`, from the database. */
 async function prefixOf(id: string): Promise<string> {
   const [row] = await query(service, 'select media_prefix from content where content_id = $1', [
     id,

@@ -1,4 +1,4 @@
-/** Proves that what many watch gets renditions in AV1, beside the others and at the same address. */
+/** Proves that popular items get additional AV1 renditions at the same address. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openDatabase } from '../src/platform/database/database.ts';

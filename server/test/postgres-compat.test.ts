@@ -1,6 +1,6 @@
 /**
- * Proves that the oldest PostgreSQL that we promise, 15, runs every migration and every feature.
- * It needs such a server, or a newer one, at its usual place on this machine; elsewhere it skips.
+ * Proves that PostgreSQL 15, the oldest supported version, runs every migration and feature. Needs
+ * a local server of at least that version; otherwise skipped.
  */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
@@ -99,7 +99,7 @@ type Operations = Record<
   { responses: Record<string, { content?: Record<string, unknown> }> }
 >;
 
-/** A stream has no end of its own. */
+/** A stream never ends by itself. */
 async function openStream({ url, secretKey }: TestService, target: string): Promise<void> {
   const headers = { authorization: `Bearer ${secretKey}` };
   const reply = await fetch(`${url}${target}`, { headers });
@@ -168,7 +168,7 @@ async function content(service: TestService): Promise<void> {
   assert.equal(conflict.status, 409);
 }
 
-/** @returns the id of an item that has become ready */
+/** @returns the id of a ready item */
 async function media(service: TestService): Promise<string> {
   const item = await readyItem(service, 'small.mp4', { tags: ['clip'] });
   assert.equal((await send(local(service, item.streamingUrl), 'GET')).status, 200);

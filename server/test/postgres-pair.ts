@@ -1,4 +1,7 @@
-/** A PostgreSQL server and its synchronous streaming replica on loopback, which tests kill and promote. */
+/**
+ * A PostgreSQL server and its synchronous streaming replica on loopback, which tests kill and
+ * promote.
+ */
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { appendFile, chown } from 'node:fs/promises';
 import { existsSync, globSync } from 'node:fs';
@@ -12,12 +15,12 @@ import { eventually } from './waiting.ts';
 const runFile = promisify(execFile);
 const user = 'reelfeed';
 
-/** The programs of an installed PostgreSQL; the embedded one has no `pg_basebackup`. */
+/** Programs of an installed PostgreSQL; the embedded one lacks `pg_basebackup`. */
 const binaries = globSync('/usr/lib/postgresql/*/bin')
   .toSorted()
   .findLast((folder) => existsSync(path.join(folder, 'pg_basebackup')));
 
-/** PostgreSQL refuses root. */
+/** PostgreSQL refuses to run as root. */
 function findAccount(): { uid?: number; gid?: number } | null {
   if (process.getuid?.() !== 0) return {};
   try {
@@ -39,13 +42,16 @@ export type PostgresPair = {
   urlOf(server: 0 | 1): string;
   /** kill -9 of a server. */
   kill(server: 0 | 1): void;
-  /** Starts a killed server again, as what it was. */
+  /** Restarts a killed server in its previous role. */
   restart(server: 0 | 1): Promise<void>;
-  /** Lets the replica become the primary. */
+  /** Promotes the replica to primary. */
   promote(): Promise<void>;
 };
 
-/** Starts both, with commits that wait for the replica unless `isSynchronous` is false, and a database `reelfeed`. */
+/**
+ * Starts both with a database `reelfeed`. Commits wait for the replica unless `isSynchronous` is
+ * false.
+ */
 export async function startPostgresPair({ isSynchronous = true } = {}): Promise<PostgresPair> {
   const folder = await temporaryFolder();
   if (account?.uid !== undefined) await chown(folder, account.uid, account.gid ?? 0);
@@ -100,7 +106,7 @@ export async function startPostgresPair({ isSynchronous = true } = {}): Promise<
     urlOf,
     kill: (server) => killAll(servers[server]),
     async restart(server) {
-      // The processes of the killed one may hold its memory for a moment.
+      // Processes of the killed server may hold its memory for a moment.
       await eventually(`PostgreSQL ${server} to start again`, async () => {
         const { child } = servers[server];
         if (child === null || child.exitCode !== null || child.signalCode !== null) {
@@ -127,7 +133,7 @@ function start(server: Server): void {
 
 function killAll({ child }: Server): void {
   if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  // Backends lead groups of their own; without their postmaster they end by themselves.
+  // Backends have their own process groups; without their postmaster they end by themselves.
   child.kill('SIGKILL');
 }
 

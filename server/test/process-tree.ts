@@ -1,14 +1,14 @@
-/** Processes of a running service, to be killed one by one. Linux only: it reads /proc. */
+/** Finds the processes of a running service, to kill them individually. Linux only: reads /proc. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { clusterProcesses, readPostmasterFile } from '../src/platform/postgres/leftovers.ts';
 
 export type ServiceProcesses = {
   service: number;
-  /** The processes that encode at this moment. */
+  /** The processes that are currently encoding. */
   media: number[];
   postmaster: number | null;
-  /** Everything: the service, what it has started, and the whole database server. */
+  /** The service, its child processes, and the whole database server. */
   all: number[];
 };
 
@@ -29,7 +29,7 @@ export async function serviceProcesses(
   return { service, media, postmaster, all: [...new Set([service, ...descendants, ...database])] };
 }
 
-/** How many media processes a process has started that have not ended. */
+/** Number of running media processes started by a process. */
 export async function countMediaChildren(pid: number): Promise<number> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
   const commands = await Promise.all(
@@ -46,7 +46,7 @@ async function descendantsOf(root: number): Promise<number[]> {
   for (const entry of await readdir('/proc')) {
     if (!/^\d+$/.test(entry)) continue;
     const stat = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => '');
-    // The name in parentheses can hold anything; the parent is the second field behind it.
+    // The name in parentheses can contain anything; the parent is the second field after it.
     const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
     children.set(parent, [...(children.get(parent) ?? []), Number(entry)]);
   }
@@ -59,18 +59,18 @@ async function descendantsOf(root: number): Promise<number[]> {
   return found;
 }
 
-/** kill -9; a process that is gone already is not a failure. */
+/** kill -9; ignores processes that are already gone. */
 export function kill(pids: readonly number[]): void {
   for (const pid of pids) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended by itself in the meantime.
+      // The process has already ended.
     }
   }
 }
 
-/** Numbers in [0, 1) that a seed repeats (mulberry32). */
+/** A seeded generator of numbers in [0, 1) (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

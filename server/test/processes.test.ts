@@ -1,4 +1,4 @@
-/** Proves how service processes end, and that several of them share one database's work. */
+/** Proves how service processes end, and that several share the work of one database. */
 import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
@@ -22,7 +22,7 @@ const clip = await sampleBytes('small.mp4');
 
 type Started = RunningProcess & { url: string; connection: DatabaseConnection; dataDir: string };
 
-/** A service process on an outside database, alone on it or beside another one. */
+/** A service process on an external database, alone or beside another one. */
 async function start(settings: Record<string, string> = {}, beside?: Started): Promise<Started> {
   const connection = beside?.connection ?? (await cloneDatabase());
   const dataDir = beside?.dataDir ?? (await temporaryFolder());
@@ -51,7 +51,7 @@ async function holdContent(connection: DatabaseConnection) {
   await client.connect();
   await client.query('begin');
   await client.query('lock table content in access exclusive mode');
-  // A transaction sees one state of the statistics only, so another connection looks at them.
+  // A transaction sees only one snapshot of the statistics, so another connection reads them.
   const watcher = new Client(poolConnection(connection));
   await watcher.connect();
   return {
@@ -71,7 +71,7 @@ async function holdContent(connection: DatabaseConnection) {
   };
 }
 
-/** A request over a connection that would be kept, as most clients make them. */
+/** A keep-alive request, as most clients send. */
 function keepAlive(started: Started, agent: Agent, method: string, target: string, body = '') {
   const headers = {
     authorization: `Bearer ${secretKey}`,
@@ -90,7 +90,7 @@ function keepAlive(started: Started, agent: Agent, method: string, target: strin
   );
 }
 
-/** Waits until the process says that it drains; fails as soon as it does not listen any more. */
+/** Waits until the process reports that it is draining; fails if it stops listening first. */
 async function draining(started: Started) {
   return eventually('the process to drain', async () => {
     const answer = await send(`${started.url}/readyz`, 'GET');
@@ -101,7 +101,7 @@ async function draining(started: Started) {
 test('SIGTERM breaks none of 50 requests under way, and refuses new ones by an answer', async () => {
   const started = await start({ REELFEED_ROLES: 'api' });
   using agent = disposableAgent();
-  // Connections are opened and kept before, as those of a load balancer are.
+  // Connections are opened and kept in advance, as by a load balancer.
   await Promise.all(
     Array.from({ length: 50 }, () => keepAlive(started, agent.agent, 'GET', '/healthz')),
   );
@@ -113,7 +113,7 @@ test('SIGTERM breaks none of 50 requests under way, and refuses new ones by an a
       : keepAlive(started, agent.agent, 'POST', '/v1/content/upload', body),
   );
   await held.waiting(50);
-  // Ctrl-C in a terminal arrives more than once; that is one wish.
+  // Ctrl+C in a terminal can arrive more than once, but counts as one.
   started.child.kill('SIGTERM');
   started.child.kill('SIGTERM');
   started.child.kill('SIGINT');
@@ -131,7 +131,7 @@ test('SIGTERM breaks none of 50 requests under way, and refuses new ones by an a
     all.map(({ status }) => status),
     all.map((_, index) => (index % 2 === 0 ? 404 : 201)),
   );
-  // A client must not send its next request on a connection that is about to close.
+  // Clients must not send their next request on a connection that is about to close.
   assert.ok(all.every(({ connection }) => connection === 'close'));
   const { code, signal, stderr } = await started.ended;
   assert.deepEqual([code, signal, stderr], [0, null, '']);
@@ -189,8 +189,7 @@ test('a start that is told to stop ends with 0, says nothing, and leaves no data
     REELFEED_MIN_FREE_BYTES: '0',
     REELFEED_LOG_LEVEL: 'error',
   };
-  // The moments are those at which the start has made a file: while it makes the cluster, and when
-  // the cluster is there.
+  // Interrupts the start when a given file appears: during cluster creation, and after it.
   for (const sign of ['postgres.password', 'postgres']) {
     const running = startMain({ env });
     await eventually(`${sign} to appear`, async () => {
@@ -215,7 +214,7 @@ test('Ctrl-C in a terminal, which also reaches the launcher, stops the service i
     PORT: '0',
     DATABASE_URL: toUrl(connection),
     REELFEED_DATA_DIR: await temporaryFolder(),
-    // Background work would wait for the held table as well, and be taken for the request.
+    // Background work would also wait for the locked table and be mistaken for the request.
     REELFEED_ROLES: 'api',
     REELFEED_SECRET_KEY: secretKey,
     REELFEED_MIN_FREE_BYTES: '0',
@@ -262,7 +261,7 @@ test('an api process and a media process on one database share the work', async 
   const playlist = await send(`${api.url}${pathname}`, 'GET');
   assert.equal(playlist.status, 200);
   assert.match(playlist.text, /^#EXTM3U/);
-  // The feed of the process that did not make the change knows of it.
+  // The other process's feed notices the change.
   await eventually('the feed to hold the item', async () => {
     const { body } = await call(api, 'GET', '/v1/feed');
     return body.data.some(({ id }: { id: string }) => id === first) ? true : null;
@@ -298,7 +297,7 @@ test('the launcher becomes the service, whose heap follows the machine unless NO
       env: { NODE_OPTIONS: `--import=${script} ${options}` },
     });
     const { stderr } = await started.ended;
-    // The launcher prints first, then the process that it has become.
+    // The launcher prints first, then the process that replaces it.
     const lines = stderr.match(/\{.*?\}/g) ?? [];
     assert.equal(lines.length, 2, stderr);
     return { ...(JSON.parse(lines[1] ?? '') as Printed), launcher: started.pid };

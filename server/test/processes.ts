@@ -1,4 +1,4 @@
-/** The service and its command line as processes of their own, as a person starts them. */
+/** The service and its command line as separate processes, as a person starts them. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -18,35 +18,35 @@ export type Ended = {
 
 export type StartOptions = {
   env?: Record<string, string>;
-  /** The program that runs the launcher; this Node unless it says otherwise. */
+  /** The program that runs the launcher. Default: this Node. */
   node?: string;
   cwd?: string;
   /** The launcher of another copy of the service. */
   launcher?: string;
-  /** Whether it leads a process group of its own, as in a terminal. */
+  /** Whether it leads its own process group, as in a terminal. */
   detached?: boolean;
 };
 
 export type RunningProcess = {
   child: ChildProcess;
   pid: number;
-  /** What it has written so far. */
+  /** Output so far. */
   output: { stdout: string; stderr: string };
   ended: Promise<Ended>;
 };
 
-/** Starts `reelfeed …` by its launcher. It is stopped at the end of the test file, if need be. */
+/** Starts `reelfeed …` through its launcher. Stopped at the end of the test file if necessary. */
 export function startCommand(args: readonly string[], options: StartOptions = {}): RunningProcess {
   const program = options.launcher ?? launcher;
   return start(options.node ?? process.execPath, [program, ...args], options);
 }
 
-/** Starts the service as `npm start` does. */
+/** Starts the service like `npm start`. */
 export function startMain(options: StartOptions = {}): RunningProcess {
   return startCommand(['start'], options);
 }
 
-/** Runs `reelfeed …` to its end. */
+/** Runs `reelfeed …` to completion. */
 export function runCommand(args: readonly string[], options: StartOptions = {}): Promise<Ended> {
   return startCommand(args, options).ended;
 }
@@ -54,11 +54,11 @@ export function runCommand(args: readonly string[], options: StartOptions = {}):
 export type ServiceProcess = {
   url: string;
   pid: number;
-  /** kill -9, and waits until it is gone. */
+  /** kill -9, then waits until the process is gone. */
   kill(): Promise<void>;
 };
 
-/** Starts the service on a database that exists, beside others, and waits until it is ready. */
+/** Starts the service on an existing database, beside others, and waits until it is ready. */
 export async function startProcess(
   connection: DatabaseConnection,
   dataDir: string,
@@ -87,7 +87,7 @@ export async function startProcess(
   };
 }
 
-/** Waits until a started service says that it is ready. @returns where it listens, if it does */
+/** Waits until a started service is ready. Returns its address if it listens. */
 export async function ready({ output, child }: RunningProcess): Promise<string> {
   return eventually(
     'the service to be ready',
@@ -104,7 +104,7 @@ export async function ready({ output, child }: RunningProcess): Promise<string> 
 function start(file: string, args: string[], options: StartOptions): RunningProcess {
   const { env = {}, cwd, detached = false } = options;
   const child = spawn(file, args, {
-    // Settings of whoever runs the tests must not reach the service.
+    // Settings of the person running the tests must not reach the service.
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],

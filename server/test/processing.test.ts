@@ -1,4 +1,4 @@
-/** Proves that real clips become playable items, and that all else ends in a clear error. */
+/** Proves that real clips become playable items, and that everything else ends in a clear error. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { storedFiles } from './stored-files.ts';
 const service = await startService({ REELFEED_MEDIA_CONCURRENCY: '2' });
 const get = async (id: string) => (await service.call('GET', `/v1/content/${id}`)).body.data;
 
-/** Waits until nothing is left to do for any item. */
+/** Waits until no item has work left. */
 async function allRenditions(): Promise<void> {
   await eventually(
     'all renditions',
@@ -55,13 +55,13 @@ async function assertPlayable(masterUrl: string, from = service): Promise<string
   return files.map(({ url }) => url);
 }
 
-/** Streams that the master playlist offers. */
+/** Number of streams in the master playlist. */
 async function variants(masterUrl: string): Promise<number> {
   const [master] = await fetchAll(service, masterUrl);
   return (master?.reply.text.match(/#EXT-X-STREAM-INF/g) ?? []).length;
 }
 
-// Made before the clock of any test runs.
+// Created before any test's timeout starts.
 before(() => sampleBytes('full-hd.mp4'));
 
 test('the tracks of a file are told, and what is wrong with one that plays all the same', async () => {
@@ -377,7 +377,7 @@ test('nothing is left over: no work file, and one folder of media for each ready
   await eventually('work files to go', async () =>
     (await storedFiles(service, 'work')).length === 0 ? true : null,
   );
-  // The purge of an item that was deleted for good may still be under way.
+  // The purge of a permanently deleted item may still be in progress.
   await eventually('folders of deleted items to go', async () => {
     const files = await storedFiles(service, 'objects');
     const folders = new Set(

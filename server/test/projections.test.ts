@@ -1,4 +1,4 @@
-/** Rules that every projection of the service keeps, whichever feature brings it. */
+/** Rules for all projections of the service, whichever feature defines them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -11,7 +11,9 @@ const projections = allProjections(readConfig({}));
 
 type Column = { table_name: string; column_name: string; data_type: string };
 
-/** Ids of viewers by their names, and bytes, in which keys and states of viewers are kept. */
+/**
+ * Columns that may identify viewers: ids by name, and bytes, which store viewers' keys and states.
+ */
 const isAboutViewers = ({ column_name: name, data_type: type }: Column) =>
   type === 'bytea' || /viewer_key|user|device_id|session_id|unit/.test(name);
 

@@ -1,6 +1,6 @@
 /**
- * Proves protected items: nothing that can be derived from public answers opens without a token, and
- * a browser plays one to its end with it, but not beyond the token's end.
+ * Proves protected items: nothing derived from public responses grants access without a token, and
+ * a browser plays one completely with a token, but not beyond the token's expiry.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ const token = async (id: string) =>
   (await service.call('POST', `/v1/content/${id}/playback-token`, { key: service.publishableKey }))
     .body.data;
 
-/** Every URL in an answer, wherever it is. */
+/** All URLs anywhere in a response. */
 function urlsIn(answer: unknown): string[] {
   return [...JSON.stringify(answer).matchAll(/https?:\/\/[^"\\]+\/media\/[^"\\]+/g)].map(String);
 }
@@ -71,7 +71,7 @@ test('no path that follows from public answers opens a protected item without a 
   }
   assert.ok(open.length > 15, `${open.length} files`);
 
-  // What a viewer sees without asking for a token: the feed, and the items in it.
+  // What a viewer sees without requesting a token: the feed and its items.
   const key = service.publishableKey;
   const feed = await service.call('GET', '/v1/feed?limit=50', { key });
   assert.equal(feed.body.data.length, 2);
@@ -87,7 +87,7 @@ test('no path that follows from public answers opens a protected item without a 
     const guesses = [
       bare,
       url.replace(/\/t\/[^/]+/, '/t/x'),
-      // Ids that public answers do name, in place of the random one.
+      // Ids from public responses in place of the random one.
       ...[item.id, carousel.id].map((id) => bare.replace(playbackId(url), id)),
     ];
     for (const guess of guesses) {
@@ -115,7 +115,7 @@ test(
     });
     await service.call('DELETE', `/v1/content/${carousel.id}`);
     await page.goto(`${service.url}/feed?key=${service.publishableKey}`);
-    // The player begins anew at the end, so the time falls after it has come close to the length.
+    // The player loops, so the time falls after coming close to the duration.
     await page.waitForFunction(
       () => {
         const root = document.querySelector('reelfeed-feed')?.shadowRoot;
@@ -139,7 +139,7 @@ test(
       [],
     );
 
-    // A token ends with its item, so one that ends soon is had by an item that does.
+    // A token expires with its item, so an item that expires soon yields a short-lived one.
     const expiresAt = new Date(Date.now() + 3_000);
     await service.call('PATCH', `/v1/content/${item.id}`, { body: { expiresAt } });
     const signed = await token(item.id);

@@ -1,4 +1,4 @@
-/** HTTP written by hand, for what no HTTP client would send. */
+/** Hand-written HTTP, for what no HTTP client would send. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectByTls } from 'node:tls';
@@ -6,21 +6,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pause } from './waiting.ts';
 
 export type RawAnswer = {
-  /** Everything that came back, byte by byte. */
+  /** Everything received, byte by byte. */
   text: string;
-  /** The status of each answer on the connection, in order. */
+  /** The status of each response on the connection, in order. */
   statuses: number[];
-  /** Whether the other side ended the connection before `timeoutMs`. */
+  /** Whether the peer closed the connection before `timeoutMs`. */
   closed: boolean;
-  /** The JSON body of the last answer; undefined when it is no JSON. */
+  /** The JSON body of the last response, or undefined if it is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
   body: any;
 };
 
 /**
- * Writes the pieces to a fresh connection (a number is a pause in milliseconds) and reads until
- * the other side closes, until `answers` have begun, or until `timeoutMs` have passed after the
- * last piece.
+ * Writes the pieces to a new connection (a number is a pause in milliseconds) and reads until the
+ * peer closes it, until `answers` responses have started, or until `timeoutMs` after the last
+ * piece.
  */
 export async function sendRaw(
   url: string,

@@ -1,6 +1,6 @@
 /**
- * The service with a streaming replica for reports: reports come from the replica and say how old they are. While
- * it is behind or away, the primary answers, and nobody sees less than they wrote.
+ * The service with a streaming replica for reports: reports come from the replica and state their
+ * age. While it lags or is away, the primary is used, and nobody misses their own writes.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -67,7 +67,7 @@ test('reports come from the replica while it is near enough', options, async () 
   await like();
   await awaitLikes(1);
 
-  // The replica stands still: reports are as old as it is, and say so.
+  // The replica is paused: reports state how old they are.
   await onReplica('select pg_wal_replay_pause()');
   const answeredAt = await like();
   const pausedAt = performance.now();
@@ -85,7 +85,7 @@ test('reports come from the replica while it is near enough', options, async () 
   const item = await call('GET', `/v1/analytics/content/${made.body.data.id}`);
   assert.equal(item.status, 200, 'an item that the replica does not know yet');
 
-  // Too far behind: the primary answers.
+  // Too far behind: the primary is used.
   await awaitReplica(instance, 'behind');
   assert.equal((await readOverview(instance)).likes, 2);
   const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -94,7 +94,7 @@ test('reports come from the replica while it is near enough', options, async () 
   await awaitReplica(instance, 'used');
   await awaitLikes(2);
 
-  // Away: no report fails meanwhile.
+  // Replica away: no report fails in the meantime.
   let reports = 0;
   const stopping = new AbortController();
   const reading = (async () => {

@@ -1,4 +1,4 @@
-/** Real HTTPS receivers for tests, on the loopback interface, trusted through their own authority. */
+/** Real HTTPS receivers for tests on loopback, trusted through their own certificate authority. */
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { createServer } from 'node:https';
@@ -10,7 +10,7 @@ import {
   type TestCertificate,
 } from '../src/platform/egress/test-certificate.ts';
 
-/** The authority of all receivers of a test file. Give `cert` to other processes. */
+/** The certificate authority of a test file's receivers. Pass `cert` to other processes. */
 export const authority = await createTestAuthority();
 setDefaultCACertificates([...getCACertificates('default'), authority.cert]);
 
@@ -20,24 +20,24 @@ export type Received = {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  /** When the last byte had arrived, by the monotonic clock of this process. */
+  /** Arrival of the last byte, by this process's monotonic clock. */
   at: number;
 };
 
 export type Receiver = {
   url: string;
-  /** What `REELFEED_EGRESS_ALLOW` must say to reach it. */
+  /** The value of `REELFEED_EGRESS_ALLOW` that permits it. */
   allow: string;
   requests: Received[];
-  /** TCP connections so far, those that sent nothing included. */
+  /** Number of TCP connections so far, including those that sent nothing. */
   connects: () => number;
   close: () => Promise<void>;
 };
 
-/** How a receiver answers: a status, or anything by hand. */
+/** A receiver's response: a status, or a custom handler. */
 export type Answer = number | ((...args: Parameters<RequestListener>) => void);
 
-/** Starts a receiver that ends with the test file. `answer` says how; default 204. */
+/** Starts a receiver that stops at the end of the test file. `answer` defaults to 204. */
 export async function startReceiver(
   answer: (received: Received, count: number) => Answer = () => 204,
   certificate: TestCertificate = receiverCertificate,
@@ -60,7 +60,7 @@ export async function startReceiver(
   return { ...(await listen(server, 'https')), requests };
 }
 
-/** A plain TCP server that ends with the test file. */
+/** A plain TCP server that stops at the end of the test file. */
 export async function startListener(onConnect: (socket: Socket) => void, server: Server) {
   return listen(server.on('connection', onConnect), 'https');
 }

@@ -1,5 +1,5 @@
 /**
- * Records the moving picture of the README from a running `npm run demo`: the feed beside the console.
+ * Records the README's animation from a running `npm run demo`: the feed beside the console.
  *
  *   node server/test/record-demo.ts <link of the feed page> <link that signs in to the console>
  */
@@ -26,7 +26,7 @@ try {
   const desktop = await openPage(browser, consoleUrl, { width: 1350, height: 900 });
   await desktop.waitForTimeout(6_000);
   const views = ['#/overview', '#/content', '#/experiments', '#/webhooks'];
-  // A broadcast comes first, and a test picture is no sight.
+  // A broadcast comes first, and a test picture is unattractive.
   await feed.keyboard.press('ArrowDown');
   await feed.waitForTimeout(1_000);
   const shots: Buffer[] = [];

@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of the console for the guides, from a running `npm run demo` that has played for
+ * Takes the guides' screenshots of the console from a running `npm run demo` that has played for
  * some minutes.
  *
  *   node server/test/record-pages.ts <link that signs in to the console>

@@ -1,6 +1,6 @@
 /**
- * Proves that what is released runs where nothing else is: the package is packed, installed into an empty
- * folder, started, used, and updated by one command. npm takes from its cache what is there.
+ * Proves that the release runs on a bare system: the package is packed, installed into an empty
+ * folder, started, used, and updated by one command. npm uses its cache where possible.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -24,7 +24,7 @@ const launcher = 'node_modules/reelfeed/server/bin/reelfeed.js';
 let key = '';
 let first = '';
 
-/** One command, as the guide has it. */
+/** The single command from the guide. */
 async function install(
   packages: readonly string[],
   cwd = installed,
@@ -34,7 +34,7 @@ async function install(
   await run('npm', [...args, ...packages], { cwd, env, maxBuffer: 16 * 2 ** 20 });
 }
 
-/** A folder of the path whose `node` is too old for the service, or null. */
+/** A folder in the PATH whose `node` is too old for the service, or null. */
 async function folderOfOldNode(): Promise<string | null> {
   for (const bin of (process.env['PATH'] ?? '').split(':')) {
     const found = await run(path.join(bin, 'node'), ['--version']).catch(() => null);

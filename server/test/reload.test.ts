@@ -1,4 +1,6 @@
-/** Proves that SIGHUP applies the settings that may change, names the others, and survives garbage. */
+/**
+ * Proves that SIGHUP applies the changeable settings, names the others, and survives invalid input.
+ */
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * Proves that repeating another key's request with its Idempotency-Key gives nothing that the caller
- * could not get by a request of its own: on every mutating route, by the key with the scope that it
- * needs and by some without, so that keys of every area take part.
+ * Proves that repeating another key's request with its Idempotency-Key returns nothing that the
+ * caller could not request itself: on every mutating route, with a key that has the required scope
+ * and with others that lack it, covering every area.
  */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -49,7 +49,7 @@ before(async () => {
   for (const scope of writeScopes) lesserKeys.set(scope, (await makeKey({ scopes: [scope] })).key);
 });
 
-/** What an answer tells in fields that its schema marks. */
+/** Values of a response's fields that its schema marks as secret. */
 function secretsOf(schema: Schema, value: unknown): string[] {
   if (typeof value === 'string') return schema['x-secret'] === undefined ? [] : [value];
   if (typeof value !== 'object' || value === null) return [];
@@ -61,7 +61,7 @@ function secretsOf(schema: Schema, value: unknown): string[] {
 const isReplay = ({ headers }: Reply) => headers.get('idempotent-replayed') === 'true';
 
 test('a lesser key gets by a replay no more than by a request of its own', async () => {
-  // Its sample makes 30,000 items, and its answer has nothing that the others lack.
+  // Its sample creates 30,000 items, and its response has nothing that the others lack.
   const walked = routes.filter(({ operation }) => operation.operationId !== 'cancelBulkJob');
   assert.ok(walked.length > 50, `${walked.length} routes`);
   let withSecrets = 0;
@@ -86,7 +86,7 @@ test('a lesser key gets by a replay no more than by a request of its own', async
       if (secrets.length > 0) assert.ok(!isReplay(again), what);
       for (const secret of secrets) assert.ok(!again.text.includes(secret), what);
     }
-    // Who made the request gets its answer again, wherever replays are kept.
+    // The original caller gets its response again, wherever replays are stored.
     const repeated = await service.call(method, path, { body, headers });
     if (secrets.length > 0) assert.ok(isReplay(repeated) && repeated.text === first.text, name);
   }
@@ -138,7 +138,7 @@ test('a secret is repeated to the key that got it and to its successors, to no o
     assert.ok(isReplay(again));
     assert.equal(again.text, first.text);
   }
-  // An answer without a secret is the organization's.
+  // A response without a secret belongs to the organization.
   const patch: Call = { headers: { 'idempotency-key': 'name' }, body: { name: 'Renamed' } };
   const renamed = await service.call('PATCH', '/v1/organization', { ...patch, key: maker.key });
   const repeated = await service.call('PATCH', '/v1/organization', { ...patch, key: other.key });

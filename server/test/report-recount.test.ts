@@ -1,6 +1,7 @@
 /**
- * Every number and break-down of the reports is what an independent recount of the events gives: of two
- * organizations, with logins, late and repeated events, and erased viewers, live and after a rebuild.
+ * Every number and breakdown in reports equals an independent recount of the events: for two
+ * organizations, with logins, late and repeated events, and erased viewers, live and after a
+ * rebuild.
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -49,7 +50,7 @@ const hour = 3_600_000;
 const now = Date.now();
 const today = Math.floor(now / day) * day;
 const startMs = today - 8 * day;
-/** What is older goes straight into the log: the API refuses events that are older than a day. */
+/** Older events go straight into the log: the API rejects events older than a day. */
 const sentFromMs = now - 20 * hour;
 const asDay = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const range = { startDate: asDay(startMs), endDate: asDay(today) };
@@ -66,7 +67,7 @@ type Tenant = Keys & {
   readonly items: Map<string, TrafficItem>;
   readonly people: readonly Person[];
   readonly events: LoggedEvent[];
-  /** The variants that viewers were exposed to. */
+  /** The variants to which viewers were exposed. */
   readonly variants: Map<string, string>;
   experiment: string;
 };
@@ -97,7 +98,7 @@ async function makeTenant(keys: Keys, name: string, seed: number, events: number
   };
 }
 
-/** Half of the people are exposed by asking for their configuration, as apps do. */
+/** Half of the people are exposed by requesting their configuration, like apps. */
 async function expose(tenant: Tenant): Promise<void> {
   const call = (path: string, body?: object) =>
     service.call('POST', path, { key: tenant.secretKey, ...(body !== undefined && { body }) });
@@ -129,7 +130,7 @@ async function expose(tenant: Tenant): Promise<void> {
   );
 }
 
-/** In blocks of many sizes; a third of the repeats differ from what came first. */
+/** In batches of many sizes; a third of the repeats differ from the original. */
 async function deliver(tenant: Tenant): Promise<void> {
   const { organizationId, events } = tenant;
   const log = openEventLog(database.db);
@@ -160,7 +161,7 @@ async function deliver(tenant: Tenant): Promise<void> {
     const reply = await until(
       'the service to take the events',
       () => service.call('POST', '/v1/events/batch', { key: tenant.publishableKey, body }),
-      // It asks senders to wait while counting is behind.
+      // Senders must wait while counting lags behind.
       ({ status }) => status !== 503,
     );
     assert.deepEqual([reply.status, reply.body.data?.failed], [200, 0], reply.text);
@@ -189,7 +190,7 @@ type Counted = {
   readonly variantOf: (person: string | null) => string;
 };
 
-/** @param erased whose views stay, but not who they are, until a rebuild */
+/** @param erased people whose views remain, without their identity, until a rebuild */
 function recount(
   { events, variants }: Tenant,
   { erased = new Set<string>(), isRebuilt = false } = {},
@@ -224,7 +225,7 @@ async function compareBreakdowns(tenant: Tenant, counted: Counted): Promise<void
   const hasVariants = tenant.experiment !== '';
   for (const [turn, by] of splits(hasVariants).entries()) {
     const broken = breakDown(counted.part, by, tenant.items, counted.variantOf);
-    // All reports by one dimension. Pairs take turns with them, others in each comparison.
+    // All reports by single dimensions. Pairs alternate, with different ones in each comparison.
     const chosen = reportNames[(turn + comparisons) % reportNames.length] ?? 'overview';
     for (const report of by.length === 1 && isFullScale ? reportNames : [chosen]) {
       await compareBreakdown(tenant, report, broken, {});
@@ -256,7 +257,7 @@ async function compareBreakdown(
   compareAnswers(tally, found, presentBroken(report, broken, top), `${path} by ${breakdown}`);
 }
 
-/** Without a filter, events count in their own hour, and those of nobody as well. */
+/** Without a filter, events count in their own hour, including those without a viewer. */
 async function compareSummaries(tenant: Tenant, { part, events }: Counted): Promise<void> {
   const happenedIn =
     (start: number, end: number, about?: string): Happened =>
@@ -324,7 +325,7 @@ async function compareSummaries(tenant: Tenant, { part, events }: Counted): Prom
   }
 }
 
-/** A filter by each parameter, with the value that most views have. */
+/** A filter by each parameter, with its most frequent value. */
 async function compareFilters(tenant: Tenant, counted: Counted): Promise<void> {
   const names = ['device', 'country', 'entryPoint', 'appVersion', 'tag', 'author', 'section'];
   for (const name of names) {
@@ -344,7 +345,7 @@ async function compareFilters(tenant: Tenant, counted: Counted): Promise<void> {
   }
 }
 
-/** Who is new, who comes back, and on how many days. */
+/** New and returning viewers, and their days. */
 async function comparePeople(tenant: Tenant, { part, events }: Counted): Promise<void> {
   const owners = ownersOf(events);
   const activeDays = new Map<string, Set<number>>();
@@ -386,7 +387,7 @@ async function comparePeople(tenant: Tenant, { part, events }: Counted): Promise
   compareAnswers(tally, audience, expected, 'audience');
 }
 
-/** The runner leaves out diagnostics, so the number is written. */
+/** Written directly, because the runner omits diagnostics. */
 function judge(): void {
   process.stdout.write(`${tally.report()}\n`);
   tally.assertNone();
@@ -394,7 +395,7 @@ function judge(): void {
 
 const tenants: Tenant[] = [];
 
-/** Three who log in, on one device and on two. */
+/** Three people who log in, on one device and on two. */
 const erasedUsers = (tenant: Tenant): string[] =>
   tenant.people.flatMap(({ userId }, index) => (index < 3 && userId !== undefined ? [userId] : []));
 

@@ -1,4 +1,6 @@
-/** Proves that the bounds of requests hold at every door: each route, each way a body may come. */
+/**
+ * Proves that request limits apply everywhere: on each route, and for each way of sending a body.
+ */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { get } from 'node:http';
@@ -85,7 +87,7 @@ const numbers = [
   { body: '{"value":1e400}', message: /1e400, which is out of range/ },
   { body: '{"value":12345678901234567890}', message: /would be rounded: send it as a string/ },
 ];
-/** They judge the numbers of each event by itself. */
+/** They validate the numbers of each event individually. */
 const takesEvents = ['/v1/events', '/v1/events/batch'];
 
 test('a deep or wide body, or a number that is no double, is 400 on every route with JSON', async () => {
@@ -150,7 +152,7 @@ test('a query of thousands of parameters is answered shortly', async () => {
   assert.ok(reply.text.length < 16 * 1024, `${reply.text.length} characters`);
 });
 
-/** The bytes as they go over the wire. */
+/** The bytes as sent over the network. */
 function fetchEncoded(path: string, accepted: string | null) {
   const headers = accepted === null ? {} : { 'accept-encoding': accepted };
   return new Promise<{ status: number; encoding: string; bytes: Buffer }>((resolve, reject) => {

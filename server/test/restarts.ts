@@ -1,4 +1,4 @@
-/** Restarts of processes behind a load balancer, one after another, under load. */
+/** Rolling restarts of processes behind a load balancer, under load. */
 import assert from 'node:assert/strict';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { startBalancer } from './balancer.ts';
@@ -11,11 +11,11 @@ export type RestartOptions = {
   processes: number;
   restarts: number;
   probeIntervalMs: number;
-  /** `REELFEED_DRAIN_DELAY`; undefined: as it is without the setting. */
+  /** `REELFEED_DRAIN_DELAY`, or undefined for the default. */
   drainDelay?: string;
 };
 
-/** Restarts processes in turn while clients read and write. @returns what the clients were answered */
+/** Restarts processes in turn while clients read and write. Returns the clients' responses. */
 export async function restartInTurn(
   options: RestartOptions,
 ): Promise<{ answered: number; failures: string[] }> {

@@ -1,4 +1,4 @@
-/** Fifty restarts behind a load balancer as they come, which probes every two seconds. */
+/** Fifty restarts behind a default load balancer, which probes every two seconds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { restartInTurn } from './restarts.ts';

@@ -1,4 +1,4 @@
-/** Proves that restarting one process after another behind a load balancer fails no request. */
+/** Proves that a rolling restart behind a load balancer fails no request. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateKey } from '../src/features/keys/key-format.ts';

@@ -1,19 +1,19 @@
-/** Counts what a process asks of PostgreSQL, on the wire: whatever the driver calls it. */
+/** Counts a process's requests to PostgreSQL on the wire, independent of the driver. */
 import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { after } from 'node:test';
 import type { DatabaseConnection } from '../src/platform/database/database.ts';
 
-/** The statements that one round trip has carried, by their texts. */
+/** The texts of the statements in one round trip. */
 export type RoundTrip = string[];
 
 export type CountedLine = {
   connection: DatabaseConnection;
-  /** The round trips of each transaction that has ended since the last call, in order. */
+  /** The round trips of each transaction that ended since the last call, in order. */
   transactions(): RoundTrip[][];
 };
 
-/** Opens a way to PostgreSQL that reads along. It closes at the end of the test file. */
+/** Opens a proxy to PostgreSQL that records traffic. Closed at the end of the test file. */
 export async function openCountedLine(to: DatabaseConnection): Promise<CountedLine> {
   let ended: RoundTrip[][] = [];
   const sockets = new Set<Socket>();
@@ -46,7 +46,7 @@ export async function openCountedLine(to: DatabaseConnection): Promise<CountedLi
   };
 }
 
-/** Reads the messages of one connection: a Query or a Sync ends a round trip. */
+/** Parses the messages of one connection: a Query or a Sync ends a round trip. */
 class TransactionReader {
   readonly #onEnd: (transaction: RoundTrip[]) => void;
   #rest: Buffer = Buffer.alloc(0);
@@ -76,7 +76,7 @@ class TransactionReader {
   #take(type: string, body: Buffer): void {
     if (type === 'Q') this.#trip.push(textAt(body, 0));
     if (type === 'P') this.#trip.push(textAt(body, body.indexOf(0) + 1));
-    // A statement that was prepared before is only executed.
+    // A previously prepared statement is only executed.
     if (type === 'E' && this.#trip.length === 0) this.#trip.push('(prepared)');
     if (type === 'Q' || type === 'S') this.#endTrip();
   }

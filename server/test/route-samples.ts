@@ -1,6 +1,6 @@
 /**
- * A request for each operation of the API that is answered with success. A new feature has its own in
- * its folder, in `route-samples.fixture.ts`.
+ * A successful request for each API operation. A new feature has its own in its folder, in
+ * `route-samples.fixture.ts`.
  */
 import { globSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,7 @@ import { eventually, type Call, type TestService } from './service.ts';
 
 export type RouteSample = () => Promise<readonly [path: string, call?: Call]>;
 
-/** What a feature exports from `route-samples.fixture.ts`. */
+/** The exports of a feature's `route-samples.fixture.ts`. */
 type SamplesOfFeature = (service: TestService, receiverUrl: string) => Record<string, RouteSample>;
 
 const ofFeatures = await Promise.all(
@@ -33,7 +33,7 @@ function samplesOfFeatures(service: TestService, receiverUrl: string): Record<st
   );
 }
 
-/** By operation id. `receiverUrl` is where webhooks may be sent. */
+/** Samples by operation id. `receiverUrl` is where webhooks may be sent. */
 export function routeSamples(
   service: TestService,
   receiverUrl: string,
@@ -245,7 +245,7 @@ function bulkSamples(service: TestService): Record<string, RouteSample> {
       { body: { operation: 'unpublish', filter: { tags: ['a'] } } },
     ],
     cancelBulkJob: async () => {
-      // One that is too long to be over before it is cancelled.
+      // Long enough not to end before it is cancelled.
       await query(
         service,
         `insert into content (organization_id, content_id, content_type, title, tags, playback_id)
@@ -383,7 +383,7 @@ function exportSamples(service: TestService, receiverUrl: string): Record<string
     const made = await service.call('POST', '/v1/exports', { body });
     return `/v1/exports/${made.body.data.id}`;
   };
-  // One that no job moves on.
+  // A job that no worker advances.
   const makeUnfinished = async () => {
     const made = await make();
     await eventually('the export', async () => {
@@ -405,7 +405,7 @@ function exportSamples(service: TestService, receiverUrl: string): Record<string
   const destination = {
     bucket: 'acme-lake',
     prefix: 'reelfeed',
-    // It takes whatever is put.
+    // Accepts any PUT.
     endpoint: new URL(receiverUrl).origin,
     accessKeyId: 'AKIAEXAMPLE',
     secretAccessKey: 'a-secret-access-key',

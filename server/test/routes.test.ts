@@ -1,6 +1,6 @@
 /**
- * Proves what holds for every route: who may call it, which methods it has, what its answers look
- * like. It walks /openapi.json, so a new route is in it by itself, and fails until it has a sample.
+ * Proves rules for every route: who may call it, its methods, its responses. It walks
+ * /openapi.json, so a new route is included automatically and fails until it has a sample.
  */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -43,7 +43,7 @@ const takesPublishable = (route: Route) =>
   route.operation.security.some((one) => 'publishableKey' in one);
 const name = ({ method, path }: Route) => `${method} ${path}`;
 const eventStream = 'text/event-stream';
-/** Its answer does not end; live-tail.test.ts reads it. */
+/** Its response never ends; live-tail.test.ts covers it. */
 const isStream = ({ operation }: Route) =>
   operation.responses['200']?.content?.[eventStream] !== undefined;
 
@@ -129,7 +129,7 @@ test('a publishable key is 403 on secret routes, whether or not the resource exi
   }
 });
 
-/** Upload URLs speak tus, which no description of JSON routes can hold; see tus.test.ts. */
+/** Upload URLs use tus, which a description of JSON routes can't express; see tus.test.ts. */
 const tusPath = '/v1/uploads/{token}';
 const tusMethods = ['DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'];
 
@@ -186,7 +186,7 @@ test('pages of other origins may call publishable routes and no others', async (
     const call = { key: service.publishableKey, headers: { origin } };
     const reply = await service.call(route.method, fill(route.path), call);
     const allowed = reply.headers.get('access-control-allow-origin');
-    // Beacons are sent with credentials, for which the browser wants its origin named.
+    // Beacons are sent with credentials, for which the browser requires an explicit origin.
     const takesBeacons = ['/v1/events', '/v1/events/batch'].includes(route.path);
     const everyOne = takesBeacons ? origin : '*';
     assert.equal(allowed, takesPublishable(route) ? everyOne : null, name(route));
@@ -262,7 +262,7 @@ test('real answers of every route are what their own schemas say', async () => {
 });
 
 test('every JSON body and every JSON answer has an example that is valid', () => {
-  // What clients send may have more forms than what they get, such as those of a moment.
+  // Requests allow more formats than responses, for example for timestamps.
   const lenient = new Ajv2020({ strict: false, validateFormats: false });
   const json = 'application/json';
   for (const route of routes.filter((one) => !isStream(one))) {

@@ -1,21 +1,21 @@
 /**
- * Runs every test file, each in a process of its own, against one throwaway PostgreSQL, and ends
- * with a plain line of counts. Arguments are parts of file names: only files that contain one run.
+ * Runs every test file in its own process against one temporary PostgreSQL, and prints a plain line
+ * of counts. Arguments are parts of file names that select the files to run.
  *
- * `--faults` runs what kills and cuts off in full length: the files `*.faults.test.ts`, which nothing
- * else runs, and those named by a crash or by faults, which are shorter otherwise (`scale.ts`).
+ * `--faults` runs fault tests at full length: the files `*.faults.test.ts`, which run only here,
+ * and those named after a crash or faults, which are shorter otherwise (`scale.ts`).
  *
- * Files and the services that they start keep compiled code in one cache: most processes of a run
- * load the same few hundred modules, which costs more than half of their start.
+ * Files and the services that they start share a compile cache: most processes of a run load the
+ * same few hundred modules, which would take more than half of their start-up time.
  *
- * More files run at once than there are processors, because many files mostly wait. A file that
- * fails runs once more, alone. If it passes then, the failure is flaky: the second run counts, and
- * the last lines name the test and its message, because a race was seen. With `--strict` nothing
- * runs twice and every failure counts. `--repeat N` runs the files N times and says what failed in
- * which round.
+ * More files run concurrently than there are processors, because many files mostly wait. A failed
+ * file is run once more, alone. If it then passes, the failure is flaky: the second run counts, and
+ * the last lines name the test and its message, because a race was seen. With `--strict`, nothing
+ * is rerun and every failure counts. `--repeat N` runs the files N times and reports failures by
+ * round.
  *
- * The last lines say how much processor time the files took, which tells more than the clock where
- * others use the machine. Each file's times are in `node_modules/.cache/test-times.txt`.
+ * The last lines show the files' CPU time, which is more reliable than wall time on a shared
+ * machine. Each file's times are in `node_modules/.cache/test-times.txt`.
  */
 import { globSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -40,7 +40,7 @@ const { values, positionals: wanted } = parseArgs({
 const rounds = Number(values.repeat);
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--repeat takes a number from 1');
 if (values.faults) process.env['REELFEED_TEST_SCALE'] = 'full';
-/** The longest of the long runs takes more than an hour. */
+/** The longest full run takes more than an hour. */
 const timeoutMs = (values.faults ? 100 : 15) * 60_000;
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -88,7 +88,7 @@ await new Promise((resolve, reject) => {
 });
 printTotals(counted);
 
-/** Runs what has failed once more, alone. @returns the outcomes that count */
+/** Reruns failed files one by one. Returns the outcomes that count. */
 async function withSecondRuns(outcomes: readonly Outcome[]): Promise<Outcome[]> {
   const counting = outcomes.filter(({ failed }) => failed === 0);
   for (const outcome of outcomes.filter(({ failed }) => failed > 0)) {
@@ -122,7 +122,7 @@ function printTotals(outcomes: readonly Outcome[]): void {
   if (failed > 0 || passed === 0) process.exitCode = 1;
 }
 
-/** The processor time of everything, and of the files that took most of it. */
+/** Total CPU time, and that of the most expensive files. */
 function printTimes(): void {
   const cpuOf = ({ cpuSeconds }: Outcome) => cpuSeconds ?? 0;
   const ofFiles = first.reduce((sum, outcome) => sum + cpuOf(outcome), 0);
@@ -146,7 +146,7 @@ function failureLines(title: string, { file, failures }: Outcome): string[] {
   return [`${title}: ${file}`, ...failures.map(({ test, message }) => `    ${test}: ${message}`)];
 }
 
-/** Runs the files, at most `atOnce` at a time. @returns the outcomes, in the order of ending */
+/** Runs the files, at most `atOnce` concurrently. Returns the outcomes in order of completion. */
 async function runFiles(names: readonly string[], atOnce: number): Promise<Outcome[]> {
   const waiting = [...names];
   const ended: Outcome[] = [];

@@ -1,6 +1,7 @@
 /**
- * Proves that an installation whose media and backups are in a bucket comes back after everything else is
- * lost: from a backup, with erasures repeated, and from a moment before a bad bulk delete.
+ * Proves that an installation with media and backups in a bucket can be restored after everything
+ * else is lost: from a backup, with erasures repeated, and to a point before an accidental bulk
+ * delete.
  */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
@@ -60,7 +61,7 @@ async function upload(service: Running, title: string): Promise<string> {
     ]),
   });
   const { id } = uploaded.body.data;
-  // The rung of the sound alone is the last one that is offered.
+  // The audio-only rung is listed last.
   const isComplete = async () => {
     const { body } = await service.call('GET', `/v1/content/${id}`);
     if (body.data.uploadStatus !== 'ready') return null;
@@ -74,7 +75,7 @@ async function upload(service: Running, title: string): Promise<string> {
 const overview = async (service: Running) =>
   (await service.call('GET', '/v1/analytics/overview')).body.data.summary;
 
-/** Everything that a viewer of the item fetches. */
+/** Fetches everything that a viewer of the item would. */
 async function playAll(service: Running, id: string): Promise<number> {
   const item = (await service.call('GET', `/v1/content/${id}`)).body.data;
   assert.equal(item.uploadStatus, 'ready', id);
@@ -153,9 +154,9 @@ test('a restore to the moment before a bad bulk delete brings the items back', a
     const { moments } = await run('second', 'backups');
     return moments !== null && Date.parse(moments.to) > since ? moments : null;
   };
-  // From here on a moment can be reached: there is a copy of the files, and the log behind it.
+  // From here on, point-in-time recovery is possible: there is a base backup and the WAL after it.
   await eventually('the log to be archived', () => archived(Date.now()), 180_000);
-  // Media are copied with each backup, and every ten minutes beside the log.
+  // Media is copied with each backup, and every ten minutes with the WAL.
   await run('second', 'backup');
   const moment = new Date();
   const body = { ids: [itemId, second] };

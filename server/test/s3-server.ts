@@ -1,7 +1,6 @@
 /**
- * A server of the S3 protocol for tests, with one bucket in memory. It is as strict as S3 where a
- * client can be wrong: signatures, checksums of bodies, sizes and order of parts, conditions. On
- * demand it fails, as S3 and networks do.
+ * An in-memory S3 server with one bucket for tests. It is as strict as S3 about signatures, body
+ * checksums, sizes and order of parts, and conditions. On demand, it fails like S3 and networks do.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -16,13 +15,13 @@ type StoredObject = { bytes: Buffer; etag: string; modifiedAt: Date };
 type Upload = { name: string; parts: Map<number, StoredObject>; initiated: Date };
 
 export type Fault = {
-  /** The operation that fails, such as `PutObject`; all without. */
+  /** The operation that fails, such as `PutObject`. Default: all. */
   operation?: string;
   /** How many times. Default 1. */
   times?: number;
   /**
-   * An error code with its status, a connection that is cut before the answer, an answer that is cut
-   * in its middle, or one that does not come before the server's end.
+   * An error code with its status, a connection closed before the response, a truncated response,
+   * or no response until the server stops.
    */
   how: { status: number; code: string } | 'cut' | 'cut body' | 'silence';
 };
@@ -31,18 +30,18 @@ export type S3Server = AsyncDisposable & {
   endpoint: string;
   bucket: string;
   credentials: Credentials;
-  /** By name, which includes the prefix. */
+  /** Objects by name, including the prefix. */
   objects: Map<string, StoredObject>;
   uploads: Map<string, Upload>;
-  /** The operations that came, in their order. */
+  /** The received operations in order. */
   operations: string[];
-  /** The next requests fail. */
+  /** Makes the next requests fail. */
   fail(fault: Fault): void;
   /** No request fails any more. */
   clearFaults(): void;
   /**
-   * Resolves when a request of the operation comes for an object with such a name. Its answer waits
-   * for the function that this resolves with.
+   * Resolves when a matching request arrives for an object with such a name. Its response is held
+   * back until the returned function is called.
    */
   hold(operation: string, name?: RegExp): Promise<() => void>;
 };
@@ -72,7 +71,7 @@ type Call = {
 
 const minPartBytes = 5 * 2 ** 20;
 
-/** Starts the server on a free port. It ends with the test file. */
+/** Starts the server on a free port. Stopped at the end of the test file. */
 export async function startS3({
   bucket = 'media',
   pageSize = 1_000,
@@ -147,7 +146,7 @@ export async function startS3({
   };
 }
 
-/** The settings of a service that keeps its media there. */
+/** The settings of a service that stores its media there. */
 export function s3Settings(s3: S3Server, prefix = 'reel'): Record<string, string> {
   return {
     REELFEED_MEDIA_URL: `s3://${s3.bucket}/${prefix}`,
@@ -173,7 +172,7 @@ function operationOf({ method, headers }: IncomingMessage, name: string, query: 
   return headers['x-amz-copy-source'] === undefined ? 'UploadPart' : 'UploadPartCopy';
 }
 
-/** Sends the head and half of the body that is written next, and then cuts the connection. */
+/** Sends the head and half of the next body, then closes the connection. */
 function cutBody(response: ServerResponse): void {
   const end = response.end.bind(response);
   response.end = ((chunk: Buffer) => {
@@ -183,7 +182,7 @@ function cutBody(response: ServerResponse): void {
   }) as typeof response.end;
 }
 
-/** The body must be the one that was signed, and the one whose checksum is sent along. */
+/** Verifies that the body matches the signed hash and the checksum header. */
 function checkBody({ headers }: IncomingMessage, body: Buffer, payloadHash: string | null): void {
   if (payloadHash !== null && payloadHash !== sha256(body)) {
     throw new S3Error(400, 'XAmzContentSHA256Mismatch');
@@ -312,7 +311,7 @@ function objectOf(bytes: Buffer): StoredObject {
   return { bytes: Buffer.from(bytes), etag, modifiedAt: new Date() };
 }
 
-/** The parts that the completion names, in ascending order, all but the last of 5 MiB or more. */
+/** The parts of the completion request, in ascending order, all but the last at least 5 MiB. */
 function join({ parts }: Upload, body: Buffer): StoredObject {
   const numbers = valuesOf(body, 'PartNumber').map(Number);
   const etags = valuesOf(body, 'ETag');
@@ -369,7 +368,7 @@ function sendXml(response: ServerResponse, text: string): void {
     .end(`<?xml version="1.0"?>${text}`);
 }
 
-/** The texts of all elements of a name. */
+/** The texts of all elements with a name. */
 function valuesOf(body: Buffer, element: string): string[] {
   const form = new RegExp(`<${element}>([^<]*)</${element}>`, 'g');
   return [...body.toString().matchAll(form)].map(([, text = '']) =>

@@ -1,6 +1,7 @@
 /**
- * Checks requests as S3 does, by AWS Signature Version 4, from its published description and without
- * the client's code: https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-auth-using-authorization-header.html
+ * Verifies requests by AWS Signature Version 4, from its published description and without the
+ * client's code:
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-auth-using-authorization-header.html
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -19,7 +20,7 @@ type Claim = {
   isInUrl: boolean;
 };
 
-/** @returns the hash that the body must have, or null for one that isn't signed */
+/** @returns the required hash of the body, or null if it isn't signed */
 export function checkSignature(
   request: IncomingMessage,
   credentials: Credentials,
@@ -98,7 +99,7 @@ function canonical(request: IncomingMessage, url: URL, claim: Claim): string {
   ].join('\n');
 }
 
-/** As RFC 3986, which leaves fewer characters alone than `encodeURIComponent`. */
+/** Encodes by RFC 3986, which escapes more characters than `encodeURIComponent`. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,

@@ -1,4 +1,4 @@
-/** Proves that the service works with its media in an S3 bucket, and outlives kills and outages there. */
+/** Proves that the service works with its media in an S3 bucket, and survives kills and outages. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -18,7 +18,7 @@ const env = {
   REELFEED_ENCRYPTION_KEY: randomBytes(32).toString('base64'),
 };
 const service = await startService(env);
-/** Another machine of the cluster: it shares the database and the bucket, and no disk. */
+/** Another machine of the cluster, which shares the database and the bucket but no disk. */
 const other = await startService(
   { ...env, REELFEED_DATA_DIR: await temporaryFolder() },
   { beside: service },
@@ -94,7 +94,7 @@ test('downloads are redirected to the bucket for as long as their links are vali
   assert.equal(file.status, 200);
   assert.match(file.headers.get('content-disposition') ?? '', /^attachment; filename="content-/);
   assert.match(await file.text(), new RegExp(item.id));
-  // The last character of a signature holds padding bits too, so another one is changed.
+  // The last character of a signature includes padding bits, so another one is changed.
   const swap = (_: string, sign: string, rest: string) => `${sign === 'A' ? 'B' : 'A'}${rest}`;
   const forgedUrl = downloadUrl.replace(/(.)(.{9})$/, swap);
   const forged = await send(local(service, forgedUrl), 'GET');

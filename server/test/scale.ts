@@ -1,4 +1,4 @@
-/** How long the fault runs are: short in `npm test`, in full in `npm run test:faults`. */
+/** Scale of fault tests: short in `npm test`, full in `npm run test:faults`. */
 export const isFullScale = process.env['REELFEED_TEST_SCALE'] === 'full';
 
 export function scaled<Value>(short: Value, full: Value): Value {

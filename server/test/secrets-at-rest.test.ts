@@ -1,8 +1,8 @@
 /**
- * Proves that secrets of requests and answers are kept nowhere in clear: not in the audit log, the
- * answers kept for replays, the request log, the log, or any other table. It walks the API description:
- * a new field that is marked `x-secret` is in it by itself, and one that looks like a secret fails
- * until it is marked or named here.
+ * Proves that secrets in requests and responses are stored nowhere in plain text: not in the audit
+ * log, stored responses for replays, the request log, the log, or any other table. It walks the API
+ * description: a new field marked `x-secret` is included automatically, and one that looks like a
+ * secret fails until it is marked or listed here.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -43,10 +43,10 @@ const destination = new Writable({
     done();
   },
 });
-// It repeats what it got, as some gateways do.
+// Echoes the request, like some gateways.
 const receiver = await startReceiver(
   () => (request, response) =>
-    // A bucket takes what is put; a webhook that is tested fails.
+    // PUTs succeed, as for a bucket; a tested webhook fails.
     response.writeHead(request.method === 'PUT' ? 200 : 404).end(JSON.stringify(request.headers)),
 );
 const service = await startService(
@@ -64,7 +64,7 @@ const bodyOf = ({ requestBody }: Operation) => requestBody?.content['application
 const answerOf = ({ responses }: Operation) =>
   (responses['200'] ?? responses['201'])?.content?.['application/json']?.schema;
 
-/** What was sent or answered that must be found nowhere. */
+/** Sent or received secrets that must not be found anywhere. */
 const secrets: string[] = [service.secretKey, service.publishableKey];
 
 function newSecret(): string {
@@ -80,7 +80,7 @@ const partsOf = (schema: Schema): Schema[] => [
 const fieldsOf = (schema: Schema) =>
   partsOf(schema).flatMap(({ properties = {} }) => Object.entries(properties));
 
-/** The sample of a request with a secret in every field that may hold one, optional ones included. */
+/** A request sample with a secret in every field that may hold one, including optional ones. */
 function plant(schema: Schema, sample: unknown): unknown {
   const parts = partsOf(schema);
   const marks = parts.flatMap((part) => part['x-secret'] ?? []);
@@ -105,7 +105,7 @@ function isMarked(schema: Schema | undefined): boolean {
   return JSON.stringify(schema ?? {}).includes('"x-secret"');
 }
 
-/** Remembers what an answer tells in marked fields. */
+/** Collects the values of a response's marked fields. */
 function collect(schema: Schema, value: unknown): void {
   if (typeof value === 'string' && partsOf(schema).some((part) => part['x-secret'])) {
     secrets.push(value.split('/').at(-1) ?? value);
@@ -116,7 +116,8 @@ function collect(schema: Schema, value: unknown): void {
 
 test('every field that looks like a secret is marked in its schema', () => {
   const suspicious = /secret|password|token|credential|authorization|headers|key$|url$/i;
-  // Addresses that the feed shows or that are shown to who may read them, names, public keys, and a moment.
+  // Addresses that the feed shows or that authorized readers see, names, public keys, and a
+  // timestamp.
   const harmless =
     /^(articleUrl|streamingUrl|(thumbnail|preview|storyboard|image)Url|rtmps?Url|downloadUrl|previousSecretExpiresAt|routingKey|publicKey|hasPassword|(put|delete)(Setting|Flag): key|(createLiveStream|addSimulcastTarget): url|\w+: answered url)$/;
   const unmarked = new Set<string>();
@@ -155,7 +156,7 @@ test('secrets of every mutating route are kept nowhere in clear', async () => {
     if (operation.operationId === 'createWebhook') await sendTest(answer.body.data.id);
     const described = answerOf(operation);
     if (described !== undefined) collect(described, answer.body);
-    // A refusal tells what is wrong, and not what was sent.
+    // An error says what is wrong, without repeating the input.
     const wrong = { ...request, body: { ...(request.body as Json), unknownField: newSecret() } };
     const refused = await service.call(method, path, { ...wrong, headers: {} });
     for (const one of secrets) assert.ok(!refused.text.includes(one), operation.operationId);
@@ -173,7 +174,7 @@ test('secrets of every mutating route are kept nowhere in clear', async () => {
   await assertNowhere();
 });
 
-/** What a receiver answers is kept with the delivery. */
+/** A receiver's response is stored with the delivery. */
 async function sendTest(id: string): Promise<void> {
   const path = `/v1/webhooks/${id}`;
   const body = { event: 'content.ready' };
@@ -183,7 +184,7 @@ async function sendTest(id: string): Promise<void> {
   assert.match(`${sent.text} ${text}`, /x-gateway[^,]*\[secret\]/);
 }
 
-/** Items that are refused alone are in the body that the audit log keeps. */
+/** Individually rejected items are part of the body in the audit log. */
 async function sendBrokenImports(): Promise<void> {
   const item = (fields: object) => ({ title: 'An item', ...fields });
   const items = [
@@ -195,13 +196,13 @@ async function sendBrokenImports(): Promise<void> {
   ];
   const made = await service.call('POST', '/v1/content/import', { body: { items } });
   assert.equal(made.body.data.totalCreated, 1, made.text);
-  // A route without a body keeps none.
+  // For routes without a body, none is stored.
   const { id } = await createItem(service);
   await service.call('DELETE', `/v1/content/${id}`);
   await service.call('POST', `/v1/content/${id}/restore`, { body: { password: newSecret() } });
 }
 
-/** What a customer gave as an address is the resource itself; both are shown to who may read it. */
+/** An address given by a customer is the resource itself; both are shown to authorized readers. */
 const resources: Record<string, string> = { webhook: 'url', import_source: 'source_url,images' };
 
 async function assertNowhere(): Promise<void> {

@@ -1,4 +1,7 @@
-/** Proves that no key, upload token or playback token is ever logged, at the most talkative level. */
+/**
+ * Proves that no key, upload token or playback token is ever logged, even at the most verbose
+ * level.
+ */
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
@@ -76,7 +79,7 @@ test('a run with keys, uploads, tokens and failures leaves no secret in the log'
   assert.match(logged, /"route":"\/v1\/uploads\/:token"/);
   for (const [what, secret] of Object.entries(secrets)) {
     assert.ok(!logged.includes(secret), `the ${what} is logged`);
-    // A beginning is shown in lists on purpose; the rest must not appear either.
+    // Lists show a prefix on purpose; the rest must not appear.
     assert.ok(!logged.includes(secret.slice(12)), `the end of the ${what} is logged`);
   }
   const errors = logged.split('\n').filter((line) => line.includes('"level":"error"'));

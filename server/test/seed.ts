@@ -1,11 +1,11 @@
-/** Content for tests that need many items and none of their pictures. */
+/** Content for tests that need many items but no media. */
 import { Client } from 'pg';
 import { createOrganization as create } from '../src/features/organizations/organizations.ts';
 import { inTransaction, openDatabase, poolConnection } from '../src/platform/database/database.ts';
 import { silentLog } from './database.ts';
 import type { TestService } from './service.ts';
 
-/** Makes a pending item by the API and returns it. */
+/** Creates a pending item through the API. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
 export async function createItem(service: TestService, fields: object = {}): Promise<any> {
   const { status, body, text } = await service.call('POST', '/v1/content/upload', {
@@ -15,7 +15,7 @@ export async function createItem(service: TestService, fields: object = {}): Pro
   return body.data;
 }
 
-/** Many pending items, a few requests at a time, in no promised order. */
+/** Creates many pending items, a few at a time, in unspecified order. */
 export async function createItems(
   service: TestService,
   count: number,
@@ -52,8 +52,8 @@ export async function query(
 }
 
 /**
- * Ready and published items without media. They are moved by SQL, since encoding hundreds of clips
- * would take an hour; what follows from processing itself is tested on real clips.
+ * Creates ready and published items without media. They are set to ready by SQL, since encoding
+ * hundreds of clips would take an hour; processing itself is tested with real clips.
  */
 export async function createReadyItems(
   service: TestService,
@@ -71,7 +71,7 @@ export async function createReadyItems(
   return ids;
 }
 
-/** Makes a further organization with a key of each type, as the command line does. */
+/** Creates another organization with a key of each type, like the command line. */
 export async function createOrganization(
   service: TestService,
   name: string,

@@ -1,4 +1,4 @@
-/** Proves that media which are sent from shared buffers arrive as they are stored, however slowly. */
+/** Proves that media sent from shared buffers arrives intact, however slowly it is read. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -38,7 +38,7 @@ test('many and slow readers at once get the bytes of their own file', async () =
       const body = Buffer.from(await answer.arrayBuffer());
       assert.ok(body.equals(index % 2 === 0 ? bytes : bytes.subarray(from)), pathname);
       if (index % 5 > 0) return;
-      // Gone in the middle: its buffer must not reach another answer.
+      // Disconnects halfway: its buffer must not reach another response.
       const gone = connect(Number(new URL(service.url).port), '127.0.0.1');
       gone.on('error', () => undefined);
       await once(gone, 'connect');

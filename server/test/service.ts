@@ -1,4 +1,4 @@
-/** The real service for tests: in this process on a clone of the database, or as a process. */
+/** The real service for tests: in this process with a clone of the database, or as a process. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { atEnd, cloneDatabase, silentLog } from './database.ts';
 
 export { eventually } from './waiting.ts';
 
-/** The tests' PostgreSQL does without the disk; a start must be told that this is meant. */
+/** The test PostgreSQL runs without durability, which must be acknowledged explicitly. */
 export const fastDatabase = {
   REELFEED_ACCEPT_UNSAFE_DATABASE: 'fsync,full_page_writes,synchronous_commit',
 };
@@ -20,7 +20,7 @@ export const fastDatabase = {
 export type Reply = {
   status: number;
   headers: Headers;
-  /** The parsed body; undefined when it is no JSON. */
+  /** The parsed body, or undefined if it is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
   body: any;
   text: string;
@@ -39,13 +39,13 @@ export type TestService = AsyncDisposable & {
   connection: DatabaseConnection;
   secretKey: string;
   publishableKey: string;
-  /** An address that opens the console signed in, once. */
+  /** A one-time address that opens the console signed in. */
   consoleLink?: () => string;
-  /** Sends a request with the secret key unless `key` says otherwise; null sends none. */
+  /** Sends a request with the secret key, or `key`; null sends none. */
   call(method: string, path: string, call?: Call): Promise<Reply>;
 };
 
-/** A folder of its own under the system's temporary folder, removed at the end of the test file. */
+/** A new temporary folder, removed at the end of the test file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-test-'));
   atEnd(() => rm(folder, { recursive: true, force: true }));
@@ -54,15 +54,15 @@ export async function temporaryFolder(): Promise<string> {
 
 export type TestServiceOptions = {
   log?: Logger;
-  /** A service whose database, data directory and keys this one shares, as in a cluster. */
+  /** A service whose database, data directory and keys are shared, as in a cluster. */
   beside?: TestService;
-  /** A database instead of a clone of its own. */
+  /** A database to use instead of a new clone. */
   connection?: DatabaseConnection;
 };
 
 /**
- * Starts the service in this process, on a free port and a database of its own. It stops at the
- * end of the test file, or when it is disposed of. `env` holds settings as the environment would.
+ * Starts the service in this process, on a free port with its own database. Stopped at the end of
+ * the test file, or when disposed. `env` holds settings like the environment.
  */
 export async function startService(
   env: Record<string, string> = {},
@@ -82,11 +82,11 @@ export async function startService(
     REELFEED_MIN_FREE_BYTES: '0',
     REELFEED_DRAIN_DELAY: '0s',
     REELFEED_RTMP_PORT: '0',
-    // All people of a test come from one address.
+    // All people in a test share one address.
     REELFEED_SIGN_IN_LIMIT: '10000',
-    // Tests wait for nothing but the media, and share the machine with other tests.
+    // Tests wait only for media processing, and share the machine with other tests.
     REELFEED_MEDIA_NICENESS: '0',
-    // A busy machine must not turn a page that a test has ranked into one without a ranking.
+    // On a busy machine, a page must not be served unranked.
     REELFEED_FEED_RANKING_BUDGET: '30s',
     ...fastDatabase,
     ...env,
@@ -109,12 +109,12 @@ export async function startService(
   };
 }
 
-/** A port of the loopback address for what must know its number before it listens. */
+/** A free loopback port, for code that must know its number before it listens. */
 export function freePort(): Promise<number> {
   return findFreePort({ port: 0, host: '127.0.0.1' });
 }
 
-/** Sends one request and reads the whole answer. */
+/** Sends one request and reads the whole response. */
 export async function send(url: string, method: string, call: Call = {}): Promise<Reply> {
   const headers = new Headers(call.headers);
   if (call.key) headers.set('authorization', `Bearer ${call.key}`);
@@ -143,7 +143,7 @@ function bodyOf(body: unknown, headers: Headers): { body?: NonNullable<RequestIn
   return { body: JSON.stringify(body) };
 }
 
-/** A connection as `DATABASE_URL` writes it. */
+/** A connection in the format of `DATABASE_URL`. */
 export function toUrl(connection: DatabaseConnection): string {
   if ('url' in connection) return connection.url;
   const { host, port, user, password, database } = connection;

@@ -1,4 +1,7 @@
-/** Proves who may speak for a user: signatures by viewer keys, and an organization that requires them. */
+/**
+ * Proves who may act for a user: signatures with viewer keys, and an organization that requires
+ * them.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac, randomUUID } from 'node:crypto';
@@ -29,7 +32,7 @@ async function require(requireSignedViewers: boolean) {
   assert.equal(body.data.requireSignedViewers, requireSignedViewers);
 }
 
-/** Sends likes with the publishable key. @returns the answer and what was stored */
+/** Sends likes with the publishable key. Returns the response and what was stored. */
 async function send(events: readonly Record<string, unknown>[], key = service.publishableKey) {
   const body = { events: events.map((event) => ({ event: 'like', contentId: id, ...event })) };
   const reply = await service.call('POST', '/v1/events/batch', { key, body });
@@ -184,7 +187,7 @@ describe('what a user likes and has saved', () => {
   const told = async (viewer: string, call: Call, expected: object, from = service) =>
     eventually(`the reactions of ${viewer}`, async () => {
       const { status, body, text } = await ask(viewer, call, from);
-      // A process learns of a new key within a moment.
+      // A process learns of a new key with a short delay.
       if (status === 403) return null;
       assert.equal(status, 200, text);
       return JSON.stringify(body.data) === JSON.stringify(expected) ? true : null;

@@ -1,4 +1,4 @@
-/** What the event log of a service holds, read as projections read it. */
+/** The content of a service's event log, read as projections read it. */
 import { openEventLog, type LoggedEvent } from '../src/features/events/events.ts';
 import { openDatabase } from '../src/platform/database/database.ts';
 import type { BlockStream } from '../src/platform/event-log/block-stream.ts';
@@ -7,13 +7,13 @@ import { atEnd, silentLog } from './database.ts';
 import type { TestService } from './service.ts';
 
 export type StoredEvents = {
-  /** The events that were stored since the last call, or since this was opened. */
+  /** The events stored since the last call, or since opening. */
   fresh(): Promise<LoggedEvent[]>;
   /** All events, from the first. */
   all(): Promise<LoggedEvent[]>;
 };
 
-/** @param stream what holds the bytes of the service's events, if not the database */
+/** @param stream storage of the event bytes, if not the database */
 export async function openStoredEvents(
   { connection }: Pick<TestService, 'connection'>,
   stream: BlockStream | null = null,

@@ -1,4 +1,4 @@
-/** What a service has on its disk. */
+/** Files of a service on disk. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,7 +21,10 @@ export async function storedFiles(
     .toSorted();
 }
 
-/** Runs what must be refused, and checks that it leaves no item, no stored file, no work file. */
+/**
+ * Runs a request that must be rejected, and checks that it leaves no item, stored file or work
+ * file.
+ */
 export async function assertNothingLeft(
   service: TestService,
   work: () => Promise<void>,

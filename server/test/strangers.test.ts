@@ -1,4 +1,7 @@
-/** Proves how requests that only their address tells apart are limited, and whose word about it counts. */
+/**
+ * Proves how requests identified only by address are rate-limited, and whose forwarding headers are
+ * trusted.
+ */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
@@ -19,7 +22,7 @@ const second = await startService(env, { beside: service });
 
 type Answer = { status: number; headers: NodeJS.Dict<string | string[]>; text: string };
 type From = {
-  /** The address that the connection comes from. */
+  /** The source address of the connection. */
   peer: string;
   told?: string;
   key?: string;
@@ -27,7 +30,7 @@ type From = {
   body?: object;
 };
 
-/** Sends a request from one of the many addresses of the own machine. */
+/** Sends a request from one of the loopback addresses. */
 async function ask(path: string, { peer, told, key, at = service, body }: From): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const headers = {
@@ -111,7 +114,7 @@ test('a forged header of an untrusted peer is ignored, and that of a trusted pro
     ),
   );
   assert.deepEqual(new Set(told.map(({ status }) => status)), new Set([200]));
-  // What the client put before counts for nothing.
+  // Addresses that the client itself added are ignored.
   const one = await Promise.all(
     Array.from({ length: 8 }, (_, index) =>
       ask('/console/', { peer: proxy, told: `198.51.100.${index}, 203.0.113.200` }),

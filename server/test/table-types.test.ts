@@ -1,7 +1,7 @@
 /**
- * Compares the types of tables (`tables.ts`) with the database that the migrations make: the same
- * tables and columns, the same kinds of values, `null` where the database allows it, and optional in
- * an insert only where it has a default.
+ * Compares the table types (`tables.ts`) with the migrated database: the same tables and columns,
+ * the same kinds of values, `null` where the database allows it, and optional in inserts only where
+ * there is a default.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ type Column = {
 
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 
-/** Kinds of values by PostgreSQL's names of types. */
+/** Kinds of values by PostgreSQL type. */
 const kindsOfDatabase: Readonly<Record<string, Kind>> = {
   smallint: 'number',
   integer: 'number',
@@ -40,7 +40,7 @@ const kindsOfDatabase: Readonly<Record<string, Kind>> = {
   jsonb: 'json',
 };
 
-/** Kinds of values by type of TypeScript. A day is read as text or, as a moment, written. */
+/** Kinds of values by TypeScript type. A day is read as text and can be written as a Date. */
 const kindsOfTypes: Readonly<Record<string, readonly Kind[]>> = {
   number: ['number'],
   boolean: ['boolean'],
@@ -130,7 +130,7 @@ function readTypes(): Map<string, Map<string, Column>> {
   return tables;
 }
 
-/** What is in the braces of an object type, with those of the type that it extends. */
+/** The members of an object type, including those of the type that it extends. */
 function readBody(text: string, name: string): string | null {
   const match = new RegExp(`type ${name} = (?:(\\w+) & )?\\{([^}]*)\\};`).exec(text);
   if (match === null) return null;
@@ -159,7 +159,7 @@ function readType(text: string): Column {
   const [main = ''] = parts.filter((part) => part !== 'null');
   const name = main.replace(/\[\]$/, '');
   return {
-    // A name is that of a union of texts, or of a shape in JSON.
+    // A type name refers to a union of strings or a JSON shape.
     kinds: kindsOfTypes[name] ?? ['text', 'json'],
     isArray: main.endsWith('[]'),
     isNullable: parts.includes('null'),
@@ -167,7 +167,7 @@ function readType(text: string): Column {
   };
 }
 
-/** Splits type arguments at the commas that lie in no bracket. */
+/** Splits type arguments at commas outside brackets. */
 function splitArguments(text: string): string[] {
   const parts = [''];
   let depth = 0;

@@ -1,4 +1,6 @@
-/** Proves that a library without tags and authors is ranked by who watches what, on every process. */
+/**
+ * Proves that a library without tags and authors is ranked by viewing behavior on every process.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -85,7 +87,7 @@ async function readModel() {
   return { model, bytes: Buffer.concat(parts.map((row) => row['bytes'] as Buffer)) };
 }
 
-/** Waits until a model knows all encounters, and nothing is left to fit. */
+/** Waits until a model includes all encounters and nothing is left to fit. */
 function settled(viewers: number) {
   return eventually('the model', async () => {
     const { model, bytes } = await readModel();
@@ -189,7 +191,7 @@ describe('taste without tags', () => {
     const made = await createReadyItems(own, 6, (index) =>
       index < 3 ? { tags: ['origami'] } : { author: 'Ada' },
     );
-    // The order in which items are made is not promised.
+    // The order of creation is unspecified.
     const rows = await query(
       service,
       `select content_id from content

@@ -1,4 +1,6 @@
-/** Proves that the requests of docs/ten-questions.md are answered as they stand, and rightly. */
+/**
+ * Proves that the requests in docs/ten-questions.md work exactly as written, with correct results.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';

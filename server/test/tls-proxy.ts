@@ -1,11 +1,13 @@
-/** HTTPS in front of a plain HTTP server of a test, trusted through the authority of `receiver.ts`. */
+/**
+ * An HTTPS proxy for a test's plain HTTP server, trusted through the authority of `receiver.ts`.
+ */
 import { once } from 'node:events';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { atEnd } from './database.ts';
 import { receiverCertificate } from './receiver.ts';
 
-/** @returns its URL, and what `REELFEED_EGRESS_ALLOW` must say to reach it */
+/** @returns its URL, and the value of `REELFEED_EGRESS_ALLOW` that permits it */
 export async function startTlsProxy(target: string): Promise<{ url: string; allow: string }> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

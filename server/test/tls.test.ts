@@ -1,4 +1,4 @@
-/** Proves HTTPS without a proxy: which certificates are taken, when, and what else follows from one. */
+/** Proves HTTPS without a proxy: which certificates are accepted, when, and the consequences. */
 import assert from 'node:assert/strict';
 import { rename, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,7 +21,7 @@ async function write(pair: { cert: string; key: string }): Promise<void> {
   await writeFile(files.key, pair.key);
 }
 
-/** The fingerprint of the certificate that a port shows. */
+/** The fingerprint of the certificate on a port. */
 async function shown(url: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, rejectUnauthorized: false });
@@ -96,7 +96,7 @@ test('a new pair is taken however it comes, and one that cannot be used is not',
     await writeFile(path.join(where, 'cert.pem'), pair.cert);
     await writeFile(path.join(where, 'key.pem'), pair.key);
   };
-  // As in Kubernetes: the files lie behind a link that is renamed over the one before.
+  // As in Kubernetes: the files are behind a symlink that is replaced atomically.
   const live = path.join(folder, 'live');
   const lead = async (to: string) => {
     await symlink(to, `${live}.new`);

@@ -1,4 +1,7 @@
-/** Proves that traces lead from a request to its job and its webhook, and that their receiver is no burden. */
+/**
+ * Proves that traces connect a request to its job and its webhook, and that a trace receiver can't
+ * harm the service.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -35,7 +38,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse, count: number
 const taken: Answer = (_request, response) =>
   response.setHeader('content-type', 'application/json').end('{}');
 
-/** A receiver of OTLP over HTTP, which keeps what it was sent. */
+/** An OTLP receiver over HTTP that stores what it receives. */
 async function startCollector(answer: Answer = taken, port = 0) {
   const spans: Span[] = [];
   const requests: { path: string; authorization: string; service: string }[] = [];
@@ -169,7 +172,7 @@ test('the upload of a video is one trace, from the request to the webhook', asyn
   for (const secret of ['hunter2', 'hunter3', secretKey]) {
     assert.ok(!everything.includes(secret), 'no secret is in a span');
   }
-  // A body of JSON is parsed outside of the span, which its handler has all the same.
+  // A JSON body is parsed outside the span, but its handler still has the span.
   const items = [{ title: 'From elsewhere', sourceUrl: `${receiver.url}/clip.mp4` }];
   const imported = await call('POST', '/v1/content/import', { body: { items } });
   assert.ok(imported.status < 300, imported.text);
@@ -207,7 +210,7 @@ test('a receiver that is away or hangs slows nothing down, and is told once', as
   await ask(20);
   await until('the log to tell', told, (count) => count === 1);
   const awayMs = await ask(200);
-  // It comes back, hangs, and answers in the end.
+  // The receiver comes back, hangs, and finally responds.
   let isHanging = false;
   const collector = await startCollector((request, response, count) => {
     if (!isHanging) taken(request, response, count);

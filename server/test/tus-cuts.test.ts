@@ -1,4 +1,4 @@
-/** Proves that a resumable upload survives a cut behind any byte of what is sent. */
+/** Proves that a resumable upload survives a disconnection after any byte. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { local, sampleBytes } from './media.ts';
 import { createItem, query } from './seed.ts';
 import { eventually, startService } from './service.ts';
 
-// Nothing is processed: what arrives is compared as it is stored.
+// Without processing: what arrives is compared as stored.
 const service = await startService({ REELFEED_ROLES: 'api' });
 const clip = await sampleBytes('faststart.mp4');
 const tus = { 'tus-resumable': '1.0.0' };
@@ -25,7 +25,7 @@ async function open(bytes: Buffer): Promise<Target> {
   return { id, url, bytes };
 }
 
-/** What comes before the bytes of a PATCH that announces all bytes from `offset` on. */
+/** The head of a PATCH that declares all bytes from `offset`. */
 function headOf({ url, bytes }: Target, offset: number): Buffer {
   return Buffer.from(
     [
@@ -45,7 +45,7 @@ async function offsetOf({ url }: Target): Promise<number> {
   return Number(answer.headers.get('upload-offset'));
 }
 
-/** Sends bytes as they are and ends the connection once `isReady` says so. */
+/** Sends raw bytes and closes the connection once `isReady` holds. */
 async function sendAndHangUp(bytes: Buffer, isReady?: () => Promise<boolean>): Promise<void> {
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
   socket.on('error', () => undefined).resume();
@@ -58,7 +58,7 @@ async function sendAndHangUp(bytes: Buffer, isReady?: () => Promise<boolean>): P
   await closed;
 }
 
-/** Answers whether another request than now has begun to write the upload. */
+/** Returns a function that tells whether another request has started to write the upload. */
 async function nextWriter({ id }: Target): Promise<() => Promise<boolean>> {
   const writer = async () => {
     const sql = 'select writer from upload_session where content_id = $1';
@@ -68,7 +68,7 @@ async function nextWriter({ id }: Target): Promise<() => Promise<boolean>> {
   return async () => (await writer()) !== before;
 }
 
-/** Sends what is missing, as a client does: from the offset that the service says. */
+/** Sends the missing rest from the service's offset, like a client. */
 async function finish(target: Target): Promise<void> {
   const status = await eventually('the rest to be taken', async () => {
     const offset = await offsetOf(target);
@@ -82,7 +82,7 @@ async function finish(target: Target): Promise<void> {
       },
       body,
     });
-    // The part that was cut may count only now.
+    // The interrupted part may be counted only now.
     return answer.status === 409 ? null : answer.status;
   });
   assert.equal(status, 204);

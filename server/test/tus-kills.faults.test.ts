@@ -1,4 +1,4 @@
-/** Proves over many kills that a resumable upload loses less than a megabyte by each. */
+/** Proves over many kills that a resumable upload loses less than a megabyte each time. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

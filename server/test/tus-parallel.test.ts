@@ -1,4 +1,4 @@
-/** Proves uploads in parallel parts: the extension `concatenation` of tus. */
+/** Proves uploads in parallel parts: the `concatenation` extension of tus. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -20,7 +20,7 @@ import {
   tusOffset,
 } from './tus-sender.ts';
 
-// Nothing is processed: what arrives is compared as it is stored.
+// Without processing: what arrives is compared as stored.
 const env = { REELFEED_ROLES: 'api', REELFEED_UPLOAD_SILENCE: '1s' };
 const service = await startService(env);
 const s3 = await startS3();

@@ -1,15 +1,15 @@
-/** A tus sender for tests that cuts, stalls and resumes, over a plain socket. */
+/** A tus client for tests that disconnects, stalls and resumes, over a plain socket. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { sampleBytes } from './media.ts';
 import { eventually } from './waiting.ts';
 
-/** What a kill or a stall may cost at most. */
+/** Maximum loss through a kill or a stall. */
 export const mostLostBytes = 1_000_000;
 export const tus = { 'tus-resumable': '1.0.0' };
 
-/** A clip of at least `bytes`: behind it is the box that MP4 has for bytes without meaning. */
+/** A clip of at least `bytes`, padded with the MP4 box for free space. */
 export async function paddedClip(bytes: number): Promise<Buffer> {
   const clip = await sampleBytes('faststart.mp4');
   const box = Buffer.alloc(8);
@@ -54,13 +54,13 @@ export async function patchTus(
 
 export type OpenPatch = {
   socket: Socket;
-  /** What the service has answered so far. */
+  /** The service's response so far. */
   answer: () => string;
   /** Sends some of the bytes. */
   send: (bytes: Buffer) => Promise<void>;
 };
 
-/** Begins a PATCH that announces `lengthBytes`; its bytes follow by `send`. */
+/** Starts a PATCH that declares `lengthBytes`; its bytes follow through `send`. */
 export async function beginPatch(
   url: string,
   offset: number,
@@ -87,7 +87,7 @@ export async function beginPatch(
   return { socket, answer: () => answer, send };
 }
 
-/** Waits until all but the most that may be lost is named. @returns the offset */
+/** Waits until all but the tolerated loss is recorded. Returns the offset. */
 export async function eventuallyCounts(url: string, sentBytes: number): Promise<number> {
   return eventually(`${sentBytes} bytes to count but for a megabyte`, async () => {
     const offset = await tusOffset(url);

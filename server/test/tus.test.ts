@@ -1,4 +1,7 @@
-/** Proves resumable uploads: tus 1.0 on upload URLs, through cuts, restarts and bad requests. */
+/**
+ * Proves resumable uploads: tus 1.0 on upload URLs, through disconnections, restarts and invalid
+ * requests.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
@@ -46,7 +49,7 @@ async function offsetOf(url: string): Promise<number> {
   return Number(answer.headers.get('upload-offset'));
 }
 
-/** Begins a PATCH with everything that is missing, and cuts the connection after some bytes. */
+/** Starts a PATCH with the missing rest and disconnects after some bytes. */
 async function cutPatch(url: string, offset: number, bytes: number): Promise<void> {
   await new Promise<void>((resolve) => {
     const request = httpRequest(url, {
@@ -101,7 +104,7 @@ test('an upload that is cut again and again continues at the right byte', async 
     assert.ok(after <= before + step);
   }
   const offset = await offsetOf(url);
-  // Another process continues: everything that counts is in the database and the storage.
+  // Another process can continue: all state is in the database and the storage.
   await using other = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
   const there = url.replace(service.url, other.url);
   const last = await patch(there, offset, clip.subarray(offset));

@@ -1,4 +1,4 @@
-/** Loaded into a service by `NODE_OPTIONS=--import`: each SIGUSR2 is a rejection that nobody handles. */
+/** Loaded into a service by `NODE_OPTIONS=--import`: each SIGUSR2 causes an unhandled rejection. */
 process.on('SIGUSR2', () => {
   void Promise.reject(new Error('planted rejection'));
 });

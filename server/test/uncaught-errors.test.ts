@@ -1,6 +1,6 @@
 /**
- * Proves that an error which reaches nobody costs no request: the process answers what is under way
- * and starts again under the same id, and gives up when that happens too often.
+ * Proves that an unhandled error costs no request: the process completes those in progress and
+ * restarts under the same id, and gives up when that happens too often.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -38,13 +38,13 @@ async function start(env: Record<string, string> = {}): Promise<Started> {
   return { ...running, url: await ready(running) };
 }
 
-/** Waits until the error is in the log for the `count`-th time. */
+/** Waits until the error has been logged `count` times. */
 const logged = ({ output }: Started, count = 1) =>
   eventually('the error to be logged', async () =>
     output.stderr.split('planted rejection').length - 1 >= 2 * count ? true : null,
   );
 
-/** The status of `/readyz`, or null while nobody listens. */
+/** The status of `/readyz`, or null while nothing listens. */
 const readiness = ({ url }: Started) =>
   send(`${url}/readyz`, 'GET').then(
     ({ status }) => status,
@@ -59,7 +59,7 @@ async function startedAgain(service: Started, times: number): Promise<void> {
   );
 }
 
-/** An upload of which half is sent. */
+/** A half-sent upload. */
 async function beginUpload({ url }: Started): Promise<ClientRequest> {
   const made = await send(`${url}/v1/content/upload`, 'POST', {
     key: secretKey,

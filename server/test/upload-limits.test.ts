@@ -1,4 +1,4 @@
-/** Proves the bounds of an upload: its size, its time, its one-time URL, its keys. */
+/** Proves the limits of an upload: its size, its duration, its one-time URL, its keys. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { form, local, sampleBytes } from './media.ts';
@@ -8,7 +8,7 @@ import { eventually, send, startService, type Reply } from './service.ts';
 import { assertNothingLeft, storedFiles } from './stored-files.ts';
 
 const maxBytes = 300_000;
-// Without the role `media` nothing is processed: these tests are about the bytes on their way in.
+// Without the role `media`, nothing is processed: these tests are about incoming bytes.
 const service = await startService({
   REELFEED_ROLES: 'api,worker',
   REELFEED_MAX_UPLOAD_BYTES: String(maxBytes),
@@ -231,7 +231,7 @@ test('an upload that never came ends in error when its URL expires', async () =>
     `update upload_session set expires_at = now() - interval '1 second' where content_id = $1`,
     [id],
   );
-  // A process looks for expired uploads as soon as it starts.
+  // A process checks for expired uploads as soon as it starts.
   await using worker = await startService({ REELFEED_ROLES: 'api,worker' }, { beside: service });
   const item = await eventually('the item to fail', async () => {
     const { body } = await worker.call('GET', `/v1/content/${id}`);

@@ -1,4 +1,7 @@
-/** Proves both ways of uploading: what is taken, what is refused, and that a refusal leaves nothing. */
+/**
+ * Proves both ways of uploading: what is accepted and rejected, and that a rejection leaves
+ * nothing.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { form, local, sampleBytes } from './media.ts';
@@ -9,7 +12,7 @@ import { send, startService, type Reply } from './service.ts';
 import { assertNothingLeft, storedFiles } from './stored-files.ts';
 
 const maxBytes = 300_000;
-// Without the role `media` nothing is processed: these tests are about the bytes on their way in.
+// Without the role `media`, nothing is processed: these tests are about incoming bytes.
 const service = await startService({
   REELFEED_ROLES: 'api,worker',
   REELFEED_MAX_UPLOAD_BYTES: String(maxBytes),
@@ -348,7 +351,7 @@ test('a malformed form is 400 and a missing or wrong body never 500', async () =
 });
 
 test('hostile bytes are refused by both ways, or taken as media to be judged by the engine', async () => {
-  // These begin like media, so only the engine can tell; see the tests of processing.
+  // These start like media, so only the engine can reject them; see the processing tests.
   const disguised = [
     'no-index.mp4',
     'cut.mp4',

@@ -1,15 +1,15 @@
 /**
- * The only ways in which a test waits. Most wait for a condition; `pause` is for tests whose subject
- * is time itself or a slow counterpart, and says which.
+ * The only ways in which tests wait. Most wait for a condition; `pause` is for tests about time
+ * itself or a slow counterpart, and states which.
  */
 import assert from 'node:assert/strict';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Long enough for a machine that does a dozen other things: it is only used up by a failure. */
+/** Long enough for a machine busy with a dozen other things; only failures take this long. */
 const patienceMs = 90_000;
 
-/** Waits until `probe` gives something else than null, or fails after `timeoutMs`. */
+/** Waits until `probe` returns something other than null, or fails after `timeoutMs`. */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null>,
@@ -20,7 +20,7 @@ export async function eventually<T>(
   return found;
 }
 
-/** Reads a value again and again until it is as wanted. A failure shows the last value. */
+/** Reads a value repeatedly until it is as expected. A failure shows the last value. */
 export async function until<T>(
   what: string,
   read: () => T | Promise<T>,
@@ -39,7 +39,7 @@ export async function until<T>(
   }
 }
 
-/** Proves that a value stays as it is for a while, such as that nothing more is sent. */
+/** Asserts that a value stays unchanged for a while, for example that nothing more is sent. */
 export async function stays<T>(
   what: string,
   read: () => T | Promise<T>,
@@ -58,7 +58,7 @@ export async function stays<T>(
   assert.deepEqual(await read(), expected, what);
 }
 
-/** Waits until the clock has passed a moment by `marginMs`. */
+/** Waits until the clock is past a given time by `marginMs`. */
 export async function untilAfter(moment: number | string | Date, marginMs = 50): Promise<void> {
   const at = new Date(moment).getTime() + marginMs;
   // A timer may fire a millisecond early.
@@ -66,8 +66,8 @@ export async function untilAfter(moment: number | string | Date, marginMs = 50):
 }
 
 /**
- * Lets time pass where time is what the test is about: a slow client or receiver, a fault at some
- * moment, an age. Never to let something else happen first: that is `until`.
+ * Lets time pass in tests about time: a slow client or receiver, a fault at a certain time, an age.
+ * Never use it to let something else happen first: that is `until`.
  */
 export async function pause(ms: number, _why: string): Promise<void> {
   await sleep(ms);

@@ -1,7 +1,7 @@
 /**
- * A whisper model that is made by hand: it hears the same words in everything. Its decoder has one
- * layer without effect, so what it says next depends on the position alone. That is enough to run the
- * real loading, detecting and transcribing, without weights that somebody would have to download.
+ * A synthetic whisper model that recognizes the same words in everything. Its decoder has one layer
+ * without effect, so its output depends only on the position. This is enough to run the real
+ * loading, detection and transcription without downloading weights.
  *
  * The layout is that of whisper.cpp's `convert-pt-to-ggml.py`: magic, numbers, mel filters,
  * vocabulary, tensors.
@@ -20,26 +20,26 @@ const fftBins = 201;
 const endOfText = 50_257;
 const firstLanguage = 50_259;
 const firstTimestamp = 50_364;
-/** The order in which whisper numbers its languages. */
+/** Whisper's language order. */
 const languages = ['en', 'zh', 'de', 'es', 'ru', 'ko', 'fr', 'ja'];
 const firstWord = 1_000;
-/** Matrices are stored in half precision, vectors and positions in single. */
+/** Matrices are stored in half precision, vectors and positions in single precision. */
 const halfPrecision = 1;
 const tenAsHalf = 0x4900;
 
 type Spoken = { language: string; words: readonly string[]; seconds: number };
 
-/** Writes a model that hears `words` in `language`, for `seconds`, in every piece of sound. */
+/** Writes a model that recognizes `words` in `language`, lasting `seconds`, in any audio. */
 export async function writeWhisperModel(
   file: string,
   { language, words, seconds }: Spoken,
 ): Promise<void> {
   const vocabulary = new Map([
-    // Sampling looks this one up.
+    // The sampler looks this one up.
     [220, ' '],
     ...words.map((word, index): [number, string] => [firstWord + index, ` ${word}`]),
   ]);
-  // After the start, the language and the task, which are positions 0 to 2, comes what was heard.
+  // After the start, the language and the task at positions 0 to 2 come the words.
   const said = new Map<number, number>([
     [0, firstLanguage + languages.indexOf(language)],
     [2, firstTimestamp],
@@ -71,7 +71,7 @@ function names(vocabulary: ReadonlyMap<number, string>): Buffer {
   return Buffer.concat([ints(endOfText), ...words]);
 }
 
-/** A tensor, of zeros where no values are given. */
+/** A tensor; zeros unless values are given. */
 function tensor(
   name: string,
   shape: readonly number[],
@@ -116,8 +116,8 @@ function* tensors(said: ReadonlyMap<number, number>): Generator<Buffer> {
   yield tensor('encoder.conv2.bias', [1, state]);
   yield* norm('encoder.ln_post');
   yield* block('encoder.blocks.0');
-  // Position p lights up dimension p, and the token for p answers to it. The token that went in
-  // lights up a dimension too, ten times weaker.
+  // Position p activates dimension p, which selects the token for p. The input token activates a
+  // dimension too, ten times weaker.
   const positions = new Float32Array(state * textPositions);
   const embedding = new Uint16Array(state * vocabularySize);
   for (const [position, token] of said) {

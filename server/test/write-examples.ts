@@ -1,6 +1,6 @@
 /**
- * `npm run docs:examples`: writes the examples of the API description, which are what a service really
- * answers to the samples of its routes. They are committed; a test holds that they are valid.
+ * `npm run docs:examples`: writes the examples in the API description from a service's real
+ * responses to the route samples. They are committed; a test checks that they are valid.
  */
 import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -11,7 +11,7 @@ import { routeSamples } from './route-samples.ts';
 import { createReadyItems } from './seed.ts';
 import { startService } from './service.ts';
 
-/** A list shows its form in so many entries. */
+/** Enough entries to show a list's shape. */
 const maxEntries = 2;
 
 test('write the examples', async () => {
@@ -20,7 +20,7 @@ test('write the examples', async () => {
   await createReadyItems(service, 3);
   const samples = routeSamples(service, receiver.url);
   const api = await readDescription(service.url);
-  /** A text without what is of this machine or looks like a secret. */
+  /** Removes machine-specific values and anything that looks like a secret. */
   const publish = (text: string): string =>
     text
       .replaceAll(receiver.url, 'https://hooks.example.org/reelfeed')

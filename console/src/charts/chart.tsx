@@ -1,4 +1,4 @@
-/** Charts of numbers over time or by second. The library behind them is loaded with the first chart. */
+/** Charts over time or by second. The chart library is loaded with the first chart. */
 import { Box, Button, Group, Paper, Skeleton, Table, Text, Title } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { makePart, ShowPart } from '../part.tsx';
@@ -10,7 +10,7 @@ export type { Format };
 export type Series = {
   label: string;
   values: readonly (number | null)[];
-  /** What it is compared with: dashed, and behind the others. */
+  /** A comparison series, drawn dashed and behind the others. */
   isBefore?: boolean;
 };
 /** A range at each mark, such as the middle half of similar items. */
@@ -21,16 +21,16 @@ export type Range = {
 
 export type ChartParts = {
   title: string;
-  /** What stands below the chart at each value, such as the days. */
+  /** Labels below the chart for each value, such as days. */
   marks: readonly string[];
   series: readonly Series[];
   format: Format;
   kind?: 'area' | 'line' | 'bars';
   range?: Range;
-  /** Fixed ends of the axis; without them the values decide. */
+  /** Fixed upper end of the axis. Default: derived from the values. */
   highest?: number;
   height?: number;
-  /** Opens what is behind the value at this place. */
+  /** Opens details of the value at this index. */
   onPick?: (index: number) => void;
 };
 
@@ -40,7 +40,7 @@ const drawn = makePart<Parameters<typeof DrawnChart>[0]>(
 
 const defaultHeight = 220;
 
-/** A chart with its values as a table, for those who do not see it or want the numbers. */
+/** A chart with its values as a table, for screen readers and for those who want the numbers. */
 export function Chart({ height = defaultHeight, ...parts }: ChartParts): ReactNode {
   const { title, marks, series, format, onPick } = parts;
   const [isTable, setTable] = useState(false);
@@ -77,7 +77,7 @@ export function Chart({ height = defaultHeight, ...parts }: ChartParts): ReactNo
   );
 }
 
-/** In words: how high it went, and where it ends. */
+/** A textual summary: the maximum and the last value. */
 function summaryOf({ title, series, format }: ChartParts): string {
   const all = series.flatMap(({ values }) => values.filter((value) => value !== null));
   const last = series[0]?.values.findLast((value) => value !== null) ?? null;
@@ -139,7 +139,7 @@ function Values({
   );
 }
 
-/** A chart on a surface of its own, with a heading and what stands beside it. */
+/** A chart in a card with a heading and accompanying content. */
 export function ChartCard({
   about,
   actions,

@@ -1,4 +1,4 @@
-/** A chart as Recharts draws it. This file and the library are loaded when a chart is shown. */
+/** The Recharts implementation. This file and the library are loaded when a chart is shown. */
 import { Paper, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import {
@@ -23,7 +23,7 @@ type Row = Record<string, string | number | null | readonly [number, number]>;
 const rangeKey = 'range';
 const keyOf = (index: number): string => `series${index}`;
 
-/** The rows that Recharts reads: the mark, a value of each series, and the range. */
+/** The rows for Recharts: the mark, a value per series, and the range. */
 function rowsOf({ marks, series, range }: Pick<ChartParts, 'marks' | 'series' | 'range'>): Row[] {
   return marks.map((mark, index) => ({
     mark,
@@ -123,7 +123,7 @@ function drawingOf(
     type: 'monotone' as const,
     stroke: color,
     strokeWidth: isBefore ? 1.5 : 2,
-    // A line is drawn between two values, so one that stands alone is a dot.
+    // A line connects two values, so a single one is drawn as a dot.
     dot: values.some((_, at) => isAlone(values, at)) && { r: 2.5, fill: color },
     activeDot: { r: 4, fill: color },
     ...(isBefore && { strokeDasharray: '4 4' }),
@@ -138,7 +138,7 @@ function drawingOf(
 const isAlone = (values: readonly (number | null)[], at: number): boolean =>
   values[at] !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null;
 
-/** What the pointer, or the arrow keys, are at. */
+/** The tooltip for the value at the pointer or the keyboard focus. */
 function Bubble({ parts, at }: { parts: ChartParts; at: number }): ReactNode {
   const { marks, series, range, format } = parts;
   const [low, high] = range?.values[at] ?? [];

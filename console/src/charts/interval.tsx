@@ -1,9 +1,9 @@
-/** An interval as a mark in a cell of a table. */
+/** An interval drawn in a table cell. */
 import type { ReactNode } from 'react';
 
 /**
- * An interval with its estimate on an axis from `-reach` to `reach`, zero in the middle: what lies
- * wholly on one side of zero is a difference.
+ * An interval with its estimate on an axis from `-reach` to `reach`, with zero in the middle. An
+ * interval entirely on one side of zero is a significant difference.
  */
 export function Interval({
   label,

@@ -1,10 +1,9 @@
-/** The button that shows the values of a chart as a table, and the chart again. */
+/** The button that switches between a chart and its values as a table. */
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { t } from '../texts/texts.ts';
 
 type TableSwitchProps = {
-  /** The title of the chart. */
   readonly title: string;
   readonly isTable: boolean;
   readonly onChange: (isTable: boolean) => void;

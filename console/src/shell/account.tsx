@@ -1,4 +1,4 @@
-/** Colours, language, help, and the way out. */
+/** Color scheme, language, help, and signing out. */
 import {
   ActionIcon,
   Button,

@@ -1,4 +1,4 @@
-/** The icons of the console: strokes on a grid of 24. */
+/** The console's icons: strokes on a grid of 24. */
 import type { ReactNode } from 'react';
 
 const strokes = {
@@ -42,7 +42,7 @@ const strokes = {
 
 export type IconName = keyof typeof strokes;
 
-/** An icon beside a text, or in a control that has a name. */
+/** A decorative icon, beside text or in a control that has a name. */
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }): ReactNode {
   return (
     <svg

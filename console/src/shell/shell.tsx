@@ -1,4 +1,4 @@
-/** The frame around each view: skip link, navigation, search, and the menu of who is signed in. */
+/** The frame around each view: skip link, navigation, search, and the user menu. */
 import { Alert, AppShell, Burger, Group, Text } from '@mantine/core';
 import { useDisclosure, useNetwork } from '@mantine/hooks';
 import { useEffect, useRef, type ReactNode, type RefObject } from 'react';
@@ -22,10 +22,10 @@ export function Frame({ name, children }: { name: string; children: ReactNode })
   const main = useRef<HTMLElement>(null);
   const current = useRef(path);
   useEffect(() => {
-    // A link of somebody who is signed in already.
+    // A sign-in link used by someone who is already signed in.
     if (path.startsWith('/sign-in/')) goTo('/overview');
     close();
-    // A new view begins at its top, also for those who listen to it.
+    // A new view starts at its top, also for screen readers.
     if (current.current !== path) main.current?.focus();
     current.current = path;
   }, [path, close]);
@@ -78,7 +78,7 @@ export function Frame({ name, children }: { name: string; children: ReactNode })
   );
 }
 
-/** The hash is the address of the view, so the link moves the focus by itself. */
+/** The fragment holds the view's address, so the link moves the focus itself. */
 function SkipLink({ to }: { to: RefObject<HTMLElement | null> }): ReactNode {
   return (
     <a

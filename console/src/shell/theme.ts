@@ -1,4 +1,4 @@
-/** How the console looks: its colours, its density, and contrast that is enough in light and in dark. */
+/** The console's theme: colors, density, and sufficient contrast in light and dark mode. */
 import {
   Alert,
   Badge,
@@ -29,24 +29,27 @@ export const theme = createTheme({
   defaultRadius: 'md',
   fontFamily: 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
   headings: { fontWeight: '650' },
-  // A narrow table is scrolled; a word that is cut says nothing.
+  // A narrow table scrolls, because a truncated word is useless.
   components: {
     Badge: Badge.extend({ styles: { label: { overflow: 'visible' } } }),
     Paper: { defaultProps: { radius: 'lg' } },
     Table: { defaultProps: { verticalSpacing: 7, highlightOnHover: true, fz: 'sm' } },
-    // The keyboard scrolls a wide table on a narrow screen.
+    // Lets the keyboard scroll a wide table on a narrow screen.
     TableScrollContainer: {
       defaultProps: { scrollAreaProps: { viewportProps: { tabIndex: 0 } } },
     },
-    // A dialog is no page, so its head is no banner.
+    // A dialog is not a page, so its header is not a banner.
     ModalHeader: { defaultProps: { role: 'none' } },
     DrawerHeader: { defaultProps: { role: 'none' } },
-    // In the colour of its alert, a title has too little contrast.
+    // A title in its alert's color would have too little contrast.
     Alert: Alert.extend({ styles: { title: { color: 'var(--mantine-color-text)' } } }),
   },
 });
 
-/** The ground lies behind the surfaces, and colours of charts can be told apart without colour vision. */
+/**
+ * The background is distinct from surfaces, and chart colors can be told apart without color
+ * vision.
+ */
 export const variables: CSSVariablesResolver = ({ colors }) => {
   const faint = (color: string) => ({
     '--mantine-color-dimmed': color,
@@ -56,7 +59,7 @@ export const variables: CSSVariablesResolver = ({ colors }) => {
     variables: {},
     light: {
       ...faint(colors.gray[7] ?? ''),
-      // Red words on white need the darkest red.
+      // Red text on white needs the darkest red.
       '--mantine-color-red-outline': colors.red[9],
       '--console-ground': '#f6f6fa',
       '--console-surface': '#ffffff',
@@ -77,7 +80,7 @@ export const variables: CSSVariablesResolver = ({ colors }) => {
     dark: {
       ...faint(colors.dark[1] ?? ''),
       '--mantine-color-body': '#1b1a22',
-      // Links keep enough contrast in a row of a table under the pointer.
+      // Links keep enough contrast in a hovered table row.
       '--mantine-color-anchor': brand[3],
       '--console-ground': '#131219',
       '--console-surface': '#1b1a22',

@@ -1,4 +1,4 @@
-/** Says that a newer version of Reelfeed exists, where the operator has the service look for one. */
+/** Announces a newer version of Reelfeed if the operator has enabled the check. */
 import { Anchor, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';

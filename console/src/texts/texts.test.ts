@@ -1,4 +1,4 @@
-/** Proves that no language lacks a text, and that no page holds a text outside of the catalogue. */
+/** Every language has every text, and pages contain no text outside the catalogue. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -57,7 +57,7 @@ test('the catalogue has what the pages use, and nothing else', () => {
     [...used].filter((text) => !known.has(text)),
     [],
   );
-  // Texts of `data` name what the API answers.
+  // Texts of `data` are values that the API returns.
   assert.deepEqual(
     [...known].filter((text) => !used.has(text) && !(text in data)),
     [],
@@ -81,7 +81,7 @@ test('no page holds a text outside of the catalogue', () => {
   assert.deepEqual(found, []);
 });
 
-/** Samples of what is entered are the same in every language. */
+/** Sample inputs are the same in every language. */
 const sample =
   /^((https?|rtmps?):\/\/|[a-z]{2}$|[A-Z]{2}$|us-east-1$|Europe\/|ops@|Authorization:|-----BEGIN)/;
 

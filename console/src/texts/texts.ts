@@ -1,6 +1,4 @@
-/**
- * Texts in the language of the reader. The key of a text is the text in English.
- */
+/** Texts in the user's language. The key of a text is its English version. */
 import type { German } from './german/german.ts';
 
 /** A text that every language has. */
@@ -17,7 +15,7 @@ export const languages: Readonly<Record<Language, string>> = {
 
 const storageKey = 'reelfeed-language';
 
-/** The language that was chosen, or else the first of the browser's that there is. */
+/** The chosen language, or else the first supported one of the browser's. */
 function findLanguage(): Language {
   const stored = window.localStorage.getItem(storageKey);
   const wanted = [stored ?? '', ...navigator.languages].map((tag) => tag.slice(0, 2).toLowerCase());
@@ -26,7 +24,7 @@ function findLanguage(): Language {
 
 export const language: Language = findLanguage();
 
-/** Loaded before any module that has texts is run. A text without a translation is in English. */
+/** Loaded before any module with texts runs. Without a translation, a text is in English. */
 const catalogue: Catalogue = await loadTexts().catch(() => ({}));
 document.documentElement.lang = language;
 
@@ -36,7 +34,7 @@ async function loadTexts(): Promise<Catalogue> {
   return {};
 }
 
-/** Views keep texts, so the page is opened again, which asks about unsaved changes. */
+/** Views keep texts, so the page is reloaded, which asks about unsaved changes. */
 export function chooseLanguage(code: Language): void {
   window.localStorage.setItem(storageKey, code);
   window.location.reload();
@@ -45,7 +43,7 @@ export function chooseLanguage(code: Language): void {
 const plurals = new Intl.PluralRules(language);
 
 /**
- * A text with values in its braces: `t('{count} item|{count} items', { count })` takes the part
+ * A text with values in its braces: `t('{count} item|{count} items', { count })` uses the part
  * before the bar for one.
  */
 export function t(text: Text, values: Values = {}): string {
@@ -60,5 +58,5 @@ export function t(text: Text, values: Values = {}): string {
   );
 }
 
-/** The text of a key that comes from data, or the key itself where there is none. */
+/** The text for a key that comes from data, or the key itself. */
 export const known = (text: string): string => catalogue[text as Text] ?? text;

@@ -8,11 +8,11 @@ import { failureOf, openAddressOf, type FeedModel } from '../feed-model.ts';
 export type ClipProps = {
   readonly slide: Slide;
   readonly model: FeedModel;
-  /** The clip is before the viewer; others only load. */
+  /** Whether this is the current clip; others only load. */
   readonly isWatched: boolean;
   readonly isPaused: boolean;
   readonly isMuted: boolean;
-  /** The first picture has moved. */
+  /** Called when the first picture moves. */
   readonly onStart: () => void;
   readonly onFail: (failure: PlaybackFailure) => void;
 };
@@ -33,12 +33,12 @@ export function Clip(props: ClipProps): ReactElement {
     return () => {
       isHere = false;
     };
-    // The slide of a clip never changes: the list makes another one.
+    // A clip's slide never changes: the list creates another component.
   }, [uri]);
   return uri === null ? <Poster slide={slide} /> : <Player {...props} uri={uri} />;
 }
 
-/** The thumbnail of an item, which fills its place. */
+/** An item's thumbnail, filling its area. */
 export function Poster({ slide }: { readonly slide: Slide }): ReactElement | null {
   const uri = slide.item.thumbnailUrl;
   if (uri === null || uri === '') return null;
@@ -71,7 +71,7 @@ function Player({
     else player.pause();
   }, [player, isPlaying]);
 
-  // A clip that was left begins again when the viewer comes back.
+  // A clip restarts when the viewer returns to it.
   useEffect(() => {
     if (!isWatched && !slide.item.isLive && player.currentTime > 0) player.currentTime = 0;
   }, [player, isWatched]);

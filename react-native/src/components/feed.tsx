@@ -28,11 +28,11 @@ import { defaultTexts, type Texts } from '../texts.ts';
 import { useFeed, type Feed } from '../use-feed.ts';
 import { Button, SlideView } from './slide-view.tsx';
 
-/** The methods of a `ref` to the feed. */
+/** Methods available through a `ref` to the feed. */
 export type ReelfeedFeedHandle = {
-  /** Reads the feed again and begins with its first item, as pulling it down does. */
+  /** Reloads the feed and starts with its first item, like pull-to-refresh. */
   refresh(): void;
-  /** Moves by so many slides, such as 1 to the next one. */
+  /** Moves by this many slides, such as 1 to the next one. */
   step(offset: number): void;
 };
 
@@ -40,22 +40,25 @@ export type ReelfeedFeedProps = FeedOptions & {
   readonly ref?: Ref<ReelfeedFeedHandle> | undefined;
   readonly style?: StyleProp<ViewStyle>;
   readonly texts?: Partial<Texts> | undefined;
-  /** False while another screen of the app is in front: nothing plays. Default true. */
+  /** False while another screen of the app is in front: nothing plays. Default: true. */
   readonly isVisible?: boolean | undefined;
-  /** What the share button shares; `{id}` stands for the item's id. Left out: the service's `/feed#<id>`. */
+  /**
+   * Link for the share button; `{id}` is replaced by the item's id. Default: the service's
+   * `/feed#<id>`.
+   */
   readonly shareUrl?: string | undefined;
-  /** Another item is before the viewer. */
+  /** Called when another item becomes current. */
   readonly onSlide?: ((item: FeedItem) => void) | undefined;
-  /** Drawn above each slide, such as a button of the app's own. */
+  /** Rendered above each slide, such as a custom button. */
   readonly renderOverlay?: ((item: FeedItem) => ReactNode) | undefined;
 };
 
-/** A clip that can't be played is left after this time, unless the viewer acts before. */
+/** A clip that can't be played is skipped after this time, unless the viewer acts first. */
 const skipBrokenMs = 4_000;
-/** A slide is before the viewer when this share of it is seen. */
+/** A slide becomes current when this share of it is visible. */
 const viewability = { itemVisiblePercentThreshold: 60, minimumViewTime: 50 };
 
-/** The feed: one clip a page, moved by swiping. Its place must have a height. */
+/** The feed: one clip per page, moved by swiping. Its container must have a height. */
 export function ReelfeedFeed(props: ReelfeedFeedProps): ReactElement {
   const texts = { ...defaultTexts, ...props.texts };
   const feed = useFeed(props);
@@ -89,7 +92,7 @@ function Slides(props: SlidesProps): ReactElement {
   const [index, setIndex] = useShown(props);
   const isAway = !useIsInFront() || !isVisible;
   const [isMuted, toggleMute] = useMuted();
-  // Others load nothing before the watched clip plays.
+  // Other clips load nothing before the current one plays.
   const [startedId, setStartedId] = useState<string | null>(null);
   const watchedId = feed.slides[index]?.id ?? null;
   const mayPrepare = startedId === watchedId || feed.slides[index]?.media.kind === 'pictures';
@@ -149,7 +152,7 @@ function Slides(props: SlidesProps): ReactElement {
           onStart={() => setStartedId(slide.id)}
           onBroken={() => {
             clearTimeout(skipTimer.current);
-            // Without a connection the next clip would not play either.
+            // While offline, the next clip would not play either.
             if (feed.phase === 'waiting') return;
             skipTimer.current = setTimeout(() => goTo(at + 1), skipBrokenMs);
           }}
@@ -159,7 +162,7 @@ function Slides(props: SlidesProps): ReactElement {
   );
 }
 
-/** The place of the slide before the viewer, which the model is told. */
+/** The index of the current slide, which is reported to the model. */
 function useShown({ feed, model, onSlide }: SlidesProps): [number, (index: number) => void] {
   const [wanted, setIndex] = useState(0);
   const index = Math.min(wanted, Math.max(0, feed.slides.length - 1));
@@ -172,7 +175,7 @@ function useShown({ feed, model, onSlide }: SlidesProps): [number, (index: numbe
   return [index, setIndex];
 }
 
-/** Whether the app is before the viewer. */
+/** Whether the app is in the foreground. */
 function useIsInFront(): boolean {
   const [isInFront, setIsInFront] = useState(AppState.currentState !== 'background');
   useEffect(() => {
@@ -183,7 +186,7 @@ function useIsInFront(): boolean {
   return isInFront;
 }
 
-/** Whether clips are silent. Browsers play nothing with sound by itself, so they begin without. */
+/** Whether clips are muted. Browsers don't autoplay with sound, so playback starts muted there. */
 function useMuted(): [boolean, () => void] {
   const { connection } = useReelfeed();
   const [isMuted, setIsMuted] = useState(() => {
@@ -197,7 +200,7 @@ function useMuted(): [boolean, () => void] {
   return [isMuted, toggle];
 }
 
-/** The message for an empty feed, or for a feed that cannot continue. */
+/** The message for an empty feed, or for one that can't continue. */
 function Notice({
   feed,
   texts,

@@ -14,7 +14,7 @@ type PicturesProps = Pick<ClipProps, 'isWatched' | 'onFail'> & {
   readonly texts: Texts;
 };
 
-/** The pictures of a carousel, one page each, moved sideways. */
+/** A carousel's images, one per page, swiped sideways. */
 export function Pictures(props: PicturesProps): ReactElement {
   const { slide, model, pictures, width, isWatched, texts, onFail } = props;
   const [place, setPlace] = useState(0);
@@ -62,7 +62,7 @@ export function Pictures(props: PicturesProps): ReactElement {
   );
 }
 
-/** Addresses of protected pictures by their ids; null where none are needed, or not yet known. */
+/** Addresses of protected images by id; null if none are needed or they are not known yet. */
 function usePermitted(
   slide: Slide,
   model: FeedModel,

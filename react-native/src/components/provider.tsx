@@ -5,15 +5,15 @@ import { ReelfeedPlace, type ReelfeedContext } from '../context.ts';
 import { EventGate } from '../event-gate.ts';
 
 export type ReelfeedProviderProps = Omit<ConnectionOptions, 'device' | 'baseUrl'> & {
-  /** Where the service answers, such as `https://video.example.com`. */
+  /** The service's address, such as `https://video.example.com`. */
   readonly baseUrl: string;
   readonly children?: ReactNode;
 };
 
 /**
- * Connects everything below it to one service. Another `baseUrl`, `publishableKey` or `storage` connects
- * anew; another `userId` logs in or out. Throws while it is drawn, to the next error boundary, for
- * unusable options, such as a secret key.
+ * Connects everything below it to one service. A new `baseUrl`, `publishableKey` or `storage`
+ * reconnects; a new `userId` logs in or out. Invalid options, such as a secret key, throw during
+ * rendering, to the next error boundary.
  */
 export function ReelfeedProvider(props: ReelfeedProviderProps): ReactElement {
   const { baseUrl, publishableKey, storage, userId, userSignature, children } = props;
@@ -22,7 +22,7 @@ export function ReelfeedProvider(props: ReelfeedProviderProps): ReactElement {
   const gate = useMemo(() => new EventGate(), []);
   const [connection, setConnection] = useState<Connection | null>(null);
   const [context, setContext] = useState<ReelfeedContext>({ connection: null, gate });
-  // One sender at a time reads and writes the storage.
+  // Only one sender at a time may use the storage.
   const last = useRef<Promise<unknown>>(Promise.resolve());
 
   useEffect(() => {
@@ -64,7 +64,7 @@ export function ReelfeedProvider(props: ReelfeedProviderProps): ReactElement {
     const subscription = AppState.addEventListener('change', (state) => {
       if (state === 'active') return;
       void connection.save();
-      // Without an answer the events stay in the storage.
+      // Without a response, the events stay in the storage.
       connection.flush().catch(() => {});
     });
     return () => subscription.remove();

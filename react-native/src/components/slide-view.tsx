@@ -10,9 +10,9 @@ export type SlideViewProps = {
   readonly slide: Slide;
   readonly model: FeedModel;
   readonly size: { readonly width: number; readonly height: number };
-  /** Before the viewer, near enough to load, or neither. */
+  /** The current slide, close enough to load, or neither. */
   readonly place: 'watched' | 'near' | 'far';
-  /** The app is in the background, or the feed out of sight. */
+  /** The app is in the background, or the feed is not visible. */
   readonly isAway: boolean;
   readonly isMuted: boolean;
   readonly texts: Texts;
@@ -20,11 +20,11 @@ export type SlideViewProps = {
   readonly overlay: ReactNode;
   readonly onMute: () => void;
   readonly onStart: () => void;
-  /** The watched clip can't be played. */
+  /** Called if the current clip can't be played. */
   readonly onBroken: () => void;
 };
 
-/** One stop of the feed: the clip or the pictures, what it is, and what a viewer can do. */
+/** One slide of the feed: the clip or images, a description, and actions. */
 export function SlideView(props: SlideViewProps): ReactElement {
   const { slide, model, size, place, isAway, isMuted, texts, overlay, onStart, onBroken } = props;
   const [isPaused, setIsPaused] = useState(false);
@@ -37,7 +37,7 @@ export function SlideView(props: SlideViewProps): ReactElement {
     model.fail(slide, found);
     onBroken();
   };
-  // A clip that failed to preload is tried again when it is watched.
+  // A clip that failed to preload is retried when it becomes current.
   useEffect(() => {
     if (isWatched) setFailure(null);
   }, [isWatched]);
@@ -114,7 +114,7 @@ function Actions(props: SlideViewProps): ReactElement {
       const { action } = await Share.share({ title: slide.item.title, message });
       if (action !== Share.dismissedAction) model.noteShare(slide);
     } catch {
-      // The viewer has closed the sheet, or the browser has none.
+      // The viewer closed the sheet, or the browser has none.
     }
   };
   return (
@@ -148,7 +148,7 @@ type ButtonProps = {
   readonly label: string;
   readonly sign: string;
   readonly count?: number;
-  /** Left out for what is no switch. */
+  /** Absent for buttons that are not toggles. */
   readonly isOn?: boolean;
   readonly onPress: () => void;
 };

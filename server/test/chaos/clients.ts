@@ -1,10 +1,10 @@
-/** Who uses the service while it is struck. Each writes down what was acknowledged. */
+/** Clients that use the service during faults. Each records what was acknowledged. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sampleEvent } from '../event-samples.ts';
 import { publish } from '../live-publisher.ts';
 import type { Answer, Requests } from './requests.ts';
 
-/** What the service has promised. */
+/** What the service has acknowledged. */
 export type Journal = {
   items: Set<string>;
   events: Set<string>;
@@ -13,7 +13,7 @@ export type Journal = {
   exports: Set<string>;
   experiments: Set<string>;
   started: Set<string>;
-  /** The last value of the setting that was acknowledged, and the last that was sent. */
+  /** The last acknowledged and the last sent value of the setting. */
   setting: { acknowledged: number; sent: number };
 };
 
@@ -85,7 +85,7 @@ const viewer =
       await requests.send('viewers', 'GET', `/v1/config?${who}`);
     });
 
-/** Sends again what was not acknowledged, with the same ids, as the client library does. */
+/** Resends what was not acknowledged with the same ids, like the client library. */
 const eventSender =
   (name: string): Client =>
   async ({ requests, journal, contentIds, signal }) => {
@@ -146,7 +146,7 @@ const configurator: Client = ({ requests, journal, signal }) =>
     if (put !== null) journal.setting.acknowledged = n + 1;
   });
 
-/** As many run at once; an older one is stopped for each that starts. */
+/** Maximum concurrent experiments; starting one stops an older one. */
 const runningExperiments = 4;
 
 const experimenter: Client = ({ requests, journal, signal }) => {
@@ -177,7 +177,7 @@ const experimenter: Client = ({ requests, journal, signal }) => {
   });
 };
 
-/** An encoder, which connects again whenever it was cut off. */
+/** An encoder that reconnects whenever it is disconnected. */
 const encoder: Client = async ({ live, signal }) => {
   while (!signal.aborted) {
     try {
@@ -187,7 +187,7 @@ const encoder: Client = async ({ live, signal }) => {
       );
       await Promise.race([publishing.publisher.closed, stopped]);
     } catch {
-      // Refused while the database is away.
+      // Rejected while the database is away.
     }
     await delay(1_000, undefined, { signal }).catch(() => undefined);
   }

@@ -1,4 +1,6 @@
-/** A PostgreSQL of its own behind a network of its own, and everything that may happen to the two. */
+/**
+ * A dedicated PostgreSQL behind its own network proxy, and all the faults that can happen to them.
+ */
 import path from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
@@ -14,14 +16,17 @@ import { temporaryFolder } from '../service.ts';
 
 export type Fault = {
   name: string;
-  /** Strikes, and resolves when the cause is over; the service then has to come back by itself. */
+  /**
+   * Causes the fault, and resolves when its cause has ended; the service must then recover by
+   * itself.
+   */
   strike(): Promise<void>;
 };
 
 export type FaultyDatabase = {
-  /** As the services reach it. */
+  /** The connection for the services. */
   connection: DatabaseConnection;
-  /** Past the network, for looking at what is stored. */
+  /** A connection that bypasses the network, for inspecting data. */
   direct: DatabaseConnection;
   faults: readonly Fault[];
 };
@@ -42,7 +47,7 @@ export async function startFaultyDatabase(): Promise<FaultyDatabase> {
   const dataDir = await claimDataDirectory(folder);
   const log = pino({ level: 'silent' });
   const { signal } = new AbortController();
-  // It runs with all that makes it durable, since it is killed.
+  // With full durability, because it is killed.
   const server = await startEmbeddedPostgres({ dataDir, log, signal });
   atEnd(async () => {
     await server[Symbol.asyncDispose]();
@@ -57,7 +62,7 @@ export async function startFaultyDatabase(): Promise<FaultyDatabase> {
       try {
         process.kill(pid, name);
       } catch {
-        // A backend that has ended in the meantime.
+        // The backend has already ended.
       }
     }
   };
@@ -111,13 +116,13 @@ async function holdLock(connection: DatabaseConnection, table: string): Promise<
   client.on('error', () => undefined);
   await client.connect();
   try {
-    // Behind what holds the table at the moment, as every migration has to wait.
+    // Waits for existing locks on the table, like a migration.
     await client.query(`begin; set local lock_timeout = '${lockMs}ms'`);
     await client.query(`lock table ${table} in access exclusive mode`);
     await delay(lockMs);
     await client.query('commit');
   } catch (error) {
-    // Others held it all the time. Those who came later waited behind this request nevertheless.
+    // The lock was never acquired, but later requests waited behind this one nevertheless.
     if (!/lock timeout|deadlock/.test(String(error))) throw error;
   } finally {
     await client.end();

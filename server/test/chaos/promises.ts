@@ -1,4 +1,4 @@
-/** Whether everything that was acknowledged is there, once all faults are over. */
+/** Checks that everything acknowledged exists once all faults are over. */
 import type { DatabaseConnection } from '../../src/platform/database/database.ts';
 import type { BlockStream } from '../../src/platform/event-log/block-stream.ts';
 import type { Stream } from '../live-publisher.ts';
@@ -14,13 +14,13 @@ type Kit = {
   receiver: Receiver;
   direct: DatabaseConnection;
   stream: Stream;
-  /** What holds the bytes of events, if not the database. */
+  /** Storage of event bytes, if not the database. */
   bytes?: BlockStream;
 };
 
 export type Kept = { what: string; promised: number; kept: number };
 
-/** Waits for what takes its time, and counts. What is missing is told by the caller. */
+/** Waits for asynchronous work, then counts. The caller reports what is missing. */
 export async function countKept(
   ask: Ask,
   journal: Journal,
@@ -65,7 +65,7 @@ export async function countKept(
   ];
 }
 
-/** What the broadcast got into segments, through all interruptions, is one item that plays. */
+/** The recorded segments, across all interruptions, form one item that plays. */
 async function countRecording(ask: Ask, { id, contentId }: Stream): Promise<Kept> {
   const { recordedSeconds } = await ask('POST', `/v1/live-streams/${id}/end`);
   const item: Data = await eventually(
@@ -82,7 +82,7 @@ async function countRecording(ask: Ask, { id, contentId }: Stream): Promise<Kept
 
 type Settled = { what: string; all: number; kept: string[] };
 
-/** `probe` gives null while it has to wait, and whether the promise is kept once that is known. */
+/** `probe` returns null while the result is pending, then whether the promise was kept. */
 async function settle(
   what: string,
   ids: ReadonlySet<string>,
@@ -99,12 +99,12 @@ async function settle(
     }
     return waiting.size === 0 ? true : null;
   };
-  // What never settles is counted as lost.
+  // What never settles counts as lost.
   await eventually(what, look, settleMs).catch(() => null);
   return { what, all: ids.size, kept };
 }
 
-/** Each acknowledged event is in the log once, and the reports count what is in the log. */
+/** Each acknowledged event is in the log once, and the reports match the log. */
 async function countEvents(
   ask: Ask,
   journal: Journal,

@@ -1,10 +1,13 @@
-/** Requests under faults: each must end in time with an envelope, and only some refusals are right. */
+/**
+ * Requests during faults: each must end in time with an envelope, and only certain errors are
+ * acceptable.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Data } from '../world/ask.ts';
 
-/** No request may take longer, whatever happens: a statement ends after 30 s, waiting for a lock after 10 s. */
+/** Maximum duration of any request: statements time out after 30 s, locks after 10 s. */
 const hangMs = 45_000;
-/** Right answers of a service whose database is away, or that has too much to do. */
+/** Acceptable responses while the database is away or the service is overloaded. */
 const rightRefusals = new Set([408, 409, 429, 503]);
 
 export type Tally = { requests: number; succeeded: number; refused: number; slowestMs: number };
@@ -13,13 +16,13 @@ export type Answer = { status: number; data: Data; meta: Data };
 
 export class Requests {
   readonly tallies = new Map<string, Tally>();
-  /** What no fault excuses. */
+  /** Failures that no fault excuses. */
   readonly violations: string[] = [];
   readonly #urls: readonly string[];
   readonly #key: string;
-  /** How often each client was refused, by status, code and what was under way. */
+  /** Number of rejections per client, by status, code and current fault. */
   readonly refusals = new Map<string, number>();
-  /** The fault that is under way, for the report. */
+  /** The current fault, for the report. */
   during = 'calm';
   #turn = 0;
 
@@ -28,13 +31,13 @@ export class Requests {
     this.#key = key;
   }
 
-  /** The address of the next process in turn. */
+  /** The address of the next process, round-robin. */
   #nextUrl(): string {
     this.#turn += 1;
     return this.#urls[this.#turn % this.#urls.length] ?? '';
   }
 
-  /** Sends one request to one of the processes. @returns null where it was refused, or broke */
+  /** Sends one request to one of the processes. Returns null if it was rejected or broke. */
   async send(client: string, method: string, path: string, body?: object): Promise<Answer | null> {
     const tally = this.#tallyOf(client);
     tally.requests += 1;
@@ -76,7 +79,7 @@ export class Requests {
       const ms = Math.round(performance.now() - startedAt);
       const cause = (error as Error).cause ?? error;
       this.violations.push(`${what}: no answer after ${ms} ms: ${String(cause)}`);
-      // A process that is gone would be asked thousands of times a second.
+      // Otherwise a dead process would be asked thousands of times per second.
       await delay(500);
       return null;
     } finally {

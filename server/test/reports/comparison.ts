@@ -1,7 +1,7 @@
-/** Compares answers of reports with what was recounted, value by value. */
+/** Compares reports with the recount, value by value. */
 import assert from 'node:assert/strict';
 
-/** Percentiles come from histograms with buckets of about two per cent. */
+/** Percentiles come from histograms with buckets of about 2 %. */
 const percentileError = 0.03;
 /** Sums of fractions may differ in their last digits. */
 const roundingError = 1e-9;

@@ -4,7 +4,7 @@ import { query } from '../seed.ts';
 import type { TestService } from '../service.ts';
 import type { TrafficItem } from './traffic.ts';
 
-/** Items of several types, tags, authors, sections and languages; some have none of these. */
+/** Items of several types, tags, authors, sections and languages, some without any of these. */
 export async function makeItems(
   service: TestService,
   secretKey: string,
@@ -32,7 +32,7 @@ export async function makeItems(
     const id = String(body.data?.id ?? assert.fail(text));
     const language = index % 3 === 0 ? undefined : ['en', 'de'][index % 2];
     if (language !== undefined) {
-      // The service finds it out while it processes media, which these items do not have.
+      // Normally detected during media processing, which these items skip.
       await query(
         service,
         `update content set custom_metadata = jsonb_build_object('language', $2::text)

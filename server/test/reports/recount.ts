@@ -1,6 +1,7 @@
 /**
- * The numbers of docs/analytics.md and docs/metrics.md, counted from plain events. Nothing of the product is
- * used: every view and visit is built from all of its events at once, and every group from all views.
+ * The numbers of docs/analytics.md and docs/metrics.md, computed from plain events without any
+ * product code: every view and visit is built from all its events at once, and every group from all
+ * views.
  */
 import type { LoggedEvent } from '../../src/features/events/events.ts';
 import type { TrafficItem } from './traffic.ts';
@@ -14,7 +15,7 @@ export type View = Told & {
   readonly contentId: string;
   readonly begin: number;
   readonly end: number;
-  /** Null: the viewer was erased. */
+  /** Null if the viewer was erased. */
   readonly person: string | null;
   readonly count: Readonly<Record<string, number>>;
   readonly isWatched: boolean;
@@ -34,7 +35,7 @@ export type Visit = Told & {
 
 export type Part = { readonly views: readonly View[]; readonly visits: readonly Visit[] };
 
-/** What counts under its own name; other texts of these fields are `other`. */
+/** Values that count under their own name; all others count as `other`. */
 const labels = new Set(
   'feed search direct share 2.0.0 2.1.0 3.0.0-beta ios-3.1 360p 720p 1080p avc1 av1 NETWORK 404 manifestLoadError messages copy_link fed_1 fed_7'.split(
     ' ',
@@ -47,7 +48,7 @@ const labelOf = (value: unknown): string => {
 const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? `${value}` : '';
 
-/** An event counts once, as it came first. */
+/** An event counts once, in its first version. */
 export function once(events: readonly LoggedEvent[]): LoggedEvent[] {
   const first = new Map<string, LoggedEvent>();
   for (const event of events) if (!first.has(event.eventId)) first.set(event.eventId, event);
@@ -60,11 +61,11 @@ export function nameOf({ userId, deviceId, sessionId }: LoggedEvent): string | n
   return sessionId === undefined ? null : `session ${sessionId}`;
 }
 
-/** A swipe is about the item that it leaves. */
+/** A swipe belongs to the item that it leaves. */
 export const itemOf = ({ event, contentId, data }: LoggedEvent): string =>
   event === 'swipe' ? String(data['fromContentId']) : contentId;
 
-/** Whose each device is: the first user whom an event names with it. */
+/** Owner of each device: the first user that an event names with it. */
 export function ownersOf(sorted: readonly LoggedEvent[]): Map<string, string> {
   const owners = new Map<string, string>();
   for (const { deviceId, userId } of sorted) {
@@ -77,14 +78,14 @@ export function ownersOf(sorted: readonly LoggedEvent[]): Map<string, string> {
 
 type PersonOf = (name: string) => string | null;
 
-/** @param sorted by their moments */
+/** @param sorted by time */
 export function viewsOf(sorted: readonly LoggedEvent[], personOf: PersonOf): View[] {
   return pieces(sorted, (event, name) =>
     JSON.stringify([name, event.sessionId, itemOf(event), event.data['viewId']]),
   ).map((own) => toView(own, personOf));
 }
 
-/** @param sorted by their moments */
+/** @param sorted by time */
 export function visitsOf(sorted: readonly LoggedEvent[], personOf: PersonOf): Visit[] {
   return pieces(sorted, ({ deviceId, sessionId }, name) =>
     JSON.stringify([deviceId === undefined ? name : `device ${deviceId}`, sessionId]),
@@ -100,7 +101,7 @@ export function visitsOf(sorted: readonly LoggedEvent[], personOf: PersonOf): Vi
   });
 }
 
-/** Events with one key, cut where nothing happened for half an hour. */
+/** Events with one key, split at half an hour of inactivity. */
 function pieces(
   sorted: readonly LoggedEvent[],
   keyOf: (event: LoggedEvent, name: string) => string,
@@ -189,7 +190,7 @@ const people = (of: readonly { readonly person: string | null }[]) =>
   new Set(of.map(({ person }) => person).filter((person) => person !== null)).size;
 const of = (view: View, kind: string) => view.count[kind] ?? 0;
 
-/** How often each kind of event happened; by default what the events of the views tell. */
+/** Number of events of a kind; by default, from the events of the views. */
 export type Happened = (kind: string) => number;
 const toldBy =
   (views: readonly View[]): Happened =>
@@ -343,7 +344,7 @@ const dimensions = [
 ];
 const ofEveryVisit = ['device', 'country', 'entryPoint', 'appVersion', 'experimentVariant'];
 
-/** One and two dimensions at once. */
+/** All single dimensions and pairs. */
 export function splits(withVariants: boolean): string[][] {
   const names = dimensions.filter((name) => withVariants || name !== 'experimentVariant');
   const pairs = names.flatMap((one, index) => names.slice(index + 1).map((other) => [one, other]));
@@ -358,7 +359,7 @@ export type Broken = {
   readonly groups: readonly Group[];
 };
 
-/** Puts every view and visit into the group of its values; an item is in one group for each of its tags. */
+/** Assigns every view and visit to the group of its values; an item is in one group per tag. */
 export function breakDown(
   part: Part,
   by: readonly string[],
@@ -398,7 +399,7 @@ export function breakDown(
 const rowKinds = ['impression', 'playStart', 'completion', 'error', 'like', 'share', 'save'];
 const countedKinds = [...rowKinds, 'swipe', 'rebuffer'];
 
-/** The answer's `breakdown`: the greatest groups, what is in none of them, and all. */
+/** The response's `breakdown`: the largest groups, the rest, and the total. */
 export function presentBroken(report: ReportName, broken: Broken, top: number) {
   const { by, part, hasVisits, groups } = broken;
   const present = (one: Part): unknown => reports[report](one, hasVisits);

@@ -1,7 +1,7 @@
 /**
- * A generated log for recounting reports: everything that an app may send, as viewers of every kind would
- * cause it. People watch with and without an account, log in during a visit, use two devices, travel and
- * update the app. The same seed gives the same events.
+ * Generates a log for recounting reports: everything that an app may send, caused by viewers of
+ * every kind. People watch with and without an account, log in during a visit, use two devices,
+ * travel and update the app. Deterministic for a seed.
  */
 import type { EventKind, LoggedEvent } from '../../src/features/events/events.ts';
 import { seededRandom } from '../process-tree.ts';
@@ -53,13 +53,13 @@ export type TrafficOptions = {
   readonly seed: number;
   readonly items: readonly TrafficItem[];
   readonly people: readonly Person[];
-  /** At least this many events are made. */
+  /** Minimum number of events. */
   readonly eventCount: number;
   readonly startMs: number;
   readonly endMs: number;
 };
 
-/** In the order in which the events happened; no two have the same moment. */
+/** In chronological order, with distinct times. */
 export function makeTraffic(options: TrafficOptions): LoggedEvent[] {
   const random = seededRandom(options.seed);
   const visits = new Visits(options, random);
@@ -89,7 +89,7 @@ class Visits {
     const index = Math.floor(this.#random() ** 2 * people.length);
     const person = people[index] ?? { devices: [] };
     this.#now = Math.floor(startMs + this.#random() * (endMs - startMs));
-    // A third of all visits begins right before an hour ends.
+    // A third of all visits start right before the end of an hour.
     if (this.#random() < 0.33) {
       this.#now += hour - (this.#now % hour) - Math.floor(this.#random() * minute);
     }
@@ -182,7 +182,7 @@ class Visits {
     this.#pass(50);
     while (this.#moments.has(this.#now)) this.#now += 1;
     this.#moments.add(this.#now);
-    // Whoever goes on past the end has left.
+    // The visit ends at the end of the period.
     if (this.#now >= this.#options.endMs) return;
     this.events.push({
       ...this.#told,
@@ -194,7 +194,9 @@ class Visits {
     });
   }
 
-  /** Up to twice `ms`, and sometimes a pause that may end a view and a visit. */
+  /**
+   * Advances time by up to twice `ms`, and sometimes by a pause that may end a view and a visit.
+   */
   #pass(ms: number): void {
     this.#now += Math.round(ms * 2 * this.#random());
     if (this.#random() < 0.002) this.#now += Math.round(this.#random() * hour);
@@ -220,7 +222,7 @@ class Visits {
   }
 }
 
-/** The order of arrival: one event in twenty comes up to `lateMs` late. */
+/** The order of arrival: one event in twenty is up to `lateMs` late. */
 export function inArrivalOrder(
   events: readonly LoggedEvent[],
   { seed, lateMs }: { readonly seed: number; readonly lateMs: number },

@@ -1,6 +1,6 @@
 /**
- * Loaded before a test file: when its process ends, it leaves its processor time in the file that the
- * runner has named. Processes and threads that inherit the option leave nothing.
+ * Preloaded before a test file: when its process exits, it writes its CPU time to the file named by
+ * the runner. Processes and threads that inherit the option write nothing.
  */
 import { writeFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';

@@ -1,11 +1,11 @@
-/** Processor time of processes, read from /proc: elsewhere than on Linux it is not known. */
+/** CPU time of processes from /proc; unknown on systems other than Linux. */
 import { readFileSync } from 'node:fs';
 
 const ticksPerSecond = 100;
 
 /**
- * Seconds of processor time that a process has taken, together with its children that have ended.
- * Children of a process that was killed before it could await them are missing.
+ * CPU seconds of a process and its terminated children. Children of a process killed before it
+ * could reap them are missing.
  */
 export function cpuSecondsOf(pid: number | 'self'): number | null {
   let stat: string;
@@ -14,8 +14,8 @@ export function cpuSecondsOf(pid: number | 'self'): number | null {
   } catch {
     return null;
   }
-  // The name in parentheses can hold anything, so fields are counted from its end: utime, stime,
-  // cutime and cstime are the 14th to 17th of all.
+  // The name in parentheses can contain anything, so fields are counted from its end: utime, stime,
+  // cutime and cstime are fields 14 to 17.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / ticksPerSecond;
 }

@@ -1,4 +1,4 @@
-/** The files that take longest start first, so that none of them is left alone at the end. */
+/** The longest files start first, so that none runs alone at the end. */
 const longest: readonly string[] = [
   'server/test/crowded-world.test.ts',
   'server/src/cli/demo/demo.test.ts',
@@ -36,7 +36,7 @@ const longest: readonly string[] = [
   'server/test/s3.test.ts',
 ];
 
-/** The files in the order to start them: those of the list, and the others by name. */
+/** The files in starting order: the listed ones, then the others by name. */
 export function longestFirst(files: readonly string[]): string[] {
   const known = longest.filter((file) => files.includes(file));
   return [...known, ...files.filter((file) => !known.includes(file)).toSorted()];

@@ -1,4 +1,4 @@
-/** Proves that a file which ends in an unusual way has failed, and that it says why. */
+/** Proves that a file that ends abnormally counts as failed, with a reason. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -15,7 +15,7 @@ async function outcomeOf(text: string, timeoutMs = 60_000): Promise<Outcome> {
   const head =
     "import assert from 'node:assert/strict';\nimport { after, suite, test } from 'node:test';\n";
   await writeFile(path.join(root, file), head + text);
-  // Node runs no test files from within a test file, which it knows by this variable.
+  // Node does not run test files from within a test file, which it detects by this variable.
   const context = process.env['NODE_TEST_CONTEXT'];
   delete process.env['NODE_TEST_CONTEXT'];
   try {
@@ -80,7 +80,7 @@ test(
     const message = outcome.failures[0]?.message ?? '';
     assert.match(message, /left processes behind: \d+ sleep 600/);
     const pid = Number(/(\d+) sleep/.exec(message)?.[1]);
-    // The signal was sent, but the process may need a moment to end.
+    // After the signal, the process may need a moment to end.
     await eventually('its end', async () => {
       const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
       return command === '' ? true : null;

@@ -1,4 +1,4 @@
-/** Runs one test file in a process of its own and says what came of it. */
+/** Runs one test file in its own process and reports the outcome. */
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -14,24 +14,24 @@ export type Outcome = {
   readonly failed: number;
   readonly skipped: number;
   readonly seconds: number;
-  /** Processor time of the file and of the processes that it started; null where it is not known. */
+  /** CPU time of the file and the processes that it started, or null if unknown. */
   readonly cpuSeconds: number | null;
   readonly failures: readonly Failure[];
 };
 
 type Options = {
-  /** The folder that `file` is relative to. */
+  /** The folder to which `file` is relative. */
   readonly root: string;
-  /** How long the file may take. A process that is still there then is killed. */
+  /** Time limit of the file, after which its process is killed. */
   readonly timeoutMs: number;
-  /** Takes the file's events for the reporter, all of them when it has ended. */
+  /** Receives the file's events for the reporter, all at once when it has ended. */
   readonly report: (event: unknown) => void;
 };
 
 /**
- * Runs one file and reports what it said in one piece, so that files never mix. A file fails as well
- * if it ends without its own totals (it exited or crashed), if it is not over in time (something is
- * still open), if it has no test, and if it leaves a process behind.
+ * Runs one file and reports its output in one piece, so that files are never interleaved. A file
+ * also fails if it ends without its own totals (it exited or crashed), if it exceeds its time limit
+ * (something is still open), if it has no tests, or if it leaves a process behind.
  */
 export async function runFile(file: string, options: Options): Promise<Outcome> {
   const counts = { passed: 0, skipped: 0, tests: 0 };
@@ -43,7 +43,7 @@ export async function runFile(file: string, options: Options): Promise<Outcome> 
   const cpuFile = path.join(os.tmpdir(), `reelfeed-test-cpu-${randomUUID()}`);
   const stream = run({
     files: [path.join(options.root, file)],
-    // `timeout` limits each test but not a file whose tests are over and whose process stays.
+    // `timeout` limits each test, but not a process that stays after its tests.
     signal: AbortSignal.timeout(options.timeoutMs),
     execArgv: [
       '--disable-warning=ExperimentalWarning',
@@ -73,7 +73,7 @@ export async function runFile(file: string, options: Options): Promise<Outcome> 
     counts.tests = totals.counts.tests;
   });
   for await (const event of stream) {
-    // Each file's own totals are left out: the last lines add them up.
+    // Per-file totals are omitted: the last lines sum them up.
     if (event.type !== 'test:diagnostic' && event.type !== 'test:summary') said.push(event);
   }
   const fail = (message: string): void => {
@@ -98,7 +98,7 @@ export async function runFile(file: string, options: Options): Promise<Outcome> 
   return { file, passed, failed, skipped, seconds, cpuSeconds, failures };
 }
 
-/** The number that a file holds, which is removed; null if a killed process has left none. */
+/** Reads and removes a file containing a number; null if a killed process left none. */
 async function takeNumber(file: string): Promise<number | null> {
   const text = await readFile(file, 'utf8').catch(() => '');
   await rm(file, { force: true });
@@ -109,7 +109,7 @@ function failureTypeOf(error: Error): unknown {
   return 'failureType' in error ? error.failureType : undefined;
 }
 
-/** What the test itself threw, on one line. */
+/** The error thrown by the test itself, on one line. */
 function messageOf(error: Error): string {
   const thrown = error.cause instanceof Error ? error.cause : error;
   const text = thrown.message.replaceAll(/\s+/g, ' ').trim();

@@ -1,4 +1,4 @@
-/** Requests that must succeed, for building what tests look at. */
+/** Requests that must succeed, for setting up tests. */
 import type { Call, TestService } from '../service.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
@@ -6,7 +6,7 @@ export type Data = any;
 
 export type Ask = (method: string, path: string, body?: unknown, call?: Call) => Promise<Data>;
 
-/** @returns a function that sends a request and gives the `data` of its answer, or throws */
+/** @returns a function that sends a request and returns the `data` of its response, or throws */
 export function askOf(
   service: Pick<TestService, 'call' | 'secretKey'>,
   key = service.secretKey,

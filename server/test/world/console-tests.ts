@@ -1,9 +1,10 @@
 /**
- * Walks through the whole console over a crowded world: every view, wide and narrow, and every control
- * of it. Changes are refused by the test, so each control may be pressed, and what a page does with a
- * refusal is tried as well.
+ * Walks through the whole console in a crowded world: every view, wide and narrow, and every
+ * control in it. The test rejects all changes, so each control can be pressed, which also tests how
+ * pages handle rejections.
  *
- * Problems are collected and told together: a walk that ends at its first one finds one an hour.
+ * Problems are collected and reported together: a walk that stops at the first one finds one per
+ * hour.
  */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -13,7 +14,7 @@ import type { CrowdedWorld } from '../crowded-world.ts';
 import { isFullScale } from '../scale.ts';
 import { addressesOf, pressAll, visitAll, type Address } from './console-walk.ts';
 
-/** The views of `views.ts`, as patterns of their paths. */
+/** The views in `views.ts`, as patterns of their paths. */
 async function readViews(): Promise<RegExp[]> {
   const source = await readFile(new URL('../../../console/src/views.ts', import.meta.url), 'utf8');
   const patterns = [...source.matchAll(/\[\s*\/\^(\S+)\$\/,/g)].map((match) => match[1] ?? '');
@@ -24,7 +25,9 @@ async function readViews(): Promise<RegExp[]> {
 const views = await readViews();
 const viewOf = (path: string) => views.find((view) => view.test(path.split('?')[0] ?? ''));
 
-/** Adds the tests of the console over a world. Controls at every address are for the long run. */
+/**
+ * Adds the console tests for a world. Controls at every address are pressed only in the full run.
+ */
 export function addConsoleTests(world: CrowdedWorld, { browser, reason }: LaunchedBrowser): void {
   const options = browser === null ? { skip: reason } : { timeout: 540_000 };
 

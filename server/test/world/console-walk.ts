@@ -1,4 +1,4 @@
-/** A walk through the console over a crowded world, which changes nothing. */
+/** A walk through the console in a crowded world that changes nothing. */
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { CrowdedWorld } from '../crowded-world.ts';
@@ -6,14 +6,14 @@ import { scaled } from '../scale.ts';
 import { watchPage, type PageWatch } from './page-watch.ts';
 
 const pagesAtOnce = 3;
-/** Controls of one name, such as those of the rows of a table. */
+/** Maximum controls with the same name, such as those in table rows. */
 const maxAlike = scaled(1, 2);
 const maxPresses = 60;
-/** Asks and changes nothing, although it is no GET. */
+/** Requests that are not GET but change nothing. */
 const questions =
   /\/(analytics\/(funnels|paths|cohorts|custom)|experiments\/plan|alerts\/test|ranking\/preview|playback-token|console\/session)$/;
 
-/** Addresses of every view, each with what is special there. */
+/** Addresses of every view, each with its peculiarity. */
 export function addressesOf({ items, ...world }: CrowdedWorld): Address[] {
   const each = (path: string, ids: Record<string, string>) =>
     Object.entries(ids).map(([name, id]) => ({ path: `${path}/${id}`, name }));
@@ -85,7 +85,7 @@ export type Walk = {
   browser: Browser;
   world: CrowdedWorld;
   width: number;
-  /** Whether each visit loads the console anew, instead of going on in the page that is there. */
+  /** Whether each visit reloads the console instead of continuing in the current page. */
   isLoadedAnew?: boolean;
 };
 
@@ -106,7 +106,7 @@ async function signIn(started: Browser, { service }: CrowdedWorld): Promise<Brow
   return context;
 }
 
-/** Visits addresses, several at once, and returns what went wrong at each. */
+/** Visits addresses, several at once, and returns the problems at each. */
 export async function visitAll(
   { browser, world, width, isLoadedAnew = true }: Walk,
   addresses: readonly Address[],
@@ -119,7 +119,7 @@ export async function visitAll(
     const page = await context.newPage();
     await page.setViewportSize({ width, height: 900 });
     page.setDefaultTimeout(60_000);
-    // Leaving a form with unsaved changes asks first. The walk leaves all the same.
+    // Leaving a form with unsaved changes asks first; the walk confirms.
     page.on('dialog', (dialog) => {
       void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss());
     });
@@ -147,7 +147,7 @@ export async function visitAll(
   return problems;
 }
 
-/** Goes to an address in the page that is open, as a link does. */
+/** Navigates within the open page, like a link. */
 async function goOn(page: Page, watch: PageWatch, path: string): Promise<void> {
   await page.evaluate(async (hash) => {
     if (location.hash === `#${hash}`) return;
@@ -164,7 +164,10 @@ async function goOn(page: Page, watch: PageWatch, path: string): Promise<void> {
 
 const leaving = /^(sign out|sign in)$/i;
 
-/** Presses every control of the page, each on the page as it was opened, and leaves what it opens. @returns how many */
+/**
+ * Presses every control, each time on the page as it was opened, and closes what it opened. Returns
+ * how many.
+ */
 export async function pressAll(
   page: Page,
   watch: PageWatch,
@@ -202,7 +205,7 @@ export async function pressAll(
   return pressed;
 }
 
-/** Closes an open list, which covers what lies below it, and a dialog without what it asks for. */
+/** Closes an open list, which covers what is below, and cancels a dialog. */
 async function leave(page: Page): Promise<void> {
   const lists = page.getByRole('listbox').filter({ visible: true });
   if ((await lists.count()) > 0) await page.keyboard.press('Escape');

@@ -1,6 +1,7 @@
 /**
- * Texts that break software: what viewers and editors really write, and what attackers do. Each is a
- * valid title. Script that any of them starts sets `reelfeedBroken` on the page's global object.
+ * Texts that break software: what viewers and editors really write, and what attackers do. Each is
+ * a valid title. If a script in one of them runs, it sets `reelfeedBroken` on the page's global
+ * object.
  */
 import { languages } from '../../src/cli/demo/languages.ts';
 
@@ -34,10 +35,10 @@ export const hostileTexts = {
 
 export type HostileName = keyof typeof hostileTexts;
 
-/** All of them, each with its name. */
+/** All of them with their names. */
 export const hostileEntries = Object.entries(hostileTexts) as [HostileName, string][];
 
-/** Metadata that has the same hostile text everywhere it may stand. */
+/** Metadata with the same hostile text wherever possible. */
 export function hostileMetadata(name: HostileName): object {
   const text = hostileTexts[name];
   return {
@@ -51,7 +52,7 @@ export function hostileMetadata(name: HostileName): object {
   };
 }
 
-/** Cutting must not leave half of a surrogate pair. */
+/** Truncation must not leave half a surrogate pair. */
 function isTag(text: string): boolean {
   return text !== '' && text.isWellFormed();
 }

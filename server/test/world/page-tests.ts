@@ -1,6 +1,6 @@
 /**
- * Walks through the feed page over a crowded world, forwards, backwards and in a hurry: each slide plays
- * or shows its pictures.
+ * Walks through the feed page in a crowded world, forwards, backwards and fast: each slide plays or
+ * shows its images.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import type { CrowdedWorld } from '../crowded-world.ts';
 import { isFullScale } from '../scale.ts';
 import { watchPage, type PageWatch } from './page-watch.ts';
 
-/** A walk that finds nothing but broken slides says so after a few of them. */
+/** Stops a walk that finds only broken slides after this many. */
 const maxProblems = 4;
 const slideTimeoutMs = 60_000;
 
@@ -25,7 +25,7 @@ async function openPage({ browser }: LaunchedBrowser, address: string): Promise<
   return { page, watch };
 }
 
-/** Ids of the slides that the page has to have: an id once, a video carousel as its members. */
+/** Expected slide ids: each once, a video carousel as its members. */
 async function expectedSlides({ service }: CrowdedWorld): Promise<string[]> {
   const ids: string[] = [];
   let cursor = '';
@@ -47,7 +47,7 @@ const current = (page: Page) =>
     return root?.querySelector('.slide:not([inert])')?.id.replace('slide-', '') ?? null;
   });
 
-/** Waits until the watched slide plays, or all of its pictures that are in sight are there. */
+/** Waits until the current slide plays, or all its visible images have loaded. */
 async function isShown(page: Page): Promise<string> {
   const handle = await page.waitForFunction(
     () => {
@@ -77,7 +77,7 @@ async function whyNot(page: Page): Promise<string> {
   });
 }
 
-/** The same for a page that must show its slide; what went wrong is told if it does not. */
+/** The same as an assertion, reporting what went wrong. */
 async function assertShown({ page, watch }: Visit, when: string): Promise<void> {
   try {
     await isShown(page);
@@ -88,7 +88,7 @@ async function assertShown({ page, watch }: Visit, when: string): Promise<void> 
   }
 }
 
-/** Goes on by a key until the column does not move any more. @returns the slides, in their order */
+/** Presses a key until the feed stops moving. Returns the slides in order. */
 async function walk(page: Page, key: string, problems: string[]): Promise<string[]> {
   const seen: string[] = [];
   await page.locator('.slide:not([inert])').waitFor({ state: 'attached' });
@@ -98,7 +98,7 @@ async function walk(page: Page, key: string, problems: string[]): Promise<string
       problems.push(`no slide: ${await page.locator('body').innerText()}`);
       return seen;
     }
-    // The words at the end of the feed are a slide without an item.
+    // The text at the end of the feed is a slide without an item.
     if (id !== '') {
       seen.push(id);
       await isShown(page).catch(async () => problems.push(`${id}: ${await whyNot(page)}`));
@@ -120,7 +120,7 @@ async function walk(page: Page, key: string, problems: string[]): Promise<string
   }
 }
 
-/** Adds the tests of the feed page over a world. The way back is walked in the long run alone. */
+/** Adds the feed page tests for a world. The way back is walked only in the full run. */
 export function addPageTests(world: CrowdedWorld, launched: LaunchedBrowser): void {
   const { browser, reason } = launched;
   const options = browser === null ? { skip: reason } : { timeout: 420_000 };

@@ -1,26 +1,26 @@
-/** What a page must never do, whatever it is shown: watches one page of a browser. */
+/** Watches a browser page for what must never happen, whatever it shows. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { eventually } from '../service.ts';
 
 export type PageWatch = {
-  /** Waits until the page has everything that it asked for. */
+  /** Waits until all the page's requests have completed. */
   settled(): Promise<void>;
-  /** Fails with everything that went wrong since the last time. */
+  /** Fails with everything that went wrong since the last call. */
   assertWell(what: string, allowed?: Allowed): Promise<void>;
 };
 
 export type Allowed = {
-  /** Answers that belong to this place, such as `404 /v1/content/`. */
+  /** Expected error responses, such as `404 /v1/content/`. */
   answers?: RegExp;
-  /** Whether it may be without words, such as a slide. */
+  /** Whether it may be without text, like a slide. */
   isWordless?: boolean;
 };
 
-/** Words that are made by mistakes and by nothing else. */
+/** Texts that only bugs produce. */
 const mistakes = /\bundefined\b|\bNaN\b|\[object \w+\]|Invalid Date|\bnull\b%|Infinity/;
 
-/** Streams stay open, so a page that has one is settled nevertheless. */
+/** Streams stay open and don't keep a page from being settled. */
 const endless = /\/v1\/events\/stream|\.m3u8|\.m4s|\.mp4|^blob:|^data:/;
 
 export function watchPage(page: Page): PageWatch {
@@ -29,7 +29,7 @@ export function watchPage(page: Page): PageWatch {
   const open = new Set<object>();
   page.on('pageerror', (error) => problems.push(`uncaught: ${error.stack ?? error.message}`));
   page.on('console', (message) => {
-    // A failed request is judged by its answer.
+    // A failed request is judged by its response.
     const isOfRequest = /Failed to load resource/.test(message.text());
     if (message.type() === 'error' && !isOfRequest) problems.push(`console: ${message.text()}`);
   });
@@ -46,7 +46,7 @@ export function watchPage(page: Page): PageWatch {
     async settled() {
       await eventually('the page to have its answers', async () => {
         if (open.size > 0) return null;
-        // What has arrived must be drawn, and may lead to the next request.
+        // What has arrived must be rendered, and may cause the next request.
         await page.evaluate(
           () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))),
         );

@@ -1,11 +1,11 @@
-/** Items that play, made of one that was encoded: what encoding each of them would cost is minutes. */
+/** Playable items copied from one that was encoded, because encoding each would take minutes. */
 import { randomBytes } from 'node:crypto';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { query } from '../seed.ts';
 import type { TestService } from '../service.ts';
 
-/** Columns that processing sets, beside those that name files. */
+/** Columns set by processing, besides those that reference files. */
 const results = [
   'duration_seconds',
   'width',
@@ -17,7 +17,7 @@ const results = [
   'thumbnail_hash',
 ];
 
-/** Gives pending items the media of a ready one, as files of their own, and publishes them. */
+/** Gives pending items copies of a ready item's media, and publishes them. */
 export async function copyMedia(
   service: TestService,
   fromId: string,

@@ -53,7 +53,7 @@ export async function buildConfiguration(service: TestService): Promise<Record<s
   return ids;
 }
 
-/** A metric for each hostile text, and one of every kind that is divided by another. */
+/** A metric for each hostile text, and one of every ratio kind. */
 async function buildMetrics(ask: Ask): Promise<void> {
   for (const [index, [, text]] of hostileEntries.entries()) {
     await ask('POST', '/v1/metrics', {

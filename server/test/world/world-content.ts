@@ -8,19 +8,22 @@ import { hostileEntries, hostileMetadata, hostileTexts } from './hostile-texts.t
 import { copyMedia } from './playing-copies.ts';
 
 export type WorldContent = {
-  /** Ids of items by what is special about them. */
+  /** Ids of items by their peculiarity. */
   items: Record<string, string>;
-  /** Titles, for whoever looks for an item on a page. */
+  /** Titles, for finding an item on a page. */
   titles: Record<string, string>;
 };
 
-/** Where imports look for clips that are not there. */
+/** URLs of missing clips for imports. */
 export type ImportSources = { gone: string; page: string };
 
 const hourMs = 3_600_000;
 const inHours = (hours: number) => new Date(Date.now() + hours * hourMs).toISOString();
 
-/** Members of video carousels, each with a reason of its own not to be in the feed, or to need a token. */
+/**
+ * Members of video carousels, each with its own reason for not being in the feed or for needing a
+ * token.
+ */
 const hiddenMembers = {
   memberUnlisted: { visibility: 'unlisted' },
   memberUnlistedToo: { visibility: 'unlisted' },
@@ -58,7 +61,7 @@ export async function buildContent(
   return { items, titles };
 }
 
-/** Clips that really go through the media engine, since what comes out differs. */
+/** Clips that are really processed by the media engine, because their results differ. */
 async function buildEncoded(service: TestService, items: Record<string, string>): Promise<void> {
   const [sound, broken] = await Promise.all([
     readyItem(service, 'audio-only.m4a', { title: 'Sound alone' }),
@@ -135,7 +138,7 @@ async function buildImageCarousels(
   ]);
 }
 
-/** One item for each hostile text, the members of carousels, and items that are not shown. */
+/** One item for each hostile text, the members of carousels, and hidden items. */
 async function buildCopies(service: TestService, items: Record<string, string>): Promise<void> {
   const plain = (title: string, fields: object = {}) => ({ title, tags: ['plain'], ...fields });
   const wanted: Record<string, object> = {
@@ -223,7 +226,7 @@ async function buildCaptions(service: TestService, items: Record<string, string>
   }
 }
 
-/** A player that knows items only from slides before has seen none of these members. */
+/** A player that knows items only from earlier slides has seen none of these members. */
 async function pinCarousels(service: TestService, items: Record<string, string>): Promise<void> {
   const ask = askOf(service);
   const match = { contentId: items['memberExcluded'] };

@@ -1,15 +1,15 @@
-/** What viewers did: events of every kind, by guests, users and hostile ids, over a day. */
+/** Viewer activity: events of every kind, by guests, users and hostile ids, over a day. */
 import { eventKinds } from '../../src/features/events/events.ts';
 import { sampleData, sampleEvent } from '../event-samples.ts';
 import { eventually, type TestService } from '../service.ts';
 import { askOf } from './ask.ts';
 import { hostileTexts } from './hostile-texts.ts';
 
-/** One person: a guest on this device first, signed in later. */
+/** One person: first a guest on this device, later signed in. */
 export const person = { deviceId: 'phone of the person', userId: 'the person' };
 
 const hourMs = 3_600_000;
-/** In hours: the intake takes no older ones. */
+/** In hours: the intake rejects older events. */
 const ages = [0, 1, 5, 11, 17, 23];
 const countries = ['DE', 'JP', 'SA', 'IL', 'US'];
 const maxBatch = 100;

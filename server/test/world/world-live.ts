@@ -1,4 +1,4 @@
-/** Live streams in every state, one of them with a publisher that goes on to the end of the tests. */
+/** Live streams in every state, one of them with a publisher until the end of the tests. */
 import { createStream, publish, type Stream } from '../live-publisher.ts';
 import { eventually, type TestService } from '../service.ts';
 import { hostileMetadata } from './hostile-texts.ts';

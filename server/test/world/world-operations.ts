@@ -1,4 +1,4 @@
-/** Exports, bulk jobs, keys, deletions and erasures, in every state. */
+/** Exports, bulk jobs, keys, deletions and erasures in every state. */
 import { query } from '../seed.ts';
 import { eventually, type TestService } from '../service.ts';
 import { askOf, type Ask, type Data } from './ask.ts';
@@ -34,7 +34,9 @@ export async function buildKeys(service: TestService): Promise<WorldKeys> {
   return keys;
 }
 
-/** Exports are asked for by their days, which must not lie ahead. @returns ids by state or format */
+/**
+ * Exports are requested by day, which must not be in the future. Returns ids by state or format.
+ */
 export async function buildExports(service: TestService): Promise<Record<string, string>> {
   const ask = askOf(service);
   const startDate = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
@@ -55,7 +57,7 @@ export async function buildExports(service: TestService): Promise<Record<string,
     const all: Data[] = await ask('GET', '/v1/exports');
     return all.every(({ status }) => status === 'ready') ? true : null;
   });
-  // What would take an hour or a fault.
+  // Sets states that would take an hour or a fault to reach.
   const states = `update data_export set status = $2,
     error_message = case when $2 = 'failed' then $3 end,
     completed_at = case when $2 in ('failed', 'expired') then completed_at end,
@@ -88,7 +90,7 @@ export async function buildAlerts(service: TestService): Promise<Record<string, 
   };
 }
 
-/** @returns ids of saved reports, and the id of a run of the first */
+/** @returns ids of saved reports, and the id of a run of the first one */
 export async function buildReports(
   service: TestService,
 ): Promise<{ reports: Record<string, string>; runId: string }> {
@@ -125,7 +127,7 @@ export async function buildJobs(service: TestService): Promise<Record<string, st
     withFailures: await run({ operation: 'publish', filter }),
     cancelled: await run({ operation: 'tag', filter, update: { addTags: ['never'] } }),
   };
-  // A job over so few items has ended before anybody could cancel it.
+  // A job for so few items would end before it could be cancelled.
   await query(
     service,
     `update bulk_job set status = 'cancelled', successful_items = 1 where bulk_job_id = $1`,
@@ -134,7 +136,7 @@ export async function buildJobs(service: TestService): Promise<Record<string, st
   return ids;
 }
 
-/** A deletion for good, and an erasure. */
+/** A permanent deletion and an erasure. */
 export async function buildRemovals(service: TestService, purgedId: string): Promise<void> {
   const ask: Ask = askOf(service);
   await ask('POST', '/v1/content/bulk/delete', { ids: [purgedId] });

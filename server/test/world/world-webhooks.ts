@@ -1,4 +1,4 @@
-/** Webhooks in every state, with deliveries that arrived, failed, and wait. */
+/** Webhooks in every state, with successful, failed and waiting deliveries. */
 import { startReceiver, type Receiver } from '../receiver.ts';
 import { query } from '../seed.ts';
 import { eventually, type TestService } from '../service.ts';
@@ -9,7 +9,7 @@ export type WorldReceivers = Record<'taking' | 'refusing' | 'gone' | 'hanging', 
 
 export type WorldWebhooks = Record<keyof WorldReceivers | 'disabled' | 'givenUp', string>;
 
-/** The second attempt comes long after the tests, so a delivery that failed once waits. */
+/** The second attempt comes long after the tests, so a delivery that failed once is waiting. */
 export const webhookSchedule = '0s,2h';
 
 export async function startReceivers(): Promise<WorldReceivers> {

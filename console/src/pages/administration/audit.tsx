@@ -89,7 +89,7 @@ function Entries({ entries }: { entries: readonly Entry[] }): ReactNode {
   );
 }
 
-/** One line for each field: `name: "Before" → "After"`. */
+/** One line per field: `name: "Before" → "After"`. */
 function Differences({ of }: { of: Entry['differences'] }): ReactNode {
   if (of === null) return '–';
   return (

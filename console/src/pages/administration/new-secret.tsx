@@ -1,4 +1,4 @@
-/** A key that was just made: shown once. */
+/** A newly created key, shown once. */
 import { Alert, Code, Group } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Copy } from '../../page.tsx';

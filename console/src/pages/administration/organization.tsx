@@ -1,4 +1,4 @@
-/** The organization: its name, and what holds for everything in it. */
+/** The organization: its name and its defaults. */
 import { Stack, Switch, TagsInput, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';

@@ -1,4 +1,4 @@
-/** Sends one event by hand, to see that it arrives. It counts like any other. */
+/** Sends one event manually to check that it arrives. It counts like any other. */
 import { Button, Group, Select, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../../api.ts';

@@ -1,4 +1,4 @@
-/** Settings and flags: the values that every viewer gets unless an experiment says otherwise. */
+/** Settings and flags: the values for every viewer who is not in an experiment on them. */
 import { Button, Code, Group, Stack, Table, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { useState, useSyncExternalStore, type ReactNode } from 'react';
 import { api } from '../../api.ts';
@@ -27,7 +27,7 @@ export function SettingsPage(): ReactNode {
 }
 
 function Values({ kind, values }: { kind: Kind; values: readonly Value[] }): ReactNode {
-  /** What the drawer holds: a value, a new one, or nothing while it is closed. */
+  /** The value in the drawer, 'new', or null while the drawer is closed. */
   const [edited, setEdited] = useState<Value | 'new' | null>(null);
   const remove = useChange((key: string) => drop(kind, key));
   return (
@@ -141,7 +141,7 @@ function Row({
 
 type Write = { key: string; value: unknown; before: Value | null };
 
-/** What was done last, so that it can be undone. */
+/** The last change, for undo. */
 let lastWrite: (Write & { kind: Kind }) | null = null;
 const writes = new Set<() => void>();
 
@@ -151,7 +151,7 @@ function noteWrite(write: (Write & { kind: Kind }) | null): void {
 }
 
 const put = (kind: Kind, key: string, value: unknown) => {
-  // The types of JSON are checked by the service.
+  // The service checks the JSON types.
   const call = { path: { key }, body: { value: value as string } };
   return kind === 'settings'
     ? api.put('/v1/settings/{key}', call)
@@ -172,7 +172,10 @@ async function readValue(kind: Kind, key: string): Promise<unknown> {
   return data.value;
 }
 
-/** Saves a value, unless somebody else has changed it meanwhile and shall be left alone. */
+/**
+ * Saves a value, unless someone else has changed it in the meantime and the user declines to
+ * overwrite it.
+ */
 function useSave(kind: Kind) {
   return useChange(async ({ key, value, before }: Write) => {
     if (before !== null) {
@@ -196,7 +199,7 @@ const overwriting = (key: string, mine: unknown, stored: unknown) => ({
   action: t('Save mine'),
 });
 
-/** Takes back the last change. */
+/** Undoes the last change. */
 function Undo({ kind }: { kind: Kind }): ReactNode {
   const write = useSyncExternalStore(
     (onChange) => {
@@ -250,7 +253,7 @@ function Editor({
   close,
 }: {
   kind: Kind;
-  /** Null for a new one. */
+  /** Null for a new value. */
   edited: Value | null;
   close: () => void;
 }): ReactNode {
@@ -300,7 +303,7 @@ function Editor({
   );
 }
 
-/** JSON where it is some, else the text itself. */
+/** Parses JSON, or returns the text itself. */
 function valueOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

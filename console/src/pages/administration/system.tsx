@@ -1,4 +1,4 @@
-/** How the service is: what monitoring sees at `/readyz` and `/metrics`. */
+/** The state of the service, from `/readyz` and `/metrics`. */
 import { Alert, Badge, Group, Paper, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -43,7 +43,7 @@ async function readSystem(signal: AbortSignal): Promise<System> {
   return { checks, samples: parseMetrics(await metrics.text()) };
 }
 
-/** The samples of the Prometheus text format. */
+/** Parses samples in the Prometheus text format. */
 export function parseMetrics(text: string): Sample[] {
   return [...text.matchAll(/^(\w+)(?:\{(.*)\})? ([-+\w.]+)$/gm)].map(
     ([, name = '', labels = '', value]) => ({
@@ -120,7 +120,7 @@ const runs = {
   drill: 'Restore drill',
 };
 
-/** When backups succeeded and failed, how often they are made, and which moments can be restored. */
+/** Last successes and failures of backups, their interval, and the restorable time range. */
 function Backups({ all }: { all: (name: string) => readonly Sample[] }): ReactNode {
   const settings = all('backup_setting_seconds');
   if (settings.length === 0) {

@@ -1,4 +1,4 @@
-/** Viewer keys, by which a server proves who its users are. */
+/** Viewer keys, with which a server authenticates its users. */
 import { Button, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { api } from '../../api.ts';

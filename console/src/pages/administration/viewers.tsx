@@ -1,4 +1,4 @@
-/** One viewer: what the service answers for them, and erasing what it keeps. */
+/** One viewer: what the service returns for them, and erasing their data. */
 import {
   Alert,
   Button,

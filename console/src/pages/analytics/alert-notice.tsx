@@ -1,4 +1,4 @@
-/** Says that alerts are firing, where people look first. */
+/** Shows firing alerts on the first page. */
 import { Alert, Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../../data.ts';

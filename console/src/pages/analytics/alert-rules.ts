@@ -1,4 +1,4 @@
-/** The form of an alert, and what it says to the API. */
+/** The form of an alert and its request. */
 import type { api } from '../../api.ts';
 import { words } from '../../format.ts';
 import type { Schemas } from '../../data.ts';
@@ -33,7 +33,7 @@ const metrics = {
   engagement: ['sessions', 'averageSessionLength', 'averageVideosPerSession'],
 };
 
-/** `quality/errorRate`: a report with a metric of it. */
+/** Choices such as `quality/errorRate`: a report and one of its metrics. */
 export const metricChoices = Object.entries(metrics).map(([report, names]) => ({
   group: words(report),
   items: names.map((name) => ({ value: `${report}/${name}`, label: metricLabel(name) })),
@@ -52,7 +52,7 @@ export const conditionChoices = [
   { value: 'below', label: 'Below a threshold' },
 ];
 
-/** Numbers as their fields hold them: an empty one is ''. */
+/** Numbers as their fields hold them; an empty field is ''. */
 export type AlertDraft = {
   name: string;
   metric: string;
@@ -76,7 +76,7 @@ export const freshAlert: AlertDraft = {
 export const hasThreshold = ({ condition }: AlertDraft): boolean =>
   condition === 'above' || condition === 'below';
 
-/** Null where the rule is right. */
+/** Returns null if the rule is valid. */
 export function problemOf(draft: AlertDraft): string | null {
   if (hasThreshold(draft) && typeof draft.threshold !== 'number') return 'It needs a threshold.';
   return typeof draft.minData === 'number' ? null : 'It needs the least data.';

@@ -1,4 +1,4 @@
-/** Alerts: their state, making, trying, pausing and deleting them. */
+/** Alerts: their state, and creating, testing, pausing and deleting them. */
 import {
   Badge,
   Button,

@@ -1,4 +1,4 @@
-/** A number split by one or two dimensions. A row narrows the filters to what it stands for. */
+/** A metric split by one or two dimensions. A row links to the report filtered by its values. */
 import { Anchor, Group, Select, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Card, Nothing } from '../../card.tsx';
@@ -17,7 +17,7 @@ export const dimensions = [
   ...(['device', 'country', 'entryPoint', 'tag', 'author', 'section', 'contentType'] as const),
   ...(['language', 'appVersion', 'feedId', 'position', 'sharePlatform'] as const),
 ];
-/** Those that are filters as well, so that a row can be opened. */
+/** Dimensions that are also filters, so that a row can be opened. */
 const filters = new Set<string>(
   'device country entryPoint tag author section appVersion'.split(' '),
 );
@@ -26,7 +26,7 @@ const choices = dimensions.map((value) => ({ value, label: words(value) }));
 
 const nameOf = (value: string | null): string => value ?? t('unknown');
 
-/** The items behind a row; null where no filter says the same. */
+/** Link to the items behind a row, or null if no filter corresponds to it. */
 function addressOf({ values }: Row, query: ReportQuery): string | null {
   const parts = Object.entries(values);
   if (parts.some(([name, value]) => value === null || !filters.has(name))) return null;
@@ -40,7 +40,7 @@ function RowName({ row, query }: { row: Row; query: ReportQuery }): ReactNode {
   return address === null ? <span>{name}</span> : <a href={address}>{name}</a>;
 }
 
-/** On the overview: one dimension, the chosen number, as bars. */
+/** On the overview: the chosen metric by one dimension, as bars. */
 export function BreakdownCard({
   query,
   metric: { name, label, format },
@@ -99,7 +99,7 @@ export function BreakdownCard({
   );
 }
 
-/** What the report asks for: one dimension, or two of them. */
+/** The one or two dimensions that the report requests. */
 export function useBreakdown(): { breakdown: string; top: number } {
   const [{ by = 'device', and }] = useParameters();
   const first = dimensions.find((each) => each === by) ?? 'device';
@@ -107,7 +107,7 @@ export function useBreakdown(): { breakdown: string; top: number } {
   return { breakdown: second === undefined ? first : `${first},${second}`, top: 50 };
 }
 
-/** The report: one or two dimensions and all numbers. */
+/** The report: all metrics by one or two dimensions. */
 export function BreakdownReport({ query }: { query: ReportQuery }): ReactNode {
   const [values, change] = useParameters();
   const asked = useBreakdown();

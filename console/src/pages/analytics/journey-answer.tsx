@@ -1,4 +1,4 @@
-/** How an answer about journeys is asked for and shown: loading, refused, empty, or there. */
+/** Requests and shows an answer about journeys: loading, failed, empty, or data. */
 import { Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -25,7 +25,7 @@ export function JourneyAnswer<Body, Data>({
     queryKey: [path, body],
     queryFn: ({ signal }) => ask(body, signal),
     placeholderData: keepPreviousData,
-    // A question may read millions of events, so it is not asked again because a window gets the focus.
+    // A query may read millions of events, so it is not repeated when a window gains focus.
     refetchOnWindowFocus: false,
   });
   return (
@@ -50,10 +50,9 @@ export function JourneyAnswer<Body, Data>({
   );
 }
 
-/** A value of a break-down. */
 export const valueName = (value: string | null): string => value ?? t('unknown');
 
-/** How many values of a break-down, cohorts or paths are not shown. */
+/** Number of breakdown values, cohorts or paths that are not shown. */
 export function Others({ count }: { count: number }): ReactNode {
   return count === 0 ? null : (
     <Text size="sm">

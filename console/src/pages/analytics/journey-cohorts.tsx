@@ -1,4 +1,4 @@
-/** The answer about cohorts: a heat map of shares, the counts behind it, and the break-down. */
+/** The cohort answer: a heat map of shares, the underlying counts, and the breakdown. */
 import { Anchor, Stack, Table, Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
@@ -119,7 +119,7 @@ function Cell({ share, viewers, of, isTable }: Period & { isTable: boolean }): R
   if (share === null) return <Table.Td>–</Table.Td>;
   const counts = t('{viewers} of {of}', { viewers: whole(viewers), of: whole(of) });
   if (isTable) return <Table.Td>{counts}</Table.Td>;
-  // The strongest tint leaves the text readable in light and in dark.
+  // Even the strongest tint keeps the text readable in light and dark mode.
   const tint = `color-mix(in srgb, var(--chart-1) ${Math.round(45 * share)}%, transparent)`;
   return (
     <Table.Td title={counts} style={{ background: tint }}>

@@ -1,4 +1,4 @@
-/** The fields that name the events of a question: a kind, and conditions on the item and on `data`. */
+/** Fields that select a query's events: a kind, and conditions on the item and on `data`. */
 import { Button, CloseButton, Group, Paper, Select, Stack, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../../data.ts';
@@ -25,7 +25,7 @@ export type Declared = {
   keysOf: (kind: string) => readonly string[];
 };
 
-/** The kinds and keys that can be asked for: those that each service has, and those of metrics. */
+/** The available kinds and keys: built-in ones and those of metrics. */
 export function useDeclared(): Declared {
   const metrics = useRead('/v1/metrics', {}).data?.data ?? [];
   const parts = metrics.flatMap(({ event, field, where, denominator }) => [
@@ -57,7 +57,7 @@ type Parts = {
   label: string;
   chosen: Chosen;
   declared: Declared;
-  /** Whether the kind may be left open. */
+  /** Whether the kind is optional. */
   isAny?: boolean;
   change: (chosen: Chosen) => void;
   remove?: (() => void) | undefined;

@@ -1,4 +1,4 @@
-/** The answer of a funnel: a bar for each step, the table behind it, and the break-down. */
+/** The funnel answer: a bar for each step, the underlying table, and the breakdown. */
 import { Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';
@@ -12,7 +12,7 @@ import './journeys.css';
 
 type Step = Funnel['steps'][number];
 
-/** What the funnel counts: sessions, or viewers where steps may be hours apart. */
+/** The funnel's count: sessions, or viewers if steps may be hours apart. */
 const reachedBy = ({ sessions, viewers }: Step): number => sessions ?? viewers;
 
 export function FunnelAnswer({ body }: { body: FunnelBody }): ReactNode {

@@ -1,4 +1,4 @@
-/** What else a question about journeys may say: its options, the experiment and the break-down. */
+/** Further options of a journey query: its options, the experiment and the breakdown. */
 import { Checkbox, NumberInput, Select } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../../data.ts';
@@ -9,7 +9,7 @@ import { dimensions, type QuestionName } from './journey-question.ts';
 
 type Choices = readonly { value: string; label: string }[];
 
-/** A choice that stands in the address. Without a usual value it may be left open. */
+/** A choice stored in the address. It is optional if it has no default. */
 function Choice({
   name,
   label,
@@ -74,7 +74,7 @@ export function Options({
   keys,
 }: {
   name: QuestionName;
-  /** Keys of `data` that are declared for the events. */
+  /** Keys of `data` declared for the events. */
   keys: readonly string[];
 }): ReactNode {
   const [values, change] = useParameters();
@@ -146,7 +146,7 @@ const CohortOptions = (): ReactNode => (
   </>
 );
 
-/** The filter by a variant, and the break-down by what events, items and viewers tell. */
+/** The filter by variant, and the breakdown by fields of events, items and viewers. */
 export function SharedOptions({ hasBreakdown }: { hasBreakdown: boolean }): ReactNode {
   const [values, change] = useParameters();
   const experiments = useRead('/v1/experiments', { query: { limit: 100 } }).data?.data ?? [];

@@ -1,4 +1,4 @@
-/** The answer about paths: the most frequent ones, where each step leads, and the break-down. */
+/** The path answer: the most frequent paths, where each step leads, and the breakdown. */
 import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';

@@ -1,4 +1,4 @@
-/** Questions about journeys: how they stand in the address, and the requests that they make. */
+/** Journey queries: their form in the address and their requests. */
 import type { Answer } from '../../data.ts';
 import type { api } from '../../api.ts';
 import { scalarOf } from '../../condition-rules.ts';
@@ -25,9 +25,9 @@ export const operators = {
 } as const satisfies Record<Where['operator'], string>;
 export type Operator = Where['operator'];
 
-/** `field` is one of `itemFields`, or a key of `data` as `data.…`. Values are as they were typed. */
+/** `field` is one of `itemFields`, or a key of `data` as `data.…`. Values are as typed. */
 export type Condition = { field: string; operator: Operator; value: string };
-/** An empty kind is any, where a question takes any. */
+/** An empty kind means any, if the query allows it. */
 export type Chosen = { event: string; conditions: readonly Condition[] };
 
 export const itemFields = ['tag', 'author', 'section', 'contentId'] as const;
@@ -50,7 +50,10 @@ const isCondition = (value: unknown): value is [string, Operator, string] =>
   value.every((part) => typeof part === 'string') &&
   String(value[1]) in operators;
 
-/** The events in an address, `[[kind, [[field, operator, value], …]], …]`, or the usual ones. */
+/**
+ * Parses the events in an address, `[[kind, [[field, operator, value], …]], …]`, or returns the
+ * defaults.
+ */
 export function readEvents(text: string | undefined, question: QuestionName): readonly Chosen[] {
   try {
     const found = JSON.parse(text ?? '[]') as unknown;
@@ -82,7 +85,7 @@ export const writeEvents = (events: readonly Chosen[]): string =>
     ]),
   );
 
-/** Null while it is not complete. */
+/** Returns null while it is incomplete. */
 function whereOf({ field, operator, value }: Condition): Where | null {
   const key = field.replace(/^data\./, '');
   if (operator === 'exists') return { field: key, operator, value: value !== 'false' };
@@ -96,7 +99,7 @@ function whereOf({ field, operator, value }: Condition): Where | null {
   return isOfNumbers && typeof found !== 'number' ? null : { field: key, operator, value: found };
 }
 
-/** The event as requests name it; null while something is missing. */
+/** The events in the format of requests, or null while something is missing. */
 function matchedOf({ event, conditions }: Chosen): Matched | null {
   const ofItem = conditions.filter(({ field }) => isOfItem(field));
   const where = conditions.filter(({ field }) => !isOfItem(field)).map(whereOf);
@@ -116,7 +119,7 @@ export const dimensions = [
   ...(['language', 'experimentVariant'] as const),
 ];
 
-/** Range, filters and break-down. Without an experiment there is no break-down by its variants. */
+/** Range, filters and breakdown. A breakdown by variants requires an experiment. */
 function sharedOf(values: Values, query: ReportQuery) {
   const { startDate, endDate, device, country, appVersion } = query;
   const { experiment, variant } = values;
@@ -187,13 +190,13 @@ export function cohortsOf(values: Values, query: ReportQuery): CohortBody | null
   };
 }
 
-/** Without a kind: any. */
+/** Without a kind, any event matches. */
 function orAny({ event, ...conditions }: Matched): NonNullable<CohortBody['first']> {
   return event === '' ? conditions : { event, ...conditions };
 }
 
 export function seriesOf(values: Values, query: ReportQuery): SeriesBody | null {
-  // Here a break-down goes by a key of `data`.
+  // Here, a breakdown is by a key of `data`.
   const { breakdown, property, ...rest } = values;
   const shared = sharedOf(rest, query);
   const events = matchedOf(

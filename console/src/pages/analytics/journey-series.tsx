@@ -1,4 +1,4 @@
-/** The answer about events of a kind: their totals, a curve, and the values of a key of `data`. */
+/** The series answer: totals, a curve, and the values of a key of `data`. */
 import { Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';

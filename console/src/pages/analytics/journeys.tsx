@@ -1,4 +1,4 @@
-/** Questions about sequences of events: funnels, paths, cohorts and series. They stand in the address. */
+/** Queries about sequences of events: funnels, paths, cohorts and series, stored in the address. */
 import { Button, Group, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { ComponentType, ReactNode } from 'react';
@@ -37,7 +37,7 @@ type Question<Body> = {
   Answer: ComponentType<{ body: Body }>;
 };
 
-/** Keeps the request of a question and the view of its answer together. */
+/** Combines a query's request with the view of its answer. */
 function question<Body>({ bodyOf, Answer, ...rest }: Question<Body>) {
   return {
     ...rest,
@@ -79,7 +79,7 @@ const shown = {
   }),
 } as const;
 
-/** Typing asks once, when it pauses. */
+/** Debounces typing. */
 const pauseMs = 400;
 
 export function JourneysPage(): ReactNode {

@@ -1,4 +1,4 @@
-/** The last 60 minutes, by the minute. */
+/** The last 60 minutes by minute. */
 import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../../data.ts';

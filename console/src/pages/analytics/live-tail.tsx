@@ -1,4 +1,4 @@
-/** Events as they come in, accepted and rejected. */
+/** Incoming events, accepted and rejected. */
 import { Badge, Button, Group, Paper, Table, Text, Title } from '@mantine/core';
 import { useEffect, useState, type ReactNode } from 'react';
 import { openStream } from '../../api.ts';
@@ -104,7 +104,6 @@ function useTail(isRunning: boolean): { events: readonly TailEvent[]; error: Err
   return { events, error };
 }
 
-/** Reads server-sent events until the stream ends. */
 async function readEvents(
   signal: AbortSignal,
   show: (event: Omit<TailEvent, 'key'>) => void,

@@ -1,4 +1,4 @@
-/** The numbers that an overview has, as they are named and written. */
+/** The overview's metrics, with names and formats. */
 import type { Answer } from '../../data.ts';
 import { percent, seconds, whole } from '../../format.ts';
 import { t } from '../../texts/texts.ts';
@@ -10,7 +10,7 @@ export type ShownMetric = {
   name: Metric;
   label: string;
   format: (value: number) => string;
-  /** More of it is worse. */
+  /** Whether an increase is bad. */
   isBadWhenUp?: boolean;
 };
 
@@ -29,7 +29,7 @@ export const shownMetrics: readonly ShownMetric[] = [
   { name: 'saves', label: t('Saves'), format: whole },
 ];
 
-/** Those that stand on the cards of the overview. */
+/** Metrics on the overview's cards. */
 export const mainMetrics = shownMetrics.slice(0, 6);
 
 export const metricOf = (name: string | undefined): ShownMetric =>

@@ -1,4 +1,4 @@
-/** How well it plays, in two charts. Each leads to the report. */
+/** Playback quality in two charts, each linking to the report. */
 import { Anchor, SimpleGrid } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChartCard } from '../../charts/chart.tsx';

@@ -1,4 +1,4 @@
-/** What viewers did: numbers against the period before, their course, and where they come from. */
+/** Metrics compared with the previous period, their trend, and traffic sources. */
 import { Anchor, SimpleGrid, Switch } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChartCard } from '../../charts/chart.tsx';
@@ -29,7 +29,7 @@ const every = 5_000;
 const defaultDays = 7;
 
 export function OverviewPage(): ReactNode {
-  // The frame has read it before any view is shown.
+  // The frame has loaded it before any view is shown.
   const timeZone = useRead('/v1/organization', {}).data?.data.timeZone ?? 'UTC';
   const query = useReportQuery(timeZone, { hasGranularity: true, defaultDays });
   const [{ metric, compare }, change] = useParameters();
@@ -86,7 +86,7 @@ function NothingWatched(): ReactNode {
   );
 }
 
-/** Each number is a button that shows its course below. */
+/** Each metric is a button that shows its trend below. */
 function Cards({
   of: { summary, comparison },
   shown,
@@ -137,7 +137,7 @@ export function Change({
   );
 }
 
-/** The course of the chosen number. A point opens the items of its day. */
+/** The trend of the chosen metric. A point opens the items of its day. */
 function Course({
   of: { timeseries },
   shown: { name, label, format },

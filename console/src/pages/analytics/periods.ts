@@ -1,13 +1,13 @@
-/** The days that a report is about, as people choose them. */
+/** The date ranges of reports. */
 const dayMs = 86_400_000;
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** Today, where the organization is. */
+/** The current day in the organization's time zone. */
 export const todayIn = (timeZone: string): string =>
   new Date().toLocaleDateString('sv', { timeZone });
 
-/** The last days up to today where the organization is. */
+/** The last days up to today in the organization's time zone. */
 export function period(days: number, timeZone: string) {
   const end = Date.parse(todayIn(timeZone));
   return {
@@ -17,7 +17,7 @@ export function period(days: number, timeZone: string) {
   };
 }
 
-/** As many days, right before these. */
+/** A range of the same length immediately before. */
 export function periodBefore<Query extends { startDate: string; endDate: string }>(
   query: Query,
 ): Query {

@@ -1,4 +1,4 @@
-/** Who watches, and who comes back. */
+/** Audience and retention. */
 import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../../data.ts';
@@ -51,7 +51,7 @@ export function AudienceReport({ query }: Parts): ReactNode {
   );
 }
 
-/** The days of which a column is shown. */
+/** The days that have a column. */
 const shownDays = [0, 1, 2, 3, 7, 14, 30];
 
 export function RetentionReport({ query }: Parts): ReactNode {
@@ -92,7 +92,7 @@ export function RetentionReport({ query }: Parts): ReactNode {
   );
 }
 
-/** Of those whose day has come, weighted by the size of their cohort. */
+/** Average over cohorts that have reached the day, weighted by cohort size. */
 function averageOf(
   cohorts: readonly { size: number; retention: readonly number[] }[],
   length: number,

@@ -1,4 +1,4 @@
-/** Sessions by segment, and where they come from. */
+/** Sessions by segment and by source. */
 import { Select, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../../data.ts';

@@ -1,4 +1,4 @@
-/** The range and the filters that all reports share. They stand in the address. */
+/** The range and filters shared by all reports, stored in the address. */
 import { Button, Group, Select, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState, type ReactNode } from 'react';
@@ -32,7 +32,7 @@ const ranges = [
 ];
 const usualDays = 30;
 
-/** What the address asks for. */
+/** The query in the address. */
 export function useReportQuery(
   timeZone: string,
   { hasGranularity, defaultDays = usualDays }: { hasGranularity: boolean; defaultDays?: number },
@@ -66,9 +66,9 @@ export function ReportFilters({
   query: ReportQuery;
   hasGranularity: boolean;
   defaultDays?: number;
-  /** Filters by a text that this report takes. */
+  /** Text filters that this report supports. */
   more?: readonly (typeof texts)[number][];
-  /** Further choices of this report. */
+  /** Further options of this report. */
   children?: ReactNode;
 }): ReactNode {
   const [values, change] = useParameters();
@@ -124,7 +124,7 @@ export function ReportFilters({
   );
 }
 
-/** The filters as they stand in an address, for a link to another report. */
+/** The filters in address format, for a link to another report. */
 export function addressOfFilters(query: Partial<ReportQuery>): string {
   const { granularity: _, ...rest } = query;
   return new URLSearchParams(rest).toString();

@@ -1,4 +1,4 @@
-/** How often viewers come, and in which hours of the week. */
+/** How often viewers return, and at which hours of the week. */
 import { Select, Stack, Table, Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { useRead, type Answer } from '../../data.ts';
@@ -78,7 +78,7 @@ export function HoursReport({ query }: Parts): ReactNode {
   );
 }
 
-/** On an average weekday of this name; null where there is none. */
+/** Average for this weekday and hour, or null without data. */
 function averageOf(hour: Hour, measure: Measure): number | null {
   const value = hour[measure];
   return value === null || hour.days === 0 ? null : value / hour.days;
@@ -121,6 +121,6 @@ function Week({ hours, measure }: { hours: readonly Hour[]; measure: Measure }):
 
 const rounded = (value: number): string => (value < 10 ? String(+value.toFixed(1)) : whole(value));
 
-/** Faint enough for the text on it in both colour schemes. */
+/** Faint enough for text on top in both color schemes. */
 const shade = (part: number): string =>
   `color-mix(in srgb, var(--mantine-primary-color-filled) ${Math.round(part * 30)}%, transparent)`;

@@ -1,4 +1,4 @@
-/** Items by what viewers did with them, and those that moved most. */
+/** Items by viewer activity, and those that changed most. */
 import { Anchor, Group, Select, Stack, UnstyledButton } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useList, useRead } from '../../data.ts';

@@ -1,11 +1,11 @@
-/** What the reports are drawn with: figures, a curve, a table. */
+/** Parts of reports: figures, a curve, a table. */
 import { Paper, SimpleGrid, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChartCard, type Series } from '../../charts/chart.tsx';
 import { dayOrHour, percent, seconds, whole } from '../../format.ts';
 import { t } from '../../texts/texts.ts';
 
-/** A number as it is written, or a dash where there is none. */
+/** A formatted number, or a dash if it is null. */
 export const show = (value: number | null, format: (value: number) => string): string =>
   value === null ? '–' : format(value);
 export const share = (value: number | null): string => show(value, percent);
@@ -42,7 +42,7 @@ export function Curve({
   return <ChartCard {...parts} marks={dates.map(dayOrHour)} />;
 }
 
-/** Rows of cells below a head; the first cell names the row. */
+/** A table whose first cell names the row. */
 export function Cells({
   title,
   head,

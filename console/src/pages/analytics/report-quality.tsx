@@ -1,4 +1,4 @@
-/** How well it plays. */
+/** Playback quality. */
 import { SimpleGrid, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead, type Answer } from '../../data.ts';

@@ -1,4 +1,4 @@
-/** The reports, each with the same filters, which stand in the address. */
+/** The reports, which share filters stored in the address. */
 import { Button, Tabs, Text } from '@mantine/core';
 import type { ComponentType, ReactNode } from 'react';
 import { readText } from '../../api.ts';
@@ -21,7 +21,7 @@ type Report = {
   label: string;
   about: string;
   Content: ComponentType<{ query: ReportQuery }>;
-  /** Whether it can be cut into hours or weeks. */
+  /** Whether it supports hours and weeks. */
   hasGranularity: boolean;
   path: string;
 };

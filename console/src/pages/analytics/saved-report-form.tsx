@@ -1,4 +1,3 @@
-/** The form that saves a report. */
 import { Button, Checkbox, Group, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../../api.ts';

@@ -1,4 +1,4 @@
-/** The runs of a saved report and the links to it. */
+/** Runs of a saved report and its share links. */
 import { Anchor, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';

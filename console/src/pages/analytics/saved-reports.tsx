@@ -1,4 +1,4 @@
-/** Saved reports: making, running, pausing, sharing and deleting them. */
+/** Saved reports: creating, running, pausing, sharing and deleting them. */
 import { Badge, Button, Group, Table, Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';

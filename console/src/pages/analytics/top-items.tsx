@@ -1,4 +1,4 @@
-/** The most played items, each a link, and the way to all of them. */
+/** The most played items with links, and a link to all of them. */
 import { Anchor } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Card, Nothing } from '../../card.tsx';

@@ -1,4 +1,4 @@
-/** What can be done with the selected items together. */
+/** Actions on the selected items. */
 import {
   Alert,
   Affix,
@@ -100,7 +100,7 @@ export function BulkBar({ selection, query }: { selection: Selection; query: Que
   );
 }
 
-/** Lists the selected items by title, including those that the filter hides. */
+/** Lists the selected items by title, including those hidden by the filter. */
 function Held({ selection: { items, hiddenCount, remove } }: { selection: Selection }): ReactNode {
   const hidden = hiddenCount === 0 ? '' : `, ${hiddenCount} of them not in this list`;
   return (

@@ -1,4 +1,4 @@
-/** The fields of an operation on many items. */
+/** The fields of a bulk operation. */
 import { Select, TagsInput, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Item } from '../../data.ts';

@@ -1,4 +1,4 @@
-/** What can be done with many items, and how the API does it. */
+/** Bulk operations and their API calls. */
 import { api } from '../../api.ts';
 import type { Item } from '../../data.ts';
 import { whole } from '../../format.ts';
@@ -7,7 +7,7 @@ export type Failure = { id: string; error: { message: string } };
 type Outcome = { done: number; failed: readonly Failure[] };
 export type Operation = 'tag' | 'visibility' | 'update' | 'archive' | 'restore' | 'delete';
 
-/** How each is called. */
+/** Labels of the operations. */
 export const operations: Record<Operation, string> = {
   tag: 'Tag',
   visibility: 'Visibility',
@@ -17,7 +17,7 @@ export const operations: Record<Operation, string> = {
   delete: 'Delete',
 };
 
-/** What can be done with these items: an archived one is restored or deleted, and nothing else. */
+/** The operations for these items: archived ones can only be restored or deleted. */
 export function operationsFor(items: readonly Item[]): Operation[] {
   const archived = items.filter(({ archivedAt }) => archivedAt !== null).length;
   const present: Operation[] = ['tag', 'visibility', 'update', 'archive'];
@@ -32,7 +32,7 @@ export function operationsFor(items: readonly Item[]): Operation[] {
 export const countOf = (count: number): string =>
   `${whole(count)} ${count === 1 ? 'item' : 'items'}`;
 
-/** What the fields of all operations hold. */
+/** The fields of all operations. */
 export type Draft = {
   addTags: string[];
   removeTags: string[];
@@ -44,7 +44,7 @@ export type Draft = {
 
 const maxAtOnce = 100;
 
-/** Runs the operation on a hundred items at a time. */
+/** Runs the operation in batches of a hundred items. */
 export async function applyToAll(
   operation: Operation,
   ids: readonly string[],
@@ -99,7 +99,7 @@ function applyToSome(
   }
 }
 
-/** Does something to one item after the other, and continues where one fails. */
+/** Processes items one by one, continuing after failures. */
 export async function each(
   ids: readonly string[],
   run: (id: string) => Promise<unknown>,

@@ -1,4 +1,4 @@
-/** When items enter the feed and leave it, by month. */
+/** When items enter and leave the feed, by month. */
 import { ActionIcon, Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -14,7 +14,7 @@ import { daysOf, entriesOf, monthOf, shiftMonth, type Entry } from './schedule.t
 
 const maxPages = 20;
 
-/** The API has no filter for schedules, so the newest items are read, and those with one are kept. */
+/** The API has no filter for schedules, so the newest items are read and filtered here. */
 async function readScheduled({ signal }: { signal: AbortSignal }) {
   const items: Item[] = [];
   let cursor: string | null = null;

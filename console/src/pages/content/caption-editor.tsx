@@ -1,4 +1,4 @@
-/** The cues of a caption track. A save stores a new version of the track and removes the one before. */
+/** The cues of a caption track. Saving stores a new version, then removes the old one. */
 import { Alert, Button, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
@@ -80,7 +80,7 @@ function Cues({
     form.set('language', track.language);
     form.set('label', track.label);
     form.set('file', new Blob([writeCues(next)], { type: 'text/vtt' }), 'captions.vtt');
-    // The new version first: what fails in between leaves two tracks, never none.
+    // The new version first: a failure in between leaves two tracks, never none.
     await sendForm(`/v1/content/${contentId}/captions`, form);
     await api.delete('/v1/content/{id}/captions/{captionId}', {
       path: { id: contentId, captionId: track.id },

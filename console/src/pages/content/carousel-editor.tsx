@@ -1,4 +1,4 @@
-/** The entries of a carousel: ordered by dragging or by buttons, added and removed. */
+/** The entries of a carousel: reordered by dragging or with buttons, added and removed. */
 import { Button, FileButton, Group, Image, Paper, Select, Stack, Text, Title } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQueries } from '@tanstack/react-query';
@@ -130,7 +130,7 @@ function Videos({ id }: { id: string }): ReactNode {
   );
 }
 
-/** The entries name videos by id alone; each video is read by itself. */
+/** Entries contain only video ids, so each video is read separately. */
 function VideoEntries({
   entries,
   ...rest
@@ -181,7 +181,7 @@ function Entries({
           opacity={dragged === entry.id ? 0.5 : 1}
           style={{ cursor: 'grab', listStyle: 'none' }}
           onDragStart={(event) => {
-            // The drag carries its entry, because a drop may happen before the next render.
+            // The drag data identifies the entry, because a drop may happen before the next render.
             event.dataTransfer.setData('text/plain', entry.id);
             setDragged(entry.id);
           }}

@@ -1,4 +1,4 @@
-/** Proves that the caption editor keeps the cues that it reads. */
+/** The caption editor preserves the cues that it reads. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cueTime, parseCues, problemOfCues, readCueTime, writeCues } from './cues.ts';

@@ -11,7 +11,7 @@ const secondsOf = (hours: string | undefined, ...rest: string[]): number => {
   );
 };
 
-/** Reads cues; what is no cue, such as notes and styles, is left out. */
+/** Parses cues; everything else, such as notes and styles, is ignored. */
 export function parseCues(file: string): Cue[] {
   const blocks = file.replaceAll('\r\n', '\n').split(/\n{2,}/);
   return blocks.flatMap((block) => {
@@ -40,7 +40,7 @@ export function cueTime(seconds: number): string {
   );
 }
 
-/** Reads `1:23.5` or `83.5`; null where it is no time. */
+/** Parses `1:23.5` or `83.5`; null if it is not a time. */
 export function readCueTime(text: string): number | null {
   const found = /^(?:(?:(\d+):)?(\d{1,2}):)?(\d+)(?:[.,](\d{1,3}))?$/.exec(text.trim());
   if (found === null) return null;
@@ -48,7 +48,7 @@ export function readCueTime(text: string): number | null {
   return Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds) + Number(`0.${fraction}`);
 }
 
-/** Null where the cues may be saved. */
+/** Returns null if the cues are valid. */
 export function problemOfCues(cues: readonly Cue[]): { at: number; text: string } | null {
   for (const [at, { start, end, text }] of cues.entries()) {
     if (!(end > start)) return { at, text: 'It ends before it begins.' };
@@ -58,7 +58,7 @@ export function problemOfCues(cues: readonly Cue[]): { at: number; text: string 
   return null;
 }
 
-/** The file, ordered by time. An empty line would end a cue, so there is none in its text. */
+/** The file, ordered by time. Blank lines in texts are removed: they would end the cue. */
 export function writeCues(cues: readonly Cue[]): string {
   const blocks = cues
     .toSorted((one, other) => one.start - other.start)

@@ -1,4 +1,4 @@
-/** Import of videos from addresses, a line each. */
+/** Imports videos from addresses, one per line. */
 import { Anchor, Button, Group, Stack, Table, TagsInput, Textarea } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../../api.ts';

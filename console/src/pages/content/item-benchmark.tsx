@@ -1,4 +1,4 @@
-/** Whether an item does well, against similar ones at the same age. */
+/** An item's performance compared with similar ones at the same age. */
 import { Stack, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead, type Answer } from '../../data.ts';

@@ -1,4 +1,4 @@
-/** Chooses the thumbnail of a video: the picture that the player shows, an image, or the first picture. */
+/** Chooses a video's thumbnail: the picture shown in the player, an image, or the first picture. */
 import { Button, FileButton, Group, Image, Stack, Text, Title } from '@mantine/core';
 import { useState, type ReactNode, type RefObject } from 'react';
 import { api, sendForm } from '../../api.ts';
@@ -8,14 +8,14 @@ import { t } from '../../texts/texts.ts';
 
 type CoverParts = {
   item: Item;
-  /** The item's thumbnail; for a protected item, the one of its playback token. */
+  /** The item's thumbnail; for a protected item, one with a playback token. */
   thumbnailUrl: string | null;
   video: RefObject<HTMLVideoElement | null>;
 };
 
 export function ItemCover({ item, thumbnailUrl, video }: CoverParts): ReactNode {
   const path = { id: item.id };
-  /** The thumbnail before the last change; a new one takes a moment to make. */
+  /** The thumbnail before the last change, until the new one is ready. */
   const [replaced, setReplaced] = useState<string | null>(null);
   const isMaking = replaced !== null && item.thumbnailUrl === replaced;
   useTagged<'/v1/content/{id}'>('/v1/content/{id}', itemAddress(item.id), {

@@ -1,4 +1,4 @@
-/** Custom metadata of an item, which feeds pass through: a row for each key. */
+/** Custom metadata of an item, which feeds pass through: one row per key. */
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { t } from '../../texts/texts.ts';
@@ -6,7 +6,7 @@ import { t } from '../../texts/texts.ts';
 type Row = { key: number; name: string; value: string };
 type Values = Readonly<Record<string, unknown>>;
 
-/** Null where the metadata may be sent. */
+/** Returns null if the metadata is valid. */
 export function problemOfMetadata(values: Values): string | null {
   return Object.keys(values).length > 200 ? 'At most 200 keys.' : null;
 }
@@ -17,7 +17,7 @@ export function CustomMetadata({
   change,
 }: {
   values: Values;
-  /** Nothing is edited: the rows follow what is stored. */
+  /** Whether nothing is edited, so that the rows follow the stored values. */
   isFresh: boolean;
   change: (values: Values) => void;
 }): ReactNode {
@@ -83,7 +83,7 @@ export function CustomMetadata({
 
 const empty = { name: '', value: '' };
 
-/** What would be read as JSON although it is text stands in quotes. */
+/** Strings that would parse as JSON are quoted. */
 const textOf = (value: unknown): string =>
   typeof value === 'string' && valueOf(value) === value ? value : JSON.stringify(value);
 

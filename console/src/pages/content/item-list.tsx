@@ -1,4 +1,4 @@
-/** Items as a table or as a grid. Only what is in view is drawn, however many there are. */
+/** Items as a table or grid. Only visible ones are rendered, however many there are. */
 import { Box, VisuallyHidden } from '@mantine/core';
 import { useElementSize, useMergedRef } from '@mantine/hooks';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
@@ -20,7 +20,7 @@ type ListParts = {
   plays: Plays;
   sorting: Sorting;
   onSort: (sorting: Sorting) => void;
-  /** Called when the end of the list comes near. */
+  /** Called near the end of the list. */
   onEnd: () => void;
 };
 
@@ -104,13 +104,13 @@ export function ItemList({ items, view, selection, plays, ...rest }: ListParts):
   );
 }
 
-/** Keeps the list where it was left, measures it anew for another view, and asks for more near its end. */
+/** Restores the scroll position, remeasures when the view changes, and loads more near the end. */
 function useListPlace(
   virtualizer: { measure: () => void },
   { isGrid, lastRow, count, onEnd }: ListPlace,
 ): void {
   useEffect(() => {
-    // Once the list has its height again, it is where it was left.
+    // Once the list has its full height, restore the position.
     const place = lastScroll();
     if (place > 0) window.scrollTo(0, place);
   }, []);
@@ -142,7 +142,7 @@ const columns: readonly { name: string; sort?: string; isHidden?: boolean }[] = 
 
 type SortParts = { sorting: Sorting; onSort: ListParts['onSort'] };
 
-/** The head of a column that orders the list; pressed again, the other way round. */
+/** A column header that sorts the list, and reverses the order when pressed again. */
 function SortHead({
   name,
   sort,
@@ -196,7 +196,7 @@ type Shape = {
   numbers: Numbers;
 };
 
-/** Rows and cards are plain elements: hundreds a second are drawn while somebody scrolls. */
+/** Rows and cards are plain elements, because hundreds per second are rendered while scrolling. */
 const Row = memo(function Row({ item, index, isSelected, toggle, numbers }: Shape): ReactNode {
   return (
     <div role="row" aria-rowindex={index + 2} aria-selected={isSelected} className="item-row">

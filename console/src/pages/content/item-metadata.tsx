@@ -1,4 +1,4 @@
-/** The metadata of an item, its schedule, and who may see it. */
+/** An item's metadata, schedule and visibility. */
 import {
   Select,
   SimpleGrid,
@@ -117,7 +117,7 @@ export function Metadata({ item, tag }: { item: Item; tag: string | null }): Rea
   );
 }
 
-/** The API merges custom metadata: a key that is gone is sent as null. */
+/** The API merges custom metadata, so removed keys are sent as null. */
 function bodyOf({ customMetadata, tags, ...changes }: Partial<Fields>, item: Item): Body {
   const gone = Object.keys(item.customMetadata).filter((key) => !(key in (customMetadata ?? {})));
   return {

@@ -1,4 +1,4 @@
-/** Plays an item; a protected one with a token of its own. */
+/** Plays an item; a protected one with a playback token. */
 import { AspectRatio, Box, Progress, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
@@ -13,7 +13,7 @@ export function ItemPlayer({
   video: given,
 }: {
   item: Item;
-  /** Gets the player, for who shows a moment in it. */
+  /** Receives the player's video element, for callers that use its position. */
   video?: RefObject<HTMLVideoElement | null>;
 }): ReactNode {
   const own = useRef<HTMLVideoElement>(null);
@@ -84,7 +84,7 @@ function Stream({ video, url, poster, title }: StreamParts): ReactNode {
         element.src = url;
         return;
       }
-      // Its worker would come from a blob, which the page's policy does not allow.
+      // Its worker would come from a blob, which the page's policy forbids.
       const hls = new Hls({ enableWorker: false });
       close = () => hls.destroy();
       hls.on(Hls.Events.ERROR, (_name, { fatal, details }) => {
@@ -107,7 +107,7 @@ function Stream({ video, url, poster, title }: StreamParts): ReactNode {
       aria-label={t('Player: {title}', { title })}
       style={{ width: '100%', height: '100%' }}
     >
-      {/* hls.js adds the captions of the stream. */}
+      {/* hls.js adds the stream's captions. */}
       <track kind="captions" />
     </video>
   );

@@ -1,4 +1,4 @@
-/** The public link of an item, and the lines that put it into a page. */
+/** The item's public link and its embed code. */
 import { Alert, Code, Group, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { serviceAddress } from '../../api.ts';
@@ -15,7 +15,7 @@ export function Sharing({
 }: {
   item: Item;
 }): ReactNode {
-  // Only the beginning of a key is known after it was made.
+  // Only a key's prefix is available after its creation.
   const keys = useList('/v1/keys', {});
   const prefix = keys.data?.find(
     ({ type, revokedAt }) => type === 'publishable' && revokedAt === null,

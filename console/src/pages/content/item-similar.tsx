@@ -1,4 +1,4 @@
-/** Items that the service finds to be like one. */
+/** Items that the service considers similar. */
 import { Anchor, Button, List, Stack, Text, Title } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { useRead } from '../../data.ts';

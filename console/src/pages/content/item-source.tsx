@@ -1,4 +1,4 @@
-/** What the uploaded file of an item held, what became of it, and what is wrong with it. */
+/** The tracks of an item's original file, what was made of them, and warnings. */
 import { Alert, Stack, Table, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Item } from '../../data.ts';
@@ -38,7 +38,7 @@ export function SourceTracks({ item }: { item: Item }): ReactNode {
         </Table.Thead>
         <Table.Tbody>
           {item.sourceTracks.map((track, index) => (
-            // Tracks have no other name than their place.
+            // Tracks have no identity other than their position.
             <Table.Tr key={String(index)}>
               <Table.Td>{track.kind}</Table.Td>
               <Table.Td>{track.codec}</Table.Td>

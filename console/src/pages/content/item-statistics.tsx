@@ -1,4 +1,4 @@
-/** What viewers did with an item, and where they left it. */
+/** What viewers did with an item, and where they stopped. */
 import { SimpleGrid, Stack, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Card } from '../../card.tsx';
@@ -49,7 +49,7 @@ function Content({
     [t('Viewers'), show(summary.uniqueViewers, whole)],
     [t('Watch time'), seconds(summary.totalWatchTime)],
     [t('Completion'), show(summary.completionRate, percent)],
-    // Over 100 % where viewers watch in loops.
+    // Exceeds 100 % if viewers watch in loops.
     [t('Watched on average'), show(summary.averagePercentWatched, percent)],
     [
       t('Likes, shares, saves'),
@@ -82,7 +82,7 @@ function Content({
   );
 }
 
-/** Plays by a name, as bars. */
+/** Plays by name, as bars. */
 function Shares({
   title,
   of,

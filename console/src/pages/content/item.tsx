@@ -1,4 +1,4 @@
-/** One item: its player, its metadata, its state, its numbers, and what can be done with it. */
+/** One item: player, metadata, state, statistics and actions. */
 import { Alert, Button, Group, Paper, SimpleGrid, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';

@@ -1,4 +1,4 @@
-/** The fields of a new bulk job: which items, and what to do with them. */
+/** The fields of a new bulk job: which items, and the operation. */
 import { Group, Select, SimpleGrid, Stack, TagsInput, TextInput, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { api } from '../../api.ts';

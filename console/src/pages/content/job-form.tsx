@@ -1,4 +1,4 @@
-/** A new bulk job: something done to every item that matches, with a dry run before. */
+/** A new bulk job: an operation on every matching item, with a dry run first. */
 import { Alert, Button, Group, List, Stack, TextInput } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../../api.ts';
@@ -17,7 +17,7 @@ import {
 } from './job-fields.tsx';
 import { t } from '../../texts/texts.ts';
 
-/** What the job does. The filter is that of the address, where the library puts its own. */
+/** The job's operation. The filter is in the address, where the library puts its own. */
 export function NewJob(): ReactNode {
   const [values, change] = useParameters();
   const [draft, setDraft] = useState<Draft>({
@@ -82,7 +82,7 @@ export function NewJob(): ReactNode {
   );
 }
 
-/** What a dry run has found, and the button that does it. */
+/** The result of a dry run, and the button that starts the job. */
 function Found({
   found,
   operation,
@@ -130,7 +130,7 @@ function Found({
   );
 }
 
-/** What of the library's filter a job does not do. */
+/** Parts of the library's filter that a job does not support. */
 function lost(operation: Operation, values: Readonly<Record<string, string>>): string[] {
   const { archived, tags = '', externalId } = values;
   const isDelete = operation === 'delete';
@@ -154,7 +154,7 @@ function bodyOf(draft: Draft, values: Readonly<Record<string, string>>): Body {
   names.push('search', 'uploadStatus', 'createdAfter', 'createdBefore');
   if (operation === 'delete') names.push('archived');
   const chosen = Object.entries(values).filter(([name]) => names.includes(name));
-  // The library hides archived items, but a deletion takes them unless it is told not to.
+  // The library hides archived items, but a deletion includes them unless excluded explicitly.
   const hidesArchived = operation === 'delete' && chosen.length + (values['tags'] ? 1 : 0) > 0;
   const filter = {
     ...(hidesArchived && { archived: 'false' as const }),

@@ -1,4 +1,4 @@
-/** One bulk job: its progress, and what could not be changed. */
+/** One bulk job: its progress and failures. */
 import { Anchor, Button, Progress, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';

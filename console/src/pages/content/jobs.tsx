@@ -1,4 +1,4 @@
-/** Bulk jobs so far, and the form that makes one. */
+/** Bulk jobs, and the form for a new one. */
 import { Anchor, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useList, type ItemOf } from '../../data.ts';
@@ -14,7 +14,8 @@ import { t } from '../../texts/texts.ts';
 type Job = ItemOf<'/v1/content/bulk/jobs'>;
 
 export function JobsPage(): ReactNode {
-  // The library links to a new job with its filter, so the drawer and its filter are in the address.
+  // The library links to a new job with its filter, so the drawer and its filter are in the
+  // address.
   const [{ make }, change] = useParameters();
   const jobs = useList(
     '/v1/content/bulk/jobs',

@@ -1,4 +1,4 @@
-/** Every item, with search, filters in the address, selection, and upload by dropping files. */
+/** All items, with search, filters in the address, selection, and upload by dropping files. */
 import {
   Anchor,
   Button,
@@ -44,7 +44,7 @@ const moreChoices = {
   contentType: ['video', 'carousel', 'video_carousel', 'live_stream'],
   archived: ['true', 'only'],
 };
-/** Chosen by the heads of the columns. */
+/** Set through the column headers. */
 const sorting = ['sort', 'order'];
 const texts = ['tags', 'section', 'author', 'externalId'];
 
@@ -79,7 +79,7 @@ export function LibraryPage(): ReactNode {
   );
 }
 
-/** The list, apart from the form above it, which a page that comes in does not draw again. */
+/** The list, separate from the form above it, which a new page must not rerender. */
 const Items = memo(function Items({
   query,
   view,
@@ -96,11 +96,12 @@ const Items = memo(function Items({
         signal,
       }),
     getNextPageParam: ({ meta }) => meta.nextCursor ?? undefined,
-    // Comparing thousands of items with what they were takes longer than drawing those in view.
+    // Comparing thousands of items with their previous versions takes longer than rendering the
+    // visible ones.
     structuralSharing: false,
-    // A long list is as it was left, also in its length, so that Back finds its place.
+    // A long list is kept as it was, including its length, so that Back restores the position.
     refetchOnMount: ({ state: { data } }) => (data?.pages.length ?? 0) <= 2,
-    // What is being processed moves by itself. A long list is not read again and again for that.
+    // Items in processing change by themselves. A long list is not refetched just for that.
     refetchInterval: ({ state: { data } }) =>
       data === undefined || data.pages.length > 2
         ? false
@@ -144,7 +145,7 @@ const Items = memo(function Items({
   );
 });
 
-/** The parameters that the API knows. A day is meant from its first moment to its last. */
+/** The parameters that the API supports. A date covers the whole day. */
 function queryOf({ createdAfter, createdBefore, ...rest }: Values): Query {
   const known = [...Object.keys(choices), ...Object.keys(moreChoices), ...texts];
   known.push('search', ...sorting);
@@ -260,7 +261,7 @@ function Choices({
   ));
 }
 
-/** Kept here so that a long id never breaks the line of a table. */
+/** Lets a long id wrap within its table cell. */
 export function Id({ id }: { id: string }): ReactNode {
   return <Code style={{ overflowWrap: 'anywhere' }}>{id}</Code>;
 }

@@ -1,4 +1,4 @@
-/** Makes a carousel, whose images or videos are added on its page. */
+/** Creates a carousel, whose images or videos are added on its page. */
 import { Button, Radio, Stack, TagsInput, Textarea, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState, type ReactNode } from 'react';
@@ -38,7 +38,7 @@ function Form({ close }: { close: () => void }): ReactNode {
       {
         onSuccess: ({ data }) => {
           close();
-          // The drawer is gone by then, and with it what it held.
+          // By then the drawer and its content are gone.
           setTimeout(() => goTo(`/content/${data.id}`));
         },
       },

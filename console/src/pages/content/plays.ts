@@ -1,17 +1,17 @@
-/** What viewers did with the items of the library in the last 30 days. */
+/** Viewer activity on the library's items in the last 30 days. */
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { api } from '../../api.ts';
 import type { Answer } from '../../data.ts';
 
 export type Numbers = { plays: number; completionRate: number | null } | null;
-/** Null where it is not known: it is not among the most played. */
+/** Returns null if unknown, for items that are not among the most played. */
 export type Plays = (id: string) => Numbers;
 
 const maxPages = 5;
 const none: Numbers = { plays: 0, completionRate: null };
 
-/** The report has no filter for single items, so the most played ones are read, and matched by id. */
+/** The report has no filter for items, so the most played ones are read and matched by id. */
 export function usePlays(): Plays {
   const { data } = useQuery({ queryKey: ['plays'], queryFn: read, staleTime: 60_000 });
   return useCallback(

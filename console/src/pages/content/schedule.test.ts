@@ -1,4 +1,4 @@
-/** Proves which days a month shows, and on which of them an item enters and leaves the feed. */
+/** The days that a month shows, and the days on which an item enters and leaves the feed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayHere, daysOf, entriesOf, monthOf, shiftMonth } from './schedule.ts';

@@ -1,21 +1,21 @@
-/** The days of a month, and what happens on them. Days are written `2026-01-31`. */
+/** The days of a month and their events. Days have the format `2026-01-31`. */
 export type Scheduled = {
   id: string;
   title: string;
   publishAt: string | null;
   expiresAt: string | null;
 };
-/** An item enters the feed, or leaves it. */
+/** An item enters or leaves the feed. */
 export type Entry = { item: Scheduled; at: Date; isStart: boolean };
 
 const dayMs = 86_400_000;
 const two = (value: number): string => String(value).padStart(2, '0');
 
-/** The day of a moment where this browser is. */
+/** The day of a time in the browser's time zone. */
 export const dayHere = (at: Date): string =>
   `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 
-/** The month that an address asks for, or the present one. */
+/** The month in an address, or the current one. */
 export function monthOf(text: string | undefined, now = new Date()): string {
   return text !== undefined && /^\d{4}-(?:0[1-9]|1[0-2])$/.test(text)
     ? text
@@ -28,7 +28,7 @@ export function shiftMonth(month: string, by: number): string {
   return date.toISOString().slice(0, 7);
 }
 
-/** Whole weeks from Monday to Sunday that cover a month. */
+/** The whole weeks from Monday to Sunday that cover a month. */
 export function daysOf(month: string): string[] {
   const first = Date.parse(`${month}-01T00:00:00Z`);
   const next = Date.parse(`${shiftMonth(month, 1)}-01T00:00:00Z`);
@@ -39,7 +39,7 @@ export function daysOf(month: string): string[] {
   );
 }
 
-/** By day, in the order of time. */
+/** Entries by day, in chronological order. */
 export function entriesOf(items: readonly Scheduled[]): ReadonlyMap<string, readonly Entry[]> {
   const all = items.flatMap((item): Entry[] => [
     ...(item.publishAt === null ? [] : [{ item, at: new Date(item.publishAt), isStart: true }]),

@@ -1,6 +1,6 @@
 /**
- * Which items are selected, also those that the filter hides by now. With Shift, everything since the
- * last one that was clicked.
+ * The selected items, including those now hidden by the filter. Shift selects the range from the
+ * last click.
  */
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { Item } from '../../data.ts';
@@ -10,7 +10,7 @@ export type Selection = {
   items: readonly Item[];
   /** How many of them the list does not show. */
   hiddenCount: number;
-  /** Selects the item at this place, or no longer; a range from the last one on. */
+  /** Toggles the item at this index, or selects a range from the last one. */
   toggle: (index: number, isRange: boolean) => void;
   remove: (id: string) => void;
   selectAll: () => void;
@@ -20,7 +20,7 @@ export type Selection = {
 export function useSelection(items: readonly Item[]): Selection {
   const [selected, setSelected] = useState<ReadonlyMap<string, Item>>(new Map());
   const [last, setLast] = useState<string | null>(null);
-  // The same function at every drawing, so that a row that has not changed is not drawn again.
+  // A stable function, so that unchanged rows are not rendered again.
   const latest = useRef({ items, selected, last });
   latest.current = { items, selected, last };
   const toggle = useCallback((index: number, isRange: boolean) => {

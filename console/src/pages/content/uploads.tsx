@@ -1,4 +1,4 @@
-/** Upload by choosing or dropping files. */
+/** Uploads by choosing or dropping files. */
 import { Button, FileButton, Group, Paper, Text } from '@mantine/core';
 import { useState, type DragEvent, type ReactNode } from 'react';
 import { UploadList } from '../../upload-tray.tsx';

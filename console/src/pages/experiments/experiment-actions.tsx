@@ -1,4 +1,4 @@
-/** What can be done with an experiment: start, change, pause, stop, roll out, copy, delete. */
+/** Actions of an experiment: start, change, pause, stop, roll out, copy, delete. */
 import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState, type ReactNode } from 'react';

@@ -1,4 +1,4 @@
-/** Who takes part in an experiment, and with which variant. */
+/** The participants of an experiment and their variants. */
 import { Anchor, Group, Select, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState, type ReactNode } from 'react';

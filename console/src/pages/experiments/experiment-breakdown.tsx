@@ -1,4 +1,4 @@
-/** Results of one metric by segment, and its lift over the days. */
+/** Results of one metric by segment, and its lift over time. */
 import { Alert, Group, Select, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { ChartCard } from '../../charts/chart.tsx';
@@ -103,7 +103,7 @@ function Curve({ timeline, nameOf }: { timeline: Timeline; nameOf: NameOf }): Re
   );
 }
 
-/** The lift by each day, with its interval. */
+/** The lift up to each day, with its interval. */
 function LiftCurve({
   id,
   name,
@@ -128,7 +128,7 @@ function LiftCurve({
   );
 }
 
-/** How many took part by each day, of each variant. */
+/** Participants up to each day, by variant. */
 function Exposure({ points, nameOf }: Pick<Timeline, 'points'> & { nameOf: NameOf }): ReactNode {
   const ids = [...new Set(points.flatMap(({ variants }) => variants.map(({ id }) => id)))];
   if (points.length === 0) return null;

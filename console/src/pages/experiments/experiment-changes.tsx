@@ -1,4 +1,4 @@
-/** What changes of an experiment that runs: it pauses, takes more viewers, ends later. */
+/** Changes of a running experiment: pausing, more viewers, a later end. */
 import { Button, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';

@@ -1,4 +1,7 @@
-/** What a variant sets, a line for each value. The weights of a ranking variant are named one by one. */
+/**
+ * A variant's configuration, one line per value. Weights of a ranking variant are listed
+ * separately.
+ */
 import { Code, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { t } from '../../texts/texts.ts';

@@ -1,4 +1,4 @@
-/** Who decided what about an experiment, and notes to add. */
+/** Decisions about an experiment, with an option to add notes. */
 import { Button, Group, Stack, Table, TextInput, Title } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../../api.ts';

@@ -1,4 +1,4 @@
-/** Changes a draft experiment: what is changed, for the version that was opened. */
+/** Edits a draft experiment: sends the changes for the version that was opened. */
 import { Stack, Text } from '@mantine/core';
 import { useRef, type ReactNode } from 'react';
 import { api, readTagged } from '../../api.ts';
@@ -50,7 +50,7 @@ function draftOf(experiment: Experiment): Draft {
   };
 }
 
-/** What of the request each field of the form is in. */
+/** The request fields that each form field affects. */
 const places: Record<keyof Draft, readonly (keyof Body)[]> = {
   name: ['name'],
   description: ['description'],
@@ -69,7 +69,7 @@ const places: Record<keyof Draft, readonly (keyof Body)[]> = {
   endsAt: ['endsAt'],
 };
 
-/** What the request leaves out where the form is empty. */
+/** Values for request fields that are absent if the form field is empty. */
 const emptied: Partial<Body> = {
   hypothesis: null,
   group: null,
@@ -104,7 +104,7 @@ const addressOf = (id: string) => `/v1/experiments/${encodeURIComponent(id)}`;
 function Form({ experiment, tag }: { experiment: Experiment; tag: string | null }): ReactNode {
   const { id } = experiment;
   const stored: Version<Draft> = { values: draftOf(experiment), tag };
-  // The request has fields that are made of several ones of the form.
+  // Some request fields combine several form fields.
   const latest = useRef(stored.values);
   latest.current = stored.values;
   const draft = useDraft<Draft>({

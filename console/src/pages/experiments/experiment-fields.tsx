@@ -1,4 +1,4 @@
-/** The fields of a new experiment, but for its variants. */
+/** The fields of a new experiment except its variants. */
 import {
   Checkbox,
   Group,

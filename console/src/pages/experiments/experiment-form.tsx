@@ -1,4 +1,4 @@
-/** A new experiment: what it changes, for whom, and how long it will take to know. */
+/** A new experiment: what it changes, for whom, and how long it will take. */
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../../api.ts';
@@ -44,7 +44,7 @@ const fresh: Draft = {
   endsAt: '',
 };
 
-/** A clean draft is left without a question; so is one that was just created. */
+/** Leaving asks for confirmation only if there is unsaved input, so not right after creation. */
 export function NewExperimentPage(): ReactNode {
   const [draft, setDraft] = useState(fresh);
   const create = useChange(() => api.post('/v1/experiments', { body: bodyOf(draft) }), {
@@ -81,7 +81,7 @@ export function NewExperimentPage(): ReactNode {
   );
 }
 
-/** All fields of an experiment, and what is wrong with them. */
+/** All fields of an experiment, with their problems. */
 export function Fields({
   draft,
   change,

@@ -1,4 +1,4 @@
-/** Guardrails: while an experiment is planned, and what has become of them. */
+/** Guardrails, during planning and in results. */
 import {
   ActionIcon,
   Alert,

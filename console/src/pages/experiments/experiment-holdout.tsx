@@ -1,4 +1,4 @@
-/** The share of viewers who see no experiment. */
+/** The share of viewers who are in no experiment. */
 import { Button, Modal, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState, type ReactNode } from 'react';

@@ -1,4 +1,4 @@
-/** What a new experiment will take. */
+/** Duration and participants that a new experiment will need. */
 import { Button, Group, NumberInput, Paper, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -11,7 +11,7 @@ import type { Part } from './experiment-fields.tsx';
 import { audienceOf, isBuiltIn, type BuiltInMetric } from './experiment-rules.ts';
 import { t } from '../../texts/texts.ts';
 
-/** Plans are made for the metrics of the service: of others nothing is known by viewer and day. */
+/** Plans are only available for built-in metrics: others have no data by viewer and day. */
 export function Planned({ draft, change }: Part): ReactNode {
   const { primaryMetric } = draft;
   if (!isBuiltIn(primaryMetric)) {
@@ -26,7 +26,7 @@ export function Planned({ draft, change }: Part): ReactNode {
   return <PlanOf draft={draft} change={change} metric={primaryMetric} />;
 }
 
-/** How many participants and days it takes to see an effect of a given size. */
+/** Participants and days needed to detect an effect of a given size. */
 function PlanOf({ draft, change, metric }: Part & { metric: BuiltInMetric }): ReactNode {
   const [effect, setEffect] = useState(5);
   const [body] = useDebouncedValue(

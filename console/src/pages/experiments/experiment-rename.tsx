@@ -1,4 +1,4 @@
-/** Gives a variant another name; its id stays. */
+/** Renames a variant; its id stays the same. */
 import { Button, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode } from 'react';

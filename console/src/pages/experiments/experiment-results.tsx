@@ -1,4 +1,4 @@
-/** The results of an experiment: intervals, the sample-ratio alarm, the decision in words. */
+/** The results of an experiment: intervals, the sample-ratio warning, and the decision in words. */
 import { Alert, Paper, Stack, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Interval } from '../../charts/interval.tsx';
@@ -50,7 +50,7 @@ export function ResultsOf({ id, experiment }: { id: string; experiment: Experime
   );
 }
 
-/** What it costs to have no planned end. */
+/** The statistical cost of having no planned end. */
 function Price({ inference }: { inference: Results['inference'] }): ReactNode {
   const factor = inference?.sampleFactor ?? null;
   if (factor === null) return null;
@@ -79,7 +79,7 @@ function SampleRatio({ health }: { health: Results['health'] }): ReactNode {
   );
 }
 
-/** The recommendation as a person would say it. */
+/** The recommendation in plain words. */
 function Decision({
   experiment,
   results,

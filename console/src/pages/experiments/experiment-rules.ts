@@ -1,7 +1,7 @@
-/** What is wrong with an experiment while it is typed: the rules of the service, said at once. */
+/** Client-side validation of experiments by the service's rules. */
 import type { Signal } from '../feed/signals.ts';
 
-/** The metrics that the service has; an organization may define others. */
+/** The built-in metrics; an organization may define others. */
 export const metrics = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'] as const;
 export type BuiltInMetric = (typeof metrics)[number];
 
@@ -10,15 +10,15 @@ export function isBuiltIn(metric: string): metric is BuiltInMetric {
 }
 export type ExperimentType = 'ranking' | 'config' | 'feature';
 
-/** A variant as it stands in its fields; traffic in percent, the configuration as JSON text. */
+/** A variant's form fields; traffic in percent, the configuration as JSON text. */
 export type VariantDraft = {
   key: number;
   id: string;
-  /** Empty: the id. */
+  /** If empty, the id is used. */
   name: string;
   traffic: number;
   config: string;
-  /** Users who see it for a trial. */
+  /** Users who preview it. */
   triedBy: string[];
 };
 
@@ -29,8 +29,8 @@ export const samples: Record<ExperimentType, string> = {
 };
 
 /**
- * Null where the configuration of a variant is right. Without `signals` their names and limits are not
- * checked; the service does.
+ * Returns null if a variant's configuration is valid. Without `signals`, names and limits are left
+ * to the service.
  */
 export function problemOfConfig(
   type: ExperimentType,
@@ -77,7 +77,7 @@ function problemOfRanking(config: object, signals: readonly Signal[] | undefined
   return isNothingLeft ? 'At least one weight must be above zero.' : null;
 }
 
-/** Null where the variants fit together. */
+/** Returns null if the variants are consistent. */
 export function problemOfVariants(variants: readonly VariantDraft[]): string | null {
   const ids = variants.map(({ id }) => id.trim());
   if (ids.some((id) => !/^[A-Za-z0-9_-]{1,64}$/.test(id))) {
@@ -92,7 +92,7 @@ export function problemOfVariants(variants: readonly VariantDraft[]): string | n
     : `The shares of the variants must be 100 % together, and are ${sum} %.`;
 }
 
-/** What the form holds; shares are in percent. */
+/** The form's fields; shares are in percent. */
 export type Draft = {
   name: string;
   description: string;
@@ -104,7 +104,7 @@ export type Draft = {
   variants: readonly VariantDraft[];
   metrics: readonly string[];
   primaryMetric: string;
-  /** The margin in percent. */
+  /** Margins are in percent. */
   guardrails: readonly { metric: string; margin: number }[];
   countries: string[];
   devices: ('ios' | 'android' | 'web')[];
@@ -112,7 +112,7 @@ export type Draft = {
   endsAt: string;
 };
 
-/** Who takes part, as the API has it. */
+/** The audience in the API's format. */
 export function audienceOf({ countries, devices, userSegments }: Draft) {
   return { countries: countries.map((code) => code.toUpperCase()), devices, userSegments };
 }

@@ -1,4 +1,4 @@
-/** Giving results to others: as a table, and by a link that shows them to whoever has it. */
+/** Sharing results: as a table, and by a link that shows them to anyone who has it. */
 import { Anchor, Button, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api, readText } from '../../api.ts';

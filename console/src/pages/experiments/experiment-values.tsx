@@ -1,4 +1,4 @@
-/** The settings or flags of a variant, a row each. What is typed is kept as the text of a JSON object. */
+/** A variant's settings or flags, one row each. Stored as the text of a JSON object. */
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { t } from '../../texts/texts.ts';
@@ -79,13 +79,16 @@ function rowsOf(config: string): Row[] {
   }));
 }
 
-/** A row without a name says nothing yet. */
+/** Rows without a name are ignored. */
 function textOf(rows: readonly Row[]): string {
   const named = rows.filter(({ name }) => name.trim() !== '');
   return JSON.stringify(Object.fromEntries(named.map((row) => [row.name.trim(), valueOf(row)])));
 }
 
-/** JSON is read as JSON: a number, true, an object, a quoted string. Everything else is text. */
+/**
+ * Values that parse as JSON are JSON: a number, true, an object, a quoted string. Everything else
+ * is text.
+ */
 function valueOf({ value }: Row): unknown {
   return isJson(value) ? (JSON.parse(value) as unknown) : value;
 }

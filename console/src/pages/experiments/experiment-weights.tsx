@@ -1,4 +1,4 @@
-/** The weights that a variant of a ranking experiment changes. What is typed is kept as JSON text. */
+/** The weights that a ranking variant changes. Stored as JSON text. */
 import { NumberInput, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead } from '../../data.ts';

@@ -1,4 +1,4 @@
-/** One experiment: what it is, what can be done with it, and its results. */
+/** One experiment: its description, actions and results. */
 import { Alert, Badge, Group, Stack, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRead, type Answer } from '../../data.ts';
@@ -121,7 +121,7 @@ function Variants({ experiment }: { experiment: Experiment }): ReactNode {
   );
 }
 
-/** Users who see a variant for a trial, and are not counted. */
+/** Users who preview a variant and are not counted. */
 function testersOf({ forcedVariants }: Experiment, variantId: string): string {
   return forcedVariants
     .flatMap((forced) => (forced.variantId === variantId ? forced.userId : []))

@@ -1,4 +1,4 @@
-/** Experiments by status, and the way to a new one. */
+/** Experiments by status, and a link to create one. */
 import { Anchor, Badge, Button, SegmentedControl, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useList, type ItemOf } from '../../data.ts';

@@ -14,7 +14,7 @@ export const types: { value: MetricType; label: string }[] = [
   { value: 'ratio', label: 'Ratio of two counts or sums' },
 ];
 
-/** Numbers as their fields hold them: an empty one is ''. */
+/** Numbers as their fields hold them; an empty field is ''. */
 export type MetricDraft = {
   name: string;
   type: MetricType;
@@ -43,7 +43,7 @@ export const freshMetric: MetricDraft = {
   direction: 'increase',
 };
 
-/** Null where the definition is right. */
+/** Returns null if the definition is valid. */
 export function problemOf(draft: MetricDraft): string | null {
   if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(draft.name)) {
     return 'The name needs letters, digits and _, and a letter first.';

@@ -1,4 +1,4 @@
-/** Metrics of the organization's own: list, define, delete. */
+/** Custom metrics of the organization: list, define, delete. */
 import {
   Button,
   Code,

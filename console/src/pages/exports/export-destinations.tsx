@@ -1,4 +1,4 @@
-/** Buckets of the organization that events are pushed to. */
+/** Buckets of the organization to which events are pushed. */
 import {
   Button,
   Group,

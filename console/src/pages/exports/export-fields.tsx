@@ -1,4 +1,4 @@
-/** The dataset, format and filters, which exports and schedules share. */
+/** Dataset, format and filters, shared by exports and schedules. */
 import { Button, Select, SimpleGrid, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { useRead, type Schemas } from '../../data.ts';
@@ -20,7 +20,7 @@ const datasets: Export['dataset'][] = [
 const formats: Export['format'][] = ['csv', 'ndjson', 'parquet'];
 const compressions: Export['compression'][] = ['none', 'gzip', 'zstd'];
 
-/** The state of the fields: what to show, and how to read it from a form. */
+/** The fields to render, and a function that reads them from a form. */
 export function useExportFields(): {
   fields: ReactNode;
   read: (form: HTMLFormElement) => ExportChoice;
@@ -77,7 +77,7 @@ export function useExportFields(): {
   return { fields, read };
 }
 
-/** A filter as a person reads it. */
+/** A filter in readable form. */
 export function filterText(filter: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(filter).map(([name, value]) => `${name} ${String(value)}`);
   return parts.length === 0 ? 'everything' : parts.join(', ');

@@ -1,4 +1,4 @@
-/** Exports that are made every day. */
+/** Daily exports. */
 import { Button, Group, NumberInput, Stack, Table, Text, Title } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { api } from '../../api.ts';

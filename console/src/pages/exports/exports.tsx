@@ -1,4 +1,4 @@
-/** Exports: create one, watch it, download it, have them made every day or pushed to a bucket. */
+/** Exports: create, watch and download one, or schedule daily exports and pushes to a bucket. */
 import { Anchor, Button, Group, Progress, Stack, Table, TextInput } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { api } from '../../api.ts';

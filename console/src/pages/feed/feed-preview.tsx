@@ -1,4 +1,4 @@
-/** A phone that shows the feed of any viewer, and why each item stands where it does. */
+/** A phone that shows any viewer's feed, with the reason for each item's position. */
 import {
   Anchor,
   Badge,
@@ -82,7 +82,7 @@ export function FeedPreview(): ReactNode {
 
 type PhoneProps = {
   readonly items: readonly FeedItem[];
-  /** The user id of the viewer; empty for someone new. */
+  /** The viewer's user id; empty for a new viewer. */
   readonly viewer: string;
 };
 
@@ -228,7 +228,7 @@ function Explanation({ item, position, isLiked, isSaved }: ExplanationProps): Re
   );
 }
 
-/** What each signal adds to the score. */
+/** Contribution of each signal to the score. */
 function Signals({
   signals,
   weights,

@@ -1,4 +1,4 @@
-/** Every version of the weights, each of which can be made current again. */
+/** All versions of the weights, each of which can be restored. */
 import { Button, Group, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';

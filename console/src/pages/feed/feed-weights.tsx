@@ -1,4 +1,4 @@
-/** The weights as sliders, with the feed as it is beside the feed as it would be. */
+/** The weights as sliders, with the current feed beside a preview. */
 import { Grid, Group, NumberInput, Slider, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -21,7 +21,7 @@ export function FeedWeights(): ReactNode {
   return <Show of={config}>{({ data }) => <Editor saved={configOf(data)} />}</Show>;
 }
 
-/** What may be sent back: the answer without its version and the state of the model. */
+/** The response without its version and the state of the model, as accepted by requests. */
 function configOf(answer: Config & { version: number; model?: unknown }): Config {
   const { version: _version, model: _model, ...config } = answer;
   return config;
@@ -43,7 +43,7 @@ function Editor({ saved }: { saved: Config }): ReactNode {
       latest.current = configOf((await api.get('/v1/ranking/config')).data);
       return { values: latest.current, tag: null };
     },
-    // The whole configuration is replaced.
+    // The request replaces the whole configuration.
     write: (changes) => api.put('/v1/ranking/config', { body: { ...latest.current, ...changes } }),
   });
   const draft = form.values;
@@ -223,7 +223,7 @@ function Ranked({
   );
 }
 
-/** How many places the item has moved, or that it is new in view. */
+/** How many places the item has moved, or that it is new. */
 function moveOf(before: readonly PreviewItem[], item: PreviewItem, index: number): string {
   const old = before.findIndex(({ contentId }) => contentId === item.contentId);
   if (old === -1) return 'new';

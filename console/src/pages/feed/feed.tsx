@@ -1,4 +1,4 @@
-/** The feed as a viewer gets it, what orders it, and how it was ordered before. */
+/** The feed as a viewer sees it, what determines its order, and earlier versions. */
 import { Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useParameters } from '../../location.ts';

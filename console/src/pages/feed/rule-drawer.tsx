@@ -1,4 +1,4 @@
-/** Changes one editorial rule. */
+/** Edits one editorial rule. */
 import { NumberInput, SimpleGrid, TagsInput, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';
@@ -30,7 +30,7 @@ export function RuleDrawer({ rule, close }: { rule: Rule; close: () => void }): 
   const { id, type } = rule;
   const draft = useDraft<Fields>({
     stored: { values: fieldsOf(rule), tag: null },
-    // There is no request for one rule; the list is short.
+    // The API can't return a single rule; the list is short.
     read: async () => {
       for await (const each of api.each('/v1/ranking/rules')) {
         if (each.id === id) return { values: fieldsOf(each), tag: null };
@@ -43,7 +43,7 @@ export function RuleDrawer({ rule, close }: { rule: Rule; close: () => void }): 
     },
   });
   const { match, factor, position } = draft.values;
-  /** A condition that is empty is none. */
+  /** An empty condition is removed. */
   const setMatch = (name: keyof Fields['match'], value: string | string[]) => {
     const { [name]: _old, ...rest } = match;
     draft.change({ match: value.length === 0 ? rest : { ...rest, [name]: value } });

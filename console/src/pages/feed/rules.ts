@@ -1,4 +1,4 @@
-/** Editorial rules, in words. */
+/** Descriptions of editorial rules. */
 import type { ItemOf } from '../../data.ts';
 
 export type Rule = ItemOf<'/v1/ranking/rules'>;

@@ -1,4 +1,4 @@
-/** Makes clips of a broadcast: a part is chosen on its time line, while it is live or afterwards. */
+/** Creates clips of a broadcast from a part of its timeline, during or after the broadcast. */
 import {
   Alert,
   Anchor,
@@ -17,7 +17,7 @@ import { useChange, type Schemas } from '../../data.ts';
 import { Failed } from '../../states.tsx';
 import { t } from '../../texts/texts.ts';
 
-/** What a new clip has at first, or the whole broadcast if that is shorter. */
+/** Initial length of a new clip, or the whole broadcast if that is shorter. */
 const usualSeconds = 30;
 
 const tenths = (seconds: number): number => Math.floor(seconds * 10) / 10;
@@ -37,12 +37,14 @@ export function Clips({
   video,
 }: {
   stream: Schemas['LiveStream'];
-  /** The player; once the stream has ended it plays the recording, whose times are those of clips. */
+  /**
+   * The player; once the stream has ended it plays the recording, whose times match those of clips.
+   */
   video: RefObject<HTMLVideoElement | null>;
 }): ReactNode {
   const { id, title } = stream;
   const recorded = tenths(stream.recordedSeconds);
-  // Null follows the broadcast: its last seconds.
+  // Null follows the last seconds of the broadcast.
   const [chosen, setChosen] = useState<Span | null>(null);
   const span = chosen ?? { from: tenths(Math.max(0, recorded - usualSeconds)), to: recorded };
   const [name, setName] = useState('');
@@ -99,7 +101,7 @@ function TimeLine({
 }: {
   span: Span;
   recorded: number;
-  /** Null while the stream goes on: its player shows other times. */
+  /** Null while the stream is live, because its player shows other times. */
   recording: RefObject<HTMLVideoElement | null> | null;
   change: (span: Span | null) => void;
 }): ReactNode {

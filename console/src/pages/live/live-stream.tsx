@@ -1,4 +1,4 @@
-/** One live stream: its picture, its viewers, its key, its end. */
+/** One live stream: its picture, viewers and key, and ending it. */
 import { Anchor, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useRef, useState, type ReactNode, type RefObject } from 'react';
@@ -123,7 +123,7 @@ function Remove({ of: { id, title } }: { of: LiveStream }): ReactNode {
   );
 }
 
-/** Who watches right now, which players ask for as well. */
+/** The current number of viewers, from the route that players use. */
 function Watching({ id, isOver }: { id: string; isOver: boolean }): ReactNode {
   const status = useRead(
     '/v1/live-streams/{id}/status',

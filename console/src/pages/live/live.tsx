@@ -115,7 +115,7 @@ export function latencyName(latency: LiveStream['latency']): string {
   return latency === 'low' ? t('low latency') : t('normal latency');
 }
 
-/** The key of a stream, which is shown once, and what to do with it. */
+/** A stream's key, which is shown once, and how to use it. */
 export function StreamAccess({
   stream: { rtmpUrl, streamKey },
 }: {

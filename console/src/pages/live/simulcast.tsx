@@ -1,4 +1,4 @@
-/** The servers that a broadcast is passed on to while it is live. */
+/** The servers to which a broadcast is forwarded while it is live. */
 import { Badge, Button, Group, PasswordInput, Stack, Table, Text, TextInput } from '@mantine/core';
 import type { FormEvent, ReactNode } from 'react';
 import { api } from '../../api.ts';

@@ -1,4 +1,4 @@
-/** How the encoder of a live stream does. */
+/** The health of a live stream's encoder. */
 import { Alert, Group, List, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../data.ts';

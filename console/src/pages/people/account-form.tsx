@@ -1,4 +1,4 @@
-/** Sign-in with an account: address, password, and a code where the account has a second factor. */
+/** Sign-in with an account: address, password, and a code if the account has a second factor. */
 import { Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { ReelfeedError } from '@reelfeed/client/session';
 import { useState, type FormEvent, type ReactNode } from 'react';
@@ -8,7 +8,7 @@ import { sessionBegun, tellOtherTabs } from '../../session.ts';
 import { t } from '../../texts/texts.ts';
 import type { SingleSignOn } from './single-sign-on.tsx';
 
-/** What the service says to those who are not signed in. */
+/** Public information for the sign-in page. */
 export type Door = {
   hasPeople: boolean;
   hasMail: boolean;
@@ -16,7 +16,7 @@ export type Door = {
   singleSignOn: SingleSignOn | null;
 };
 
-/** `signedIn` is awaited before the page goes on. */
+/** `signedIn` is awaited before continuing. */
 export function AccountForm({
   signedIn,
   hasMail,

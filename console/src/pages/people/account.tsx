@@ -1,4 +1,4 @@
-/** The own account: name, password, second factor, sessions. */
+/** The user's own account: name, password, second factor, sessions. */
 import {
   Alert,
   Button,
@@ -45,7 +45,7 @@ export function AccountPage(): ReactNode {
   );
 }
 
-/** A code goes along where the account has a second factor. */
+/** Adds a code if the account has a second factor. */
 function codeOf(form: HTMLFormElement): { code?: string } {
   const code = formText(form, 'code');
   return code === '' ? {} : { code };

@@ -1,4 +1,4 @@
-/** Pages for those who come by a link: accepting an invitation, and setting a new password. */
+/** Pages opened through a link: accepting an invitation, and setting a new password. */
 import {
   Alert,
   Anchor,
@@ -22,7 +22,7 @@ import { t } from '../../texts/texts.ts';
 import type { Door as DoorOfService } from './account-form.tsx';
 import { SingleSignOnButton } from './single-sign-on.tsx';
 
-/** The page of a link, or null for every other address. */
+/** The page of a link, or null for any other address. */
 export function findLink(path: string): ReactNode {
   const invitation = /^\/invitation\/([\w-]+)$/.exec(path)?.[1];
   if (invitation !== undefined) return <Invitation token={invitation} />;
@@ -31,7 +31,7 @@ export function findLink(path: string): ReactNode {
   return path === '/new-password' ? <AskForPassword /> : null;
 }
 
-/** Starts over: nothing of who was signed in before may stay. */
+/** Reloads, because nothing of the previously signed-in person may remain. */
 function enter(): void {
   tellOtherTabs('begun');
   window.location.replace('#/overview');
@@ -144,7 +144,7 @@ function Accept({ token, organization, email, role, hasAccount }: Invited & { to
   );
 }
 
-/** The first sign-in by the provider accepts the invitation as well. */
+/** The first sign-in through the provider also accepts the invitation. */
 function SingleSignOnWay(): ReactNode {
   const door = useQuery({
     queryKey: ['door'],

@@ -1,4 +1,4 @@
-/** The account of the person who is signed in. */
+/** The signed-in person's account. */
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { askAccount } from '../../api.ts';
 
@@ -13,7 +13,7 @@ export type OwnAccount = {
   organizations: readonly { id: string; name: string; role: string }[];
 };
 
-/** Null for a console that is signed in with a secret key. */
+/** Null if the console is signed in with a secret key. */
 export function useOwnAccount(): UseQueryResult<OwnAccount | null> {
   return useQuery({
     queryKey: ['/console/account'],

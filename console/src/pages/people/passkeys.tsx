@@ -1,4 +1,4 @@
-/** The passkeys of the own account, and sign-in by one. */
+/** The account's passkeys, and signing in with one. */
 import {
   Button,
   Group,
@@ -33,7 +33,7 @@ function readable(error: Error | null): Error | null {
     : error;
 }
 
-/** `signedIn` is awaited before the page goes on. */
+/** `signedIn` is awaited before continuing. */
 export function PasskeyButton({ signedIn }: { signedIn: () => Promise<void> }): ReactNode {
   const signIn = useMutation({
     mutationFn: async () => {

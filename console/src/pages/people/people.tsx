@@ -1,4 +1,4 @@
-/** The people of the organization: who they are, what they may do, invitations, sessions. */
+/** The organization's people with their roles, invitations and sessions. */
 import {
   Alert,
   Button,

@@ -1,4 +1,4 @@
-/** Who is signed in to the organization, and from where. */
+/** Active sessions in the organization, and their origin. */
 import { Button, Stack, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';

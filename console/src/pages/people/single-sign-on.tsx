@@ -1,4 +1,4 @@
-/** Sign-in by the provider of single sign-on, and why it was refused. */
+/** Sign-in through the single sign-on provider, and reasons for rejection. */
 import { Alert, Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -8,7 +8,7 @@ import { t } from '../../texts/texts.ts';
 
 export type SingleSignOn = { name: string; isOnly: boolean };
 
-/** Leads to the provider, which leads back to the console. */
+/** Redirects to the provider, which redirects back to the console. */
 export function SingleSignOnButton({ name }: SingleSignOn): ReactNode {
   const start = useMutation({
     mutationFn: () => askAccount<{ url: string }>('POST', '/oidc/start'),
@@ -49,7 +49,7 @@ const texts: Readonly<Record<string, string>> = {
   RATE_LIMITED: t('Too many attempts. Wait a while, then try again.'),
 };
 
-/** Why the provider's answer was refused. The address holds a code alone, never a text. */
+/** Why the provider's response was rejected. The address contains only a code, never text. */
 export function Refusal({ code }: { code: string | null }): ReactNode {
   if (code === null) return null;
   return (

@@ -1,4 +1,4 @@
-/** In the header: which organization this is, who is signed in, and the way to the others. */
+/** In the header: the organization, the signed-in person, and a switch to other organizations. */
 import { Anchor, Group, NativeSelect, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { askAccount } from '../../api.ts';
@@ -33,7 +33,7 @@ export function Who({ organization }: { organization: string }): ReactNode {
   );
 }
 
-/** Nothing of the organization before may stay, neither in view nor in memory, in any tab. */
+/** Nothing of the previous organization may remain in any tab, neither visible nor in memory. */
 async function switchTo(organizationId: string): Promise<void> {
   await askAccount('POST', '/organization', { organizationId });
   tellOtherTabs('begun');

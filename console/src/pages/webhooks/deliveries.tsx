@@ -1,4 +1,4 @@
-/** The deliveries of a webhook, with filters; each with its payload and every attempt. */
+/** A webhook's deliveries with filters, each with its payload and all attempts. */
 import {
   Alert,
   Badge,

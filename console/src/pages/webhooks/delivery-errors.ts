@@ -1,4 +1,4 @@
-/** What the codes of failed deliveries mean, for people. */
+/** Readable descriptions of delivery error codes. */
 const meanings: Readonly<Record<string, string>> = {
   timeout: 'no answer in time',
   connection_refused: 'the connection was refused',
@@ -11,7 +11,7 @@ const meanings: Readonly<Record<string, string>> = {
   token_error: 'no token from the OAuth server',
 };
 
-/** `HTTP 500`, or why there was no answer. */
+/** `HTTP 500`, or why there was no response. */
 export function meaningOf(error: string | null | undefined): string {
   if (error === null || error === undefined) return 'no answer';
   return meanings[error] ?? error.replace(/^http_/, 'HTTP ');

@@ -1,4 +1,4 @@
-/** Receivers to copy, one for each language. Each verifies what it gets before it trusts it. */
+/** Example receivers, one per language. Each verifies a request before trusting it. */
 const typescript = `import { createServer } from 'node:http';
 import { verifyWebhook } from '@reelfeed/client/server';
 

@@ -1,4 +1,7 @@
-/** How a webhook proves itself to its receiver: headers, a certificate, a token. Values are never shown. */
+/**
+ * How a webhook authenticates to its receiver: headers, a certificate, a token. Values are never
+ * shown.
+ */
 import { Button, Code, Group, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
@@ -136,7 +139,7 @@ function readAccess(form: HTMLFormElement, part: Part): Body {
   }
 }
 
-/** `Name: value` on each line. */
+/** Parses lines of `Name: value`. */
 function readHeaders(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return Object.fromEntries(

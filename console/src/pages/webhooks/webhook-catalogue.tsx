@@ -1,4 +1,4 @@
-/** The kinds of events that webhooks receive, each with a sample, and what happened lately. */
+/** The kinds of events that webhooks receive, with samples, and recent events. */
 import { Alert, Button, Checkbox, Code, Stack, Text } from '@mantine/core';
 import { useMemo, useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';
@@ -73,8 +73,8 @@ export function Catalogue(): ReactNode {
 const hourMs = 3_600_000;
 
 /**
- * What happened in the last hour, whether or not a webhook wanted it. Each change makes an entry of the
- * audit log as well, so these are shown on demand only: they would hide all else.
+ * Events of the last hour, received by a webhook or not. Every change also creates an audit event;
+ * these are shown only on demand, because they would hide everything else.
  */
 export function RecentEvents(): ReactNode {
   const [hasAudit, setHasAudit] = useState(false);

@@ -1,4 +1,4 @@
-/** How the latest deliveries of a webhook went: success and latency. */
+/** The latest deliveries of a webhook: success rate and latency. */
 import { SimpleGrid } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChartCard } from '../../charts/chart.tsx';
@@ -9,7 +9,7 @@ import { t } from '../../texts/texts.ts';
 type Delivery = Schemas['Delivery'];
 
 const maxDeliveries = 100;
-/** Deliveries for each point of the curve of successes. */
+/** Deliveries per point of the success curve. */
 const perPoint = 5;
 
 export function WebhookCharts({ id }: { id: string }): ReactNode {

@@ -1,4 +1,4 @@
-/** Viewers' events that a webhook gets in batches. */
+/** Viewer events that a webhook receives in batches. */
 import { Button, Group, Stack, TagsInput, Text, Title } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { api } from '../../api.ts';

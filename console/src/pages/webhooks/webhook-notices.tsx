@@ -1,4 +1,4 @@
-/** Tells on the first page that webhooks fail or were disabled for it. */
+/** Shows on the first page that webhooks are failing or were disabled for it. */
 import { Alert, Anchor, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useList } from '../../data.ts';

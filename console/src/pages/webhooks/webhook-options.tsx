@@ -1,4 +1,4 @@
-/** What a webhook gets, when and how: the fields of its forms, and what they say. */
+/** What a webhook receives, when and how: the form fields and their values. */
 import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { api } from '../../api.ts';
@@ -36,7 +36,7 @@ const signatures = [
   { value: 'ed25519', label: t('also with a public key') },
 ];
 
-/** Paths into the `data` of an example, such as `error.code`. */
+/** Paths into an example's `data`, such as `error.code`. */
 function pathsIn(data: unknown, before = ''): string[] {
   if (Array.isArray(data)) return pathsIn(data[0], before);
   if (typeof data !== 'object' || data === null) return before === '' ? [] : [before];
@@ -79,7 +79,7 @@ export function OptionFields({
   webhook,
   changeFilter,
 }: {
-  /** What the fields hold at first; left out for a new one. */
+  /** Initial values; absent for a new webhook. */
   webhook?: Schemas['Webhook'];
   changeFilter: (read: Read<Filter | null>) => void;
 }): ReactNode {
@@ -140,7 +140,7 @@ export function OptionFields({
   );
 }
 
-/** @throws Error with a text for people */
+/** @throws {Error} with a message for users */
 export function readOptions(form: HTMLFormElement): Options {
   const field = (name: string) => formText(form, name);
   const parts = (name: string) =>
@@ -247,6 +247,6 @@ export function readDestination(
   const entries = destinations[type].fields
     .map(({ name }) => [name, formText(form, `destination.${name}`)] as const)
     .filter(([, value]) => value !== '');
-  // The service checks the fields again, and names one that is wrong.
+  // The service validates the fields again and names an invalid one.
   return { type, ...Object.fromEntries(entries) } as NonNullable<NewWebhook['destination']>;
 }

@@ -1,4 +1,4 @@
-/** Links to the portal for the customer of a webhook: make, list, revoke. */
+/** Portal links for a webhook's customer: create, list, revoke. */
 import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { api } from '../../api.ts';

@@ -1,4 +1,4 @@
-/** A receiver to copy, which verifies what it gets. */
+/** An example receiver that verifies requests. */
 import { Code, Group, SegmentedControl, Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { Copy } from '../../page.tsx';

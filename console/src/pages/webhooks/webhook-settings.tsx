@@ -14,7 +14,7 @@ import { t } from '../../texts/texts.ts';
 
 type Webhook = Schemas['Webhook'];
 type Body = NonNullable<Parameters<typeof api.patch<'/v1/webhooks/{id}'>>[1]['body']>;
-/** What the form holds; secrets are set elsewhere. */
+/** The form's fields; secrets are set elsewhere. */
 type Fields = ReturnType<typeof readOptions> &
   Pick<Webhook, 'url' | 'events' | 'description' | 'rateLimit'> & { filter: Filter | null };
 

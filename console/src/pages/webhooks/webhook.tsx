@@ -153,7 +153,7 @@ function NewSecret({ secret }: { secret: string }): ReactNode {
   );
 }
 
-/** How long the replaced secret still counts, also after the page was left and opened again. */
+/** Remaining validity of the replaced secret, also after the page is reopened. */
 function OldSecret({ endsAt }: { endsAt: string }): ReactNode {
   const [now, setNow] = useState(Date.now());
   useInterval(() => setNow(Date.now()), 1_000, { autoInvoke: true });
@@ -208,7 +208,7 @@ function TestSend({ id }: { id: string }): ReactNode {
   );
 }
 
-/** Sends again what failed, or what the webhook never got, since a moment. */
+/** Resends failed deliveries, or events that the webhook never received, since a given time. */
 function Recover({ webhook: { id, failingSince } }: { webhook: Webhook }): ReactNode {
   const path = { id };
   const recover = useChange((since: string) =>

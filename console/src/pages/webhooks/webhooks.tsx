@@ -177,7 +177,7 @@ function Webhooks({ webhooks }: { webhooks: readonly Webhook[] }): ReactNode {
   );
 }
 
-/** How a webhook is, in a word. */
+/** A webhook's health in one word. */
 export function Health({ webhook }: { webhook: Webhook }): ReactNode {
   const { status, disabledReason, failingSince } = webhook;
   const isFailing = failingSince !== null || disabledReason === 'failing';

@@ -1,4 +1,3 @@
-/** Texts of administration in German. */
 export const administration = {
   'Saved reports': 'Gespeicherte Berichte',
   People: 'Personen',

@@ -1,4 +1,3 @@
-/** Texts of analytics in German. */
 export const analytics = {
   ' Last: {moment}.': ' Zuletzt: {moment}.',
   '30 days': '30 Tage',

@@ -1,4 +1,3 @@
-/** Texts of content in German. */
 export const content = {
   ', or upload one by the API:': 'oder laden Sie einen über die API hoch:',
   ', {count} selected': ', {count} ausgewählt',

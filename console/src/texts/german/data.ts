@@ -1,4 +1,3 @@
-/** Texts of data in German. */
 export const data = {
   'Total watch time': 'Wiedergabezeit gesamt',
   'Average watch time': 'Mittlere Wiedergabezeit',

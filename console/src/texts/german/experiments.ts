@@ -1,4 +1,3 @@
-/** Texts of experiments in German. */
 export const experiments = {
   ', or run': ', oder führen Sie',
   'A guardrail is harmed': 'Eine Leitplanke ist verletzt',

@@ -1,4 +1,3 @@
-/** Texts of exports in German. */
 export const exports = {
   'Add bucket': 'Bucket hinzufügen',
   'Create export': 'Export erstellen',

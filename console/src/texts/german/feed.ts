@@ -1,4 +1,3 @@
-/** Texts of the feed in German. */
 export const feed = {
   Adds: 'Trägt bei',
   'At least one weight must be above zero.': 'Mindestens ein Gewicht muss über null liegen.',

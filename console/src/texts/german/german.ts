@@ -1,4 +1,4 @@
-/** Every text in German. Its keys are the texts that there are, and other languages follow them. */
+/** All German texts. Their keys define the texts; other languages must have the same ones. */
 import { administration } from './administration.ts';
 import { analytics } from './analytics.ts';
 import { content } from './content.ts';

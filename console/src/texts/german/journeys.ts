@@ -1,4 +1,3 @@
-/** Texts of journeys in German. */
 export const journeys = {
   Journeys: 'Wege',
   Funnel: 'Trichter',

@@ -1,4 +1,3 @@
-/** Texts of live in German. */
 export const live = {
   'Copy key': 'Schlüssel kopieren',
   'Copy server': 'Server kopieren',

@@ -1,4 +1,3 @@
-/** Texts of more in German. */
 export const more = {
   'Row of videos': 'Videoreihe',
   Select: 'Auswahl',

@@ -1,4 +1,3 @@
-/** Texts of people in German. */
 export const people = {
   ' Sign in to the account that you have.': ' Melden Sie sich mit Ihrem Konto an.',
   ', with the role': ', mit der Rolle',

@@ -1,4 +1,3 @@
-/** Texts of shell in German. */
 export const shell = {
   '(empty)': '(leer)',
   '7 days': '7 Tage',

@@ -1,4 +1,3 @@
-/** Texts of webhooks in German. */
 export const webhooks = {
   ' {created} events are sent.': ' {created} Ereignisse werden gesendet.',
   '1 day': '1 Tag',

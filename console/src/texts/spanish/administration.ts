@@ -1,4 +1,3 @@
-/** Texts of administration in Spanish. */
 import type { administration as German } from '../german/administration.ts';
 
 export const administration: Readonly<Record<keyof typeof German, string>> = {

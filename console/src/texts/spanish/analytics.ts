@@ -1,4 +1,3 @@
-/** Texts of analytics in Spanish. */
 import type { analytics as German } from '../german/analytics.ts';
 
 export const analytics: Readonly<Record<keyof typeof German, string>> = {

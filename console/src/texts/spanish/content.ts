@@ -1,4 +1,3 @@
-/** Texts of content in Spanish. */
 import type { content as German } from '../german/content.ts';
 
 export const content: Readonly<Record<keyof typeof German, string>> = {

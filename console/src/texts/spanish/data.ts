@@ -1,4 +1,3 @@
-/** Texts of data in Spanish. */
 import type { data as German } from '../german/data.ts';
 
 export const data: Readonly<Record<keyof typeof German, string>> = {

@@ -1,4 +1,3 @@
-/** Texts of experiments in Spanish. */
 import type { experiments as german } from '../german/experiments.ts';
 
 export const experiments: Readonly<Record<keyof typeof german, string>> = {

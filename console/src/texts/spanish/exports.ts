@@ -1,4 +1,3 @@
-/** Texts of exports in Spanish. */
 import type { exports as german } from '../german/exports.ts';
 
 export const exports: Readonly<Record<keyof typeof german, string>> = {

@@ -1,4 +1,3 @@
-/** Texts of the feed in Spanish. */
 import type { feed as german } from '../german/feed.ts';
 
 export const feed: Readonly<Record<keyof typeof german, string>> = {

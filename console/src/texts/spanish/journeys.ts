@@ -1,4 +1,3 @@
-/** Texts of journeys in Spanish. */
 import type { journeys as German } from '../german/journeys.ts';
 
 export const journeys: Readonly<Record<keyof typeof German, string>> = {

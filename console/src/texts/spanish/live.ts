@@ -1,4 +1,3 @@
-/** Texts of live in Spanish. */
 import type { live as German } from '../german/live.ts';
 
 export const live: Readonly<Record<keyof typeof German, string>> = {

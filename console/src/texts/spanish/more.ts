@@ -1,4 +1,3 @@
-/** Texts of more in Spanish. */
 import type { more as German } from '../german/more.ts';
 
 export const more: Readonly<Record<keyof typeof German, string>> = {

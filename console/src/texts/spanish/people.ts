@@ -1,4 +1,3 @@
-/** Texts of people in Spanish. */
 import type { people as german } from '../german/people.ts';
 
 export const people: Readonly<Record<keyof typeof german, string>> = {

@@ -1,4 +1,3 @@
-/** Texts of shell in Spanish. */
 import type { shell as German } from '../german/shell.ts';
 
 export const shell: Readonly<Record<keyof typeof German, string>> = {

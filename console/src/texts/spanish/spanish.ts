@@ -1,4 +1,3 @@
-/** Every text in Spanish. */
 import type { German } from '../german/german.ts';
 import { administration } from './administration.ts';
 import { analytics } from './analytics.ts';

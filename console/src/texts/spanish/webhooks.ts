@@ -1,4 +1,3 @@
-/** Texts of webhooks in Spanish. */
 import type { webhooks as german } from '../german/webhooks.ts';
 
 export const webhooks: Readonly<Record<keyof typeof german, string>> = {

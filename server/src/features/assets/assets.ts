@@ -1,13 +1,13 @@
 /**
- * Assets: the files of an item beside its stream, such as carousel images and captions.
+ * Assets: an item's files besides its stream, such as carousel images and captions.
  *
  *   (files stored) → preparing → ready → (removed)
  *
- * 1. Callers lock the item first, so that concurrent changes of its assets happen one after another.
- * 2. Files are stored before a row names them, in a folder of their own that never changes. A kill
- *    in between leaves files without a row: a job that was enqueued before removes them.
- * 3. Each change writes the list that readers see into the item, in the same transaction.
- * 4. The files of a removed asset go by a job that is enqueued in the transaction of the removal.
+ * 1. Callers lock the item first, to serialize concurrent changes of its assets.
+ * 2. Files are stored before a row references them, in a new folder that never changes. A kill in
+ *    between leaves files without a row, which a previously enqueued job removes.
+ * 3. Each change updates the list that readers see on the item, in the same transaction.
+ * 4. The files of a removed asset are deleted by a job enqueued in the same transaction.
  */
 import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
@@ -17,7 +17,7 @@ import { hourMs } from '../../platform/time.ts';
 import { setAssets, type AssetKind, type AssetState, type ItemRow } from '../content/content.ts';
 import { deleteAsset, insertAsset, readAssets, setPositions, updateAsset } from './queries.ts';
 
-/** Removes the files of a folder unless an asset has them; the handler is in `jobs.ts`. */
+/** Removes the files of a folder unless an asset references them; the handler is in `jobs.ts`. */
 export const removeAssetFiles = defineJob({
   name: 'remove-asset-files',
   payload: Type.Object({ folder: Type.String() }),
@@ -26,10 +26,13 @@ export const removeAssetFiles = defineJob({
   concurrency: 1,
 });
 
-/** Longer than any request may take between storing its files and the commit that names them. */
+/** Longer than any request may take between storing its files and committing the reference. */
 const namedWithinMs = hourMs;
 
-/** Call this before files are stored in a folder: they go if no asset has them an hour later. */
+/**
+ * Call before storing files in a folder: they are removed if no asset references them an hour
+ * later.
+ */
 export async function expectFiles(db: Db, organizationId: string, folder: string): Promise<void> {
   const runAt = new Date(Date.now() + namedWithinMs);
   await inTransaction(db, (tx) =>
@@ -43,19 +46,19 @@ export type AssetOwner = { organizationId: string; contentId: string };
 export type NewAsset = {
   assetId: string;
   kind: AssetKind;
-  /** Below `media/`, beginning with the item's playback id; see `assetFolder`. */
+  /** Folder below `media/` that starts with the item's playback id; see `assetFolder`. */
   folder: string | null;
   metadata: Record<string, unknown>;
   state: AssetState;
 };
 
-/** Adds an asset behind the others of its kind. */
+/** Appends an asset to the others of its kind. */
 export async function addAsset(tx: Tx, owner: AssetOwner, asset: NewAsset): Promise<ItemRow> {
   await insertAsset(tx, owner, asset);
   return publishAssets(tx, owner);
 }
 
-/** preparing → ready, with its files. @returns null when the asset is gone */
+/** preparing → ready, with its files. Returns null if the asset no longer exists. */
 export async function completeAsset(
   tx: Tx,
   owner: AssetOwner,
@@ -65,7 +68,7 @@ export async function completeAsset(
   return (await updateAsset(tx, owner, assetId, done)) ? publishAssets(tx, owner) : null;
 }
 
-/** Removes an asset and renumbers the others. @returns null when there is none of this kind */
+/** Removes an asset and renumbers the others. Returns null if there is none of this kind. */
 export async function removeAsset(
   tx: Tx,
   owner: AssetOwner,
@@ -86,7 +89,7 @@ export async function removeAsset(
   return publishAssets(tx, owner);
 }
 
-/** Puts the assets of a kind into an order, which must be a permutation of their ids. */
+/** Reorders the assets of a kind; the order must be a permutation of their ids. */
 export async function orderAssets(
   tx: Tx,
   owner: AssetOwner,
@@ -107,12 +110,12 @@ export function assetFolder(playbackId: string, assetId: string): string {
   return `${playbackId}/${folderPrefix}${assetId}`;
 }
 
-/** The asset to which a folder that `assetFolder` named belongs. */
+/** The asset id in a folder name from `assetFolder`. */
 export function assetIdOf(folder: string): string {
   return folder.slice(folder.indexOf('/') + 1 + folderPrefix.length);
 }
 
-/** Whether `<playbackId>/<name>` is the folder of an asset, not of an attempt at the stream. */
+/** Whether `<playbackId>/<name>` is an asset's folder rather than a processing attempt's. */
 export function isAssetFolder(folder: string): boolean {
   return folder.slice(folder.indexOf('/') + 1).startsWith(folderPrefix);
 }

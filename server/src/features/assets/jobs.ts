@@ -4,7 +4,7 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import { assetIdOf, removeAssetFiles } from './assets.ts';
 import { hasAsset } from './queries.ts';
 
-/** Removes the files of assets that are gone, or never came to be. */
+/** Removes the files of assets that were deleted or never created. */
 export function assetFilesJob({ db, storage }: { db: Db; storage: Storage }): HandledJob {
   return handle(removeAssetFiles, async ({ folder }, { organizationId, signal }) => {
     const isNamed = await hasAsset(db, organizationId, assetIdOf(folder), folder);

@@ -36,7 +36,7 @@ export async function insertAsset(tx: Tx, owner: AssetOwner, asset: NewAsset): P
   `.execute(tx);
 }
 
-/** preparing → ready. @returns whether there was such an asset */
+/** preparing → ready. Returns whether the asset existed. */
 export async function updateAsset(
   tx: Tx,
   owner: AssetOwner,
@@ -84,7 +84,7 @@ export async function setPositions(
   `.execute(tx);
 }
 
-/** Whether an asset has the files of a folder. */
+/** Whether an asset references a folder. */
 export async function hasAsset(
   db: Db,
   organizationId: string,

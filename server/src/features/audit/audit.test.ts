@@ -1,4 +1,4 @@
-/** Proves that every change is found in the audit log, in one transaction with it, without secrets. */
+/** Every change is in the audit log, in the same transaction and without secrets. */
 import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { test } from 'node:test';

@@ -1,11 +1,11 @@
 /**
  * The audit log: who changed what, when, with which key or as which person.
  *
- * Requests need no call of their own: whatever runs through `mutations.mutate` on a route for secret
- * keys and people is recorded in the transaction of its effect. Changes that no request makes (by the command
- * line, or by the service itself) call `recordAudit`. Resources that features contribute to
- * `auditedResources` are read before and after a request, and the entry has what differs. Webhooks are
- * told of each entry by `audit.recorded`, in the same transaction.
+ * Requests need no explicit call: everything that runs through `mutations.mutate` on a route for
+ * secret keys and people is recorded in the transaction of its effect. Other changes (by the
+ * command line or the service itself) call `recordAudit`. Resources that features contribute to
+ * `auditedResources` are read before and after a request, and the entry contains their differences.
+ * Webhooks receive each entry as `audit.recorded`, in the same transaction.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Tx } from '../../platform/database/database.ts';
@@ -37,16 +37,16 @@ export type AuditActor =
 export type AuditEntry = {
   organizationId: OrganizationId;
   actor: AuditActor;
-  /** A verb and its object, as operations of the API are named: `completeExperiment`. */
+  /** A verb and its object, like API operation names: `completeExperiment`. */
   action: string;
   resourceId: string | null;
-  /** The new values of the changed fields. They hold no secret: the caller leaves those out. */
+  /** The new values of the changed fields. The caller must exclude secrets. */
   changes?: unknown;
-  /** What differs between the resource before and after. */
+  /** Differences of the resource before and after. */
   differences?: Differences | null;
 };
 
-/** Records a change and its webhook event in the transaction of the change. */
+/** Records a change and its webhook event in the change's transaction. */
 export async function recordAudit(tx: Tx, entry: AuditEntry): Promise<void> {
   const recordEvent = await prepareAuditEvent(tx, entry.organizationId);
   await recordBoth(tx, entry, recordEvent);
@@ -90,9 +90,8 @@ async function recordBoth(
 }
 
 /**
- * Records a change that no request makes, with what differs before and after it.
- *
- * @param read the state of the resource, as `AuditedResource` reads it
+ * Records a change made without a request, with the differences before and after it.
+ * @param read reads the state of the resource, like `AuditedResource`
  */
 export async function recordChange<T>(
   tx: Tx,
@@ -106,7 +105,7 @@ export async function recordChange<T>(
   return result;
 }
 
-/** Records what requests with a secret key or of a person have changed; others are not recorded. */
+/** Records changes by requests with a secret key or of a person; others are not recorded. */
 export function createAuditor(extensionsOf: ExtensionsOf): RecordMutation {
   const resources = extensionsOf(auditedResources);
   return async (tx, request, work) => {
@@ -132,9 +131,8 @@ export function createAuditor(extensionsOf: ExtensionsOf): RecordMutation {
 }
 
 /**
- * Reads a resource before a change. Requests for the same resource wait for each other from here on,
- * so that nobody is recorded with the change of somebody else.
- *
+ * Reads a resource before a change. From then on, requests for the same resource wait for each
+ * other, so that no change is attributed to someone else.
  * @returns a function that reads it again and compares
  */
 async function readBefore(
@@ -156,7 +154,7 @@ function actorOf({ keyId, person }: Principal, requestId: string): AuditActor {
   return { type: 'key', keyId, requestId };
 }
 
-/** What the body's schema names, without what it marks as secret; null for a body without a schema. */
+/** The body's declared fields without those marked as secret; null for a body without a schema. */
 function bodyWithoutSecrets({ body, routeOptions }: FastifyRequest): unknown {
   const { config, schema } = routeOptions;
   const described = config.describedBody?.['application/json']?.schema ?? schema?.body;
@@ -165,8 +163,8 @@ function bodyWithoutSecrets({ body, routeOptions }: FastifyRequest): unknown {
 }
 
 /**
- * The id in the path, or that of the object that the request created. Never the id of a viewer,
- * which would stay in the audit log after the viewer is erased.
+ * The id in the path, or of the object that the request created. Never a viewer's id, which would
+ * stay in the audit log after the viewer is erased.
  */
 function resourceOf({ params }: FastifyRequest, { data }: Answer): string | null {
   const given = (params ?? {}) as Record<string, unknown>;

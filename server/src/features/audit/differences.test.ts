@@ -1,4 +1,4 @@
-/** Proves that audit entries tell the values before and after a change, bounded and without secrets. */
+/** Audit entries contain the values before and after a change, bounded and without secrets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../../../test/service.ts';
@@ -9,7 +9,7 @@ import { differencesOf, maxFields, maxTotalBytes } from './differences.ts';
 
 const service = await startService();
 
-/** Sends a request and returns the differences that its entry has. */
+/** Sends a request and returns the differences in its entry. */
 async function differencesAfter(method: string, path: string, body?: object) {
   const reply = await service.call(method, path, body === undefined ? {} : { body });
   assert.ok(reply.status < 300, `${method} ${path}: ${reply.text}`);

@@ -11,18 +11,21 @@ export type Difference = {
 
 export type Differences = {
   readonly fields: readonly Difference[];
-  /** How many more fields differ. */
+  /** Number of further fields that differ. */
   readonly omitted: number;
 };
 
 export const maxFields = 50;
-/** Longer texts are cut. Longer than the id of a viewer, so that erasure finds each of them whole. */
+/**
+ * Longer texts are truncated. Exceeds the length of a viewer id, so that erasure finds each id
+ * whole.
+ */
 export const maxCharacters = 300;
-/** The limit for all fields together, encoded as JSON. */
+/** Limit for all fields together, encoded as JSON. */
 export const maxTotalBytes = 16_384;
 
 /**
- * @param secrets marks fields whose value or query string is not shown. A change of what is hidden
+ * @param secrets marks fields whose value or query string is hidden. A change of hidden content
  *   counts as well: both sides then look the same.
  * @returns null if nothing differs
  */
@@ -45,14 +48,14 @@ export function differencesOf(
   return { fields, omitted: found.length - fields.length };
 }
 
-/** As it is in JSON: without dates and undefined values. */
+/** The state as JSON, without dates and undefined values. */
 function plain(state: object | null): object {
   return JSON.parse(JSON.stringify(state ?? {})) as object;
 }
 
 type Sides = { readonly old: unknown; readonly new: unknown };
 
-/** `values` decide what differs; `shown` is what may be told of them. */
+/** `values` determine what differs; `shown` is what may be displayed. */
 function compare(field: string, values: Sides, shown: Sides): Difference[] {
   if (isDeepEqual(values.old, values.new)) return [];
   const all = [values.old, values.new, shown.old, shown.new];
@@ -87,7 +90,7 @@ function isListOfObjects(value: unknown): boolean {
   return Array.isArray(value) && value.every(isObject);
 }
 
-/** Fields without a value equal null. The order of the fields of an object does not matter. */
+/** Absent fields equal null. The order of an object's fields does not matter. */
 function isDeepEqual(a: unknown, b: unknown): boolean {
   return canonical(a) === canonical(b);
 }
@@ -100,7 +103,10 @@ function canonical(value: unknown): string {
   );
 }
 
-/** Texts are cut. A longer list or object is only counted: a part of one could hold half an id. */
+/**
+ * Truncates texts. Replaces a longer list or object by its size, because a part of it could contain
+ * half an id.
+ */
 function bounded(value: unknown): unknown {
   if (value === undefined || value === null) return null;
   if (typeof value === 'string') return cut(value);
@@ -109,7 +115,7 @@ function bounded(value: unknown): unknown {
 }
 
 function cut(text: string): string {
-  // PostgreSQL stores no half characters.
+  // PostgreSQL can't store lone surrogates.
   return text.length > maxCharacters
     ? `${text.slice(0, maxCharacters).replace(/[\uD800-\uDBFF]$/, '')}…`
     : text;

@@ -1,4 +1,4 @@
-/** The audit log as a file: every entry that matches, read page by page while it is sent. */
+/** The audit log as a file: all matching entries, read page by page while sending. */
 import { csvLine, wantsCsv } from '../../platform/csv.ts';
 import type { KeysetPosition } from '../../platform/database/keyset.ts';
 import type { EntryRow } from './queries.ts';
@@ -8,7 +8,7 @@ const page = 1_000;
 export type AuditFile = {
   readonly contentType: string;
   readonly head: string;
-  /** The line of an entry, without its end. */
+  /** An entry's line, without its end. */
   readonly line: (row: EntryRow) => string;
   readonly lineEnd: string;
 };
@@ -43,7 +43,7 @@ const csv: AuditFile = {
   lineEnd: '\r\n',
 };
 
-/** @param present an entry as lists have it */
+/** @param present formats an entry as in lists */
 const ndjson = (present: (row: EntryRow) => object): AuditFile => ({
   contentType: 'application/x-ndjson',
   head: '',
@@ -51,7 +51,7 @@ const ndjson = (present: (row: EntryRow) => object): AuditFile => ({
   lineEnd: '\n',
 });
 
-/** The file that an `Accept` header asks for; null for a page of the list. */
+/** The file that an `Accept` header requests, or null for a page of the list. */
 export function fileFor(
   accept: string | undefined,
   present: (row: EntryRow) => object,
@@ -60,7 +60,7 @@ export function fileFor(
   return /\bapplication\/x-ndjson\b/i.test(accept ?? '') ? ndjson(present) : null;
 }
 
-/** @param read the entries behind a position, at most `limit`, newest first */
+/** @param read returns at most `limit` entries after a position, newest first */
 export async function* linesOf(
   { head, line, lineEnd }: AuditFile,
   read: (limit: number, after: KeysetPosition | null) => Promise<EntryRow[]>,

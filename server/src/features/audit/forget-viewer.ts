@@ -1,4 +1,4 @@
-/** Takes an erased viewer out of the changes and differences that the audit log keeps. */
+/** Removes an erased viewer from the changes and differences in the audit log. */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { Viewer } from '../../platform/feature.ts';
 import { erasedId, withoutId } from '../events/events.ts';

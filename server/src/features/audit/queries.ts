@@ -52,7 +52,7 @@ export type EntryRow = {
   actor: 'key' | 'person' | 'command_line' | 'service';
   api_key_id: string | null;
   person_id: string | null;
-  /** Of the key or the person. */
+  /** Name of the key or the person. */
   caller_name: string | null;
   resource_id: string | null;
   changes: unknown;
@@ -116,7 +116,7 @@ function matches(organizationId: OrganizationId, filter: EntryFilter): RawBuilde
   return sql.join(conditions, sql` and `);
 }
 
-/** Deletes at most `limit` entries older than `maxAgeMs`. @returns how many */
+/** Deletes at most `limit` entries older than `maxAgeMs`. Returns how many. */
 export async function deleteOldEntries(tx: Tx, maxAgeMs: number, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from audit_entry where (organization_id, audit_id) in (
@@ -134,7 +134,7 @@ export type StoredChanges = {
   readonly differences: unknown;
 };
 
-/** The entries of an organization whose changes or differences hold one of these texts anywhere. */
+/** The entries of an organization whose changes or differences contain one of these texts. */
 export async function selectChangesWith(
   db: Db,
   organizationId: string,

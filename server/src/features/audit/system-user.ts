@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-/** The account of the operating system that runs this process: its name, or its number if it has none. */
+/** The operating system account of this process: its name, or its number if it has none. */
 export function systemUser(): string {
   try {
     return userInfo().username;

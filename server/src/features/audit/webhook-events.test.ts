@@ -1,4 +1,4 @@
-/** Proves that webhooks which ask for it are told of each audit entry, and no others. */
+/** Only webhooks that subscribe to audit entries receive them, and they receive each one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCommand } from '../../../test/processes.ts';
@@ -9,14 +9,14 @@ import { allEnded, startWebhookService } from '../webhooks/webhooks.fixture.ts';
 const receiver = await startReceiver();
 const service = await startWebhookService({ REELFEED_EGRESS_ALLOW: receiver.allow });
 
-/** The bodies that a path has received, in the order of their moments. */
+/** The bodies that a path has received, ordered by time. */
 const received = (name: string) =>
   receiver.requests
     .filter(({ path }) => path === `/hook/${name}`)
     .map(({ body }) => JSON.parse(body) as { event: string; data: Record<string, unknown> });
 
 test('each entry is told, without its values, to webhooks that name the kind', async () => {
-  // The replay below finds this event, and the audit entry that came before the webhooks.
+  // The replay below finds this event, and the audit entry from before the webhooks.
   await service.cause('before the webhooks');
   const early = await service.call('PATCH', '/v1/organization', { body: { name: 'Early' } });
   assert.equal(early.status, 200, early.text);

@@ -1,4 +1,4 @@
-/** What webhooks are told of the audit log. */
+/** Webhook events about the audit log. */
 import { Type } from 'typebox';
 import { Nullable, OneOf } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';
@@ -7,8 +7,8 @@ import { actors } from './actors.ts';
 const nullableText = Nullable(Type.String());
 
 /**
- * The values of an entry are left out. They may name viewers, and the audit log forgets an erased
- * viewer, which a delivery that is out already can't.
+ * Excludes the entry's values. They may identify viewers: the audit log forgets an erased viewer,
+ * but a delivery that was sent can't.
  */
 export const auditEvents = {
   'audit.recorded': webhookEvent(

@@ -1,2 +1,2 @@
-/** Backups that the service takes by itself. The machinery is `platform/backup/`. */
+/** Automatic backups. The mechanism is in `platform/backup/`. */
 export { describeBackups } from './describe.ts';

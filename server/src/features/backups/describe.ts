@@ -1,4 +1,4 @@
-/** What `reelfeed doctor` says about backups. */
+/** Backup status in `reelfeed doctor`. */
 import type { Db } from '../../platform/database/database.ts';
 import type { Finding } from '../../platform/finding.ts';
 import { formatTimestamp } from '../../platform/time.ts';
@@ -29,7 +29,7 @@ export async function describeBackups(db: Db, config: BackupConfig): Promise<Fin
   );
 }
 
-/** Late is a run that should have happened twice. */
+/** A run is late if two intervals have passed without one. */
 function describeRun(kind: RunKind, run: RunStatus | undefined, everyMs: number): Finding {
   const { succeededAt = null, failedAt = null, failure = null } = run ?? {};
   const name = names[kind];

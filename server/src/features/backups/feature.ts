@@ -5,7 +5,7 @@ import { collectBackupMetrics } from './metrics.ts';
 import { BackupRuns, type BackupParts } from './runs.ts';
 import { backupSettings } from './settings.ts';
 
-/** How often it is looked whether a backup or a drill is due. */
+/** Interval for checking whether a backup or drill is due. */
 const lookEveryMs = 15_000;
 
 export const backups = defineFeature({

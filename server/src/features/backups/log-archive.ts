@@ -1,4 +1,4 @@
-/** Archives the log of the embedded database, and takes the copies that a restore begins with. */
+/** Archives the WAL of the embedded database and takes the base backups for restores. */
 import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
 import { withSession } from '../../platform/database/session.ts';
 import { MediaIndex } from '../../platform/backup/media-index.ts';
@@ -23,12 +23,12 @@ const session = {
   applicationName: 'reelfeed-archive',
   unlimited: ['statement_timeout', 'idle_in_transaction_session_timeout'],
 };
-/** New media are copied this often beside the log, so that a restored item has its files. */
+/** Interval for copying new media along with the WAL, so that a restored item has its files. */
 const mediaEveryMs = 10 * 60_000;
 
 export class LogArchive {
   readonly #parts: Parts;
-  /** Passes run one after the other: both of two would move the same slot. */
+  /** Passes run one after another, because two would advance the same slot. */
   #turn: Promise<unknown> = Promise.resolve();
   #mediaAt = 0;
 
@@ -36,7 +36,7 @@ export class LogArchive {
     this.#parts = parts;
   }
 
-  /** Archives what was written since the last pass, and says so in the status. */
+  /** Archives what was written since the last pass, and updates the status. */
   async pass(repository: Repository): Promise<ArchivePass> {
     const turn = this.#turn.then(() => this.#pass(repository));
     this.#turn = turn.catch(() => undefined);
@@ -58,7 +58,7 @@ export class LogArchive {
     return done;
   }
 
-  /** Takes a base unless one of this log is younger than `maxAgeMs`. */
+  /** Takes a base backup unless one of this WAL is younger than `maxAgeMs`. */
   async keepBase(repository: Repository, maxAgeMs: number, signal: AbortSignal): Promise<void> {
     const { since, system, timeline } = await this.pass(repository);
     const bases = await listBases(repository);
@@ -77,7 +77,7 @@ export class LogArchive {
     await this.pass(repository);
   }
 
-  /** Copies new media, unless a backup does that just now. */
+  /** Copies new media unless a backup is doing so right now. */
   async keepMedia(repository: Repository, signal: AbortSignal): Promise<void> {
     if (Date.now() - this.#mediaAt < mediaEveryMs) return;
     const { storage, server } = this.#parts;
@@ -91,7 +91,7 @@ export class LogArchive {
     this.#mediaAt = Date.now();
   }
 
-  /** Where nothing is archived any more, the server must not keep its log for it. */
+  /** When archiving ends, the server must not keep its WAL for it. */
   async end(): Promise<void> {
     await withSession(this.#parts.server.superuser, session, dropSlot);
   }

@@ -1,4 +1,4 @@
-/** What monitoring, and the page System of the console, see of backups. */
+/** Backup metrics for monitoring and the console's System page. */
 import type { Db } from '../../platform/database/database.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { listRuns, type RunStatus } from './queries.ts';

@@ -1,4 +1,3 @@
-/** The SQL of backups: what was done last. */
 import { sql } from 'kysely';
 import { type Db } from '../../platform/database/database.ts';
 
@@ -21,7 +20,7 @@ export async function listRuns(db: Db): Promise<RunStatus[]> {
   return rows;
 }
 
-/** Returns the moment: a commit by the database's clock. */
+/** Returns the time by the database's clock. */
 export async function recordBegin(db: Db, kind: RunKind): Promise<Date> {
   const { rows } = await sql<{ at: Date }>`
     insert into backup_status (kind, started_at) values (${kind}, clock_timestamp())

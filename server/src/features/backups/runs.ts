@@ -1,4 +1,4 @@
-/** The three kinds of runs, each with its record: backups, the archive of the log, and drills. */
+/** The three kinds of runs and their records: backups, WAL archiving, and drills. */
 import path from 'node:path';
 import type { Logger } from 'pino';
 import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
@@ -40,7 +40,7 @@ export type BackupParts = {
 
 export type BackupConfig = SettingValues<typeof backupSettings>;
 
-/** After a failure, the next try comes this much later at the earliest. */
+/** Minimum delay after a failure. */
 const retryMs = 10 * 60_000;
 
 export class BackupRuns {
@@ -55,7 +55,7 @@ export class BackupRuns {
     this.#archive = archive;
   }
 
-  /** Takes a backup when one is due, and removes what is too old. */
+  /** Takes a backup if one is due, and removes expired ones. */
   async backUp(signal: AbortSignal): Promise<void> {
     const { backupEveryMs, backupKeepMs, recoveryWindowMs } = this.#config;
     await this.#runWhenDue('backup', backupEveryMs, signal, async (repository) => {
@@ -77,7 +77,7 @@ export class BackupRuns {
     });
   }
 
-  /** Archives the log of the embedded database. */
+  /** Archives the WAL of the embedded database. */
   async archiveLog(signal: AbortSignal): Promise<void> {
     const archive = this.#archive;
     if (archive === null) return;
@@ -89,7 +89,7 @@ export class BackupRuns {
     });
   }
 
-  /** Restores the newest backup into a throwaway database when that is due. */
+  /** Restores the newest backup into a temporary database if a drill is due. */
   async drill(signal: AbortSignal): Promise<void> {
     const { drillEveryMs } = this.#config;
     const { db, installation, log } = this.#parts;
@@ -158,7 +158,7 @@ export class BackupRuns {
   }
 }
 
-/** Whether it is time for a run: some time after the last success, and a while after a failure. */
+/** Whether a run is due: an interval after the last success, or a delay after a failure. */
 export function isDue(run: RunStatus | undefined, everyMs: number, now = Date.now()): boolean {
   const succeededAt = run?.succeededAt?.getTime() ?? 0;
   const failedAt = run?.failedAt?.getTime() ?? 0;

@@ -1,4 +1,3 @@
-/** The settings of backups. */
 import {
   duration,
   longestTimer,

@@ -1,4 +1,3 @@
-/** The table of backups. */
 import type { Json, NullableTimestamp } from '../../platform/database/column-types.ts';
 
 type BackupStatusTable = {

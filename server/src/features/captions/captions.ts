@@ -1,7 +1,7 @@
 /**
  * Captions of videos: uploaded as SubRip or WebVTT, served as WebVTT, and listed in the HLS master
- * playlist. `playback` adds them to the playlist when it is fetched, so renditions that become
- * ready and captions that come and go do not overwrite each other.
+ * playlist. `playback` adds them when the playlist is requested, so that new renditions and changes
+ * of captions do not overwrite each other.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -27,9 +27,8 @@ const maxLabelLength = 100;
 export type NewCaption = { assetId: string; folder: string; language: string; label: string };
 
 /**
- * Stores the captions of a form under a folder that no row names yet.
- *
- * @throws ApiError VALIDATION_ERROR, INVALID_MEDIA
+ * Stores the captions of a form in a folder that no row references yet.
+ * @throws {ApiError} VALIDATION_ERROR, INVALID_MEDIA
  */
 export async function storeCaption(
   { db, storage }: { db: Db; storage: Storage },
@@ -51,7 +50,7 @@ export async function storeCaption(
   return { assetId, folder, language, label };
 }
 
-/** Writes cues and their playlist to a folder of the storage. */
+/** Writes cues and their playlist to a storage folder. */
 export async function putCues(
   storage: Storage,
   folder: string,
@@ -82,7 +81,7 @@ function readFields(fields: ReadonlyMap<string, string>): { language: string; la
   return { language, label };
 }
 
-/** @throws ApiError NOT_FOUND, CONFLICT, LIMIT_EXCEEDED */
+/** @throws {ApiError} NOT_FOUND, CONFLICT, LIMIT_EXCEEDED */
 export async function addCaption(
   tx: Tx,
   organizationId: OrganizationId,
@@ -106,7 +105,7 @@ export async function addCaption(
   );
 }
 
-/** @throws ApiError NOT_FOUND, CONFLICT */
+/** @throws {ApiError} NOT_FOUND, CONFLICT */
 export async function removeCaption(
   tx: Tx,
   organizationId: OrganizationId,
@@ -124,7 +123,7 @@ async function lockVideo(tx: Tx, organizationId: OrganizationId, id: string): Pr
   return requireVideo(await lockOrThrow(tx, organizationId, id));
 }
 
-/** @throws ApiError CONFLICT */
+/** @throws {ApiError} CONFLICT */
 export function requireVideo<Row extends ItemRow>(row: Row): Row {
   if (row.content_type === 'video' || row.content_type === 'live_stream') return row;
   throw new ApiError('CONFLICT', { message: `A ${row.content_type} cannot have captions.` });

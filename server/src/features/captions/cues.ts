@@ -1,7 +1,7 @@
 /**
- * Reading captions in SubRip or WebVTT, and writing them as plain WebVTT: timings, text, and the
- * tags for bold, italics and underline. Everything else that a file may carry (styles, scripts in
- * tags, positions of karaoke) is dropped, because players put cues into web pages.
+ * Parses captions in SubRip or WebVTT and writes them as plain WebVTT: timings, text, and tags for
+ * bold, italics and underline. Everything else (styles, scripts in tags, karaoke positions) is
+ * dropped, because players insert cues into web pages.
  */
 
 import { TIMELINE_START_SECONDS } from '../media/media.ts';
@@ -14,7 +14,7 @@ const maxCueCharacters = 2_000;
 const timing =
   /^\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})\s*-->\s*(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,](\d{1,3})/;
 
-/** The cues of a file in the order of their start, or the reason why it is not captions. */
+/** The cues of a file ordered by start, or why it is not a caption file. */
 export function readCues(text: string): { cues: Cue[] } | { problem: string } {
   const lines = text.replace(/\r\n?/g, '\n').split('\n');
   const cues: Cue[] = [];
@@ -47,7 +47,10 @@ function toMs([hours, minutes, seconds, fraction = '']: (string | undefined)[]):
 const keptTag = /^<\/?[biu]>$/i;
 const entity = /&(?!(?:amp|lt|gt|nbsp|lrm|rlm);)/g;
 
-/** The text of a cue with its bold, italics and underline; every other tag and control is removed. */
+/**
+ * The text of a cue with bold, italics and underline; all other tags and control characters are
+ * removed.
+ */
 function sanitize(text: string): string {
   return (
     text
@@ -80,12 +83,11 @@ function escapeText(text: string): string {
 }
 
 /**
- * Where cues start on the time line of the renditions, which is not 0 (RFC 8216, section 3.5). What
- * plays the file beside an MP4 takes no notice of it.
+ * Start of the cues on the renditions' timeline, which is not 0 (RFC 8216, section 3.5). Ignored
+ * when the file is used beside an MP4.
  */
 const timestampMap = `X-TIMESTAMP-MAP=MPEGTS:${TIMELINE_START_SECONDS * 90_000},LOCAL:00:00:00.000`;
 
-/** Cues as a WebVTT file. */
 export function toWebVtt(cues: readonly Cue[]): string {
   const blocks = cues.map(
     ({ startMs, endMs, text }) => `${clock(startMs)} --> ${clock(endMs)}\n${text}\n`,
@@ -99,7 +101,7 @@ function clock(ms: number): string {
   return `${two(ms / 3_600_000)}:${two((ms / 60_000) % 60)}:${two((ms / 1_000) % 60)}.${fraction}`;
 }
 
-/** An HLS media playlist of one segment that is the whole file. */
+/** An HLS media playlist with the whole file as its only segment. */
 export function subtitlePlaylist(cues: readonly Cue[], videoSeconds: number): string {
   const seconds = Math.max(videoSeconds, ...cues.map(({ endMs }) => endMs / 1_000));
   return [

@@ -1,4 +1,4 @@
-/** Captions of the text subtitles that a file brings along. */
+/** Captions from a file's embedded text subtitles. */
 import { readFile } from 'node:fs/promises';
 import { newContentId } from '../../platform/ids.ts';
 import { assetFolder, expectFiles } from '../assets/assets.ts';

@@ -4,7 +4,7 @@ import { decodeCaptions } from './encoding.ts';
 
 const file = (text: string) => `1\r\n00:00:01,000 --> 00:00:02,500\r\n${text}\r\n`;
 
-/** Text in an 8-bit encoding, by the letters that a decoder for it knows. */
+/** Encodes text in an 8-bit encoding by inverting its decoder. */
 function encoded(text: string, encoding: string): Buffer {
   const letters = new TextDecoder(encoding).decode(Uint8Array.from({ length: 256 }, (_, i) => i));
   return Buffer.from([...text].map((letter) => letters.indexOf(letter)));

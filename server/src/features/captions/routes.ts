@@ -33,7 +33,7 @@ export type CaptionRouteParts = {
   mutations: Mutations;
   urls: MediaUrls;
   upload: UploadLimits;
-  /** Called after a change was committed. */
+  /** Called after a change is committed. */
   onChange: () => void;
 };
 
@@ -118,11 +118,11 @@ async function receiveCaptions(
       JSON.stringify([caption.language, caption.label, file.sha256]),
     );
   } catch (error) {
-    // A commit whose answer was lost may have happened.
+    // A commit whose response was lost may have succeeded.
     isNamed = !wasRolledBack(error);
     throw error;
   } finally {
-    // A replayed answer names the files of the first request.
+    // A replayed response references the first request's files.
     if (!isNamed) await storage.removePrefix(`media/${caption.folder}`);
   }
   parts.onChange();

@@ -1,11 +1,11 @@
 /**
- * Carousels: items that hold images, or refer to videos. A carousel is ready when it is made, and
- * out of the feed for as long as it holds nothing to show.
+ * Carousels: items that hold images or refer to videos. A carousel is ready when it is created, but
+ * not in the feed while it has nothing to show.
  *
- * 1. Every change locks the carousel, so concurrent additions and orders happen one after another.
- * 2. An image carousel has at most 10 images, a video carousel at most 10 entries without repeats.
- * 3. An entry refers to a ready video of the same organization that is not archived. A video that
- *    stops being eligible later is left out of the feed's answer; its entry stays.
+ * 1. Every change locks the carousel, to serialize concurrent additions and reorderings.
+ * 2. An image carousel has at most 10 images, a video carousel at most 10 distinct entries.
+ * 3. An entry refers to a ready video of the same organization that is not archived. If the video
+ *    becomes ineligible later, the feed omits it; the entry stays.
  */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError, type ErrorDetail } from '../../platform/http/errors.ts';
@@ -32,7 +32,7 @@ export { maxEntries } from './schemas.ts';
 
 export type VideoReference = { contentId: string; position?: number };
 
-/** @throws ApiError NOT_FOUND, VALIDATION_ERROR, LIMIT_EXCEEDED, CONTENT_NOT_READY, CONFLICT */
+/** @throws {ApiError} NOT_FOUND, VALIDATION_ERROR, LIMIT_EXCEEDED, CONTENT_NOT_READY, CONFLICT */
 export async function addVideos(
   tx: Tx,
   organizationId: OrganizationId,
@@ -95,7 +95,7 @@ async function requireVideos(
   });
 }
 
-/** @throws ApiError NOT_FOUND, VALIDATION_ERROR, CONFLICT */
+/** @throws {ApiError} NOT_FOUND, VALIDATION_ERROR, CONFLICT */
 export async function orderVideos(
   tx: Tx,
   organizationId: OrganizationId,
@@ -109,7 +109,7 @@ export async function orderVideos(
   return findEntries(tx, organizationId, carousel.content_id);
 }
 
-/** @throws ApiError NOT_FOUND, CONFLICT */
+/** @throws {ApiError} NOT_FOUND, CONFLICT */
 export async function removeVideo(
   tx: Tx,
   organizationId: OrganizationId,
@@ -126,10 +126,9 @@ export async function removeVideo(
 export type NewImage = { imageId: string; folder: string; altText: string | null };
 
 /**
- * An image carousel that has room for one more image, before its bytes are read; `addImage` checks
- * again under a lock.
- *
- * @throws ApiError NOT_FOUND, CONFLICT, LIMIT_EXCEEDED
+ * Checks that an image carousel has room for one more image before its bytes are read; `addImage`
+ * checks again under a lock.
+ * @throws {ApiError} NOT_FOUND, CONFLICT, LIMIT_EXCEEDED
  */
 export async function requireImageRoom(
   db: Db,
@@ -144,7 +143,10 @@ function withRoom<Row extends ItemRow>(carousel: Row): Row {
   return carousel;
 }
 
-/** Adds a stored image behind the others. @throws ApiError NOT_FOUND, LIMIT_EXCEEDED, CONFLICT */
+/**
+ * Appends a stored image.
+ * @throws {ApiError} NOT_FOUND, LIMIT_EXCEEDED, CONFLICT
+ */
 export async function addImage(
   tx: Tx,
   organizationId: OrganizationId,
@@ -160,7 +162,7 @@ export async function addImage(
   );
 }
 
-/** @throws ApiError NOT_FOUND, VALIDATION_ERROR, CONFLICT */
+/** @throws {ApiError} NOT_FOUND, VALIDATION_ERROR, CONFLICT */
 export async function orderImages(
   tx: Tx,
   organizationId: OrganizationId,
@@ -172,7 +174,7 @@ export async function orderImages(
   return orderAssets(tx, { organizationId, contentId: carousel.content_id }, order);
 }
 
-/** @throws ApiError NOT_FOUND, CONFLICT */
+/** @throws {ApiError} NOT_FOUND, CONFLICT */
 export async function removeImage(
   tx: Tx,
   organizationId: OrganizationId,

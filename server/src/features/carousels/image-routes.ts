@@ -1,4 +1,4 @@
-/** Routes of the images in an image carousel. */
+/** Routes for the images of an image carousel. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';

@@ -1,4 +1,4 @@
-/** Receiving one image of a carousel, in two sizes. */
+/** Receives one image of a carousel in two sizes. */
 import type { FastifyRequest } from 'fastify';
 import { fieldError } from '../../platform/http/errors.ts';
 import {
@@ -12,10 +12,10 @@ import type { NewImage } from './carousels.ts';
 export const maxAltTextLength = 1000;
 
 /**
- * Stores the image of a form with a part `file` and an optional field `altText`, under a folder of its
- * own that no row names yet.
- *
- * @throws ApiError VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, UNAVAILABLE
+ * Stores the image of a form with a `file` part and an optional `altText` field, in a new folder
+ * that no row references yet.
+ * @throws {ApiError} VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE,
+ *   UNAVAILABLE
  */
 export async function receiveImage(
   parts: ImageParts,
@@ -29,9 +29,8 @@ export async function receiveImage(
 }
 
 /**
- * Stores an image under a folder of its own that no row names yet.
- *
- * @throws ApiError INVALID_MEDIA, UNAVAILABLE
+ * Stores an image in a new folder that no row references yet.
+ * @throws {ApiError} INVALID_MEDIA, UNAVAILABLE
  */
 export async function storeImage(
   parts: Omit<ImageParts, 'upload'>,

@@ -7,7 +7,7 @@ export type CarouselRouteParts = ImageParts & {
   db: Db;
   mutations: Mutations;
   urls: MediaUrls;
-  /** Called after a change was committed. */
+  /** Called after a change is committed. */
   onChange: () => void;
 };
 

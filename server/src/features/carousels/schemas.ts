@@ -6,7 +6,7 @@ const Id = Type.String({ maxLength: 512 });
 
 const tooMany = { maxItems: maxEntries, 'x-error-code': 'LIMIT_EXCEEDED' } as const;
 
-/** One of the two lists must be given; `carousels.ts` says so. */
+/** One of the two lists is required; checked in `carousels.ts`. */
 export const AddVideos = Closed(
   {
     videos: Type.Optional(

@@ -1,4 +1,4 @@
-/** Routes of the videos in a video carousel. */
+/** Routes for the videos of a video carousel. */
 import { Type } from 'typebox';
 import { fieldError } from '../../platform/http/errors.ts';
 import type { HttpApp } from '../../platform/http/app.ts';

@@ -1,6 +1,6 @@
 /**
- * What axe finds on a page of the console and in each dialog that its buttons open, at three widths, in
- * light and in dark. In `npm test` each page comes at one width and in one scheme, in turn.
+ * Runs axe on a page of the console and on each dialog that its buttons open, at three widths, in
+ * light and dark mode. In `npm test`, pages alternate between widths and schemes.
  */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ type Axe = { run: (context: unknown, options: object) => Promise<{ violations: V
 const widths = [1_440, 768, 390];
 const full = widths.map((width): Form => ({ width, schemes: ['light', 'dark'] }));
 
-/** The forms in which one page is shown. */
+/** The combinations of width and scheme for a page. */
 const formsOf = (index: number): Form[] =>
   scaled<Form[]>(
     [
@@ -28,18 +28,18 @@ const formsOf = (index: number): Form[] =>
     full,
   );
 
-/** Buttons that ask before they do something: those of forms, and those that need an answer. */
+/** Buttons that open a confirmation dialog or a form. */
 const opens = /…$|^(?:New|Edit|Change|Rename|Remove|Delete|Revoke|Rotate|Replace|Stop|Withdraw) /;
 /** These buttons open no dialog: saving the form asks for confirmation. */
 const opensNothing = /^Remove (?:image|the guardrail|the condition|Step)/;
 
-/** Loads axe into the page, where it stays until another page is loaded. */
+/** Loads axe into the page until another page is loaded. */
 export async function loadAxe(page: Page): Promise<void> {
   const axe = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
   await page.evaluate(await readFile(axe, 'utf8'));
 }
 
-/** What axe finds in the page as it is. Only contrast can differ between the schemes. */
+/** Violations that axe finds in the current page. Only contrast can differ between the schemes. */
 async function violations(page: Page, context: string, schemes: readonly Scheme[]) {
   const found: string[] = [];
   for (const [index, scheme] of schemes.entries()) {
@@ -58,7 +58,7 @@ async function violations(page: Page, context: string, schemes: readonly Scheme[
   return found;
 }
 
-/** What axe finds on the view that is open, the `index`th of its test, and in the dialogs of the view. */
+/** Violations in the open view, the test's `index`th, and in its dialogs. */
 export async function axeProblems(page: Page, index: number): Promise<string[]> {
   const found: string[] = [];
   for (const { width, schemes } of formsOf(index)) {
@@ -83,7 +83,7 @@ export async function axeProblems(page: Page, index: number): Promise<string[]> 
   return found;
 }
 
-/** The names of the buttons that open a dialog; one of several that differ only by what they name. */
+/** Names of buttons that open a dialog; only one of those that differ just by their object. */
 async function dialogButtons(page: Page): Promise<string[]> {
   const names = await page
     .locator('main button:visible:enabled')
@@ -99,7 +99,7 @@ async function dialogButtons(page: Page): Promise<string[]> {
   return [...kinds.values()];
 }
 
-/** Returns false if the button opens none, and so does at once what it should ask about. */
+/** Returns false if no dialog opens, meaning that the action runs without confirmation. */
 async function openDialog(page: Page, name: string): Promise<boolean> {
   await page.locator('main').getByRole('button', { name, exact: true }).first().click();
   const opened = page.getByRole('dialog').waitFor({ timeout: 20_000 });
@@ -109,7 +109,7 @@ async function openDialog(page: Page, name: string): Promise<boolean> {
   );
 }
 
-/** Closes it without what it asks for. */
+/** Closes the dialog without confirming. */
 async function closeDialog(page: Page): Promise<void> {
   const dialog = page.getByRole('dialog');
   await page.keyboard.press('Escape');

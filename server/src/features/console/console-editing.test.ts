@@ -1,7 +1,7 @@
 /**
- * Proves that nothing is lost in the console: two editors of one item, what is not saved yet, uploads
- * that are cut off, and losses that ask first; and that the tasks of the newer pages are done by mouse and
- * by keyboard alone.
+ * Nothing is lost in the console: concurrent editors, unsaved changes, interrupted uploads, and
+ * confirmation of destructive actions. Also covers the tasks of the newer pages by mouse and by
+ * keyboard alone.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { startConsole, takePictures, type ConsolePage, type Hand } from './conso
 
 const started = await startConsole();
 const { options } = started;
-// Without a browser every test of this file skips.
+// Without a browser, every test in this file is skipped.
 const { service, page, errors, mouse, keyboard, button, link, heading, start } =
   started.console as ConsolePage;
 const call = async (method: string, path: string, body?: object) =>
@@ -37,7 +37,7 @@ async function newItem(title: string): Promise<string> {
 async function makeCarousel(hand: Hand): Promise<void> {
   await start('/content');
   await hand.press(button('New carousel'));
-  // The keyboard comes to the choice that is made, and changes it by the arrows.
+  // The keyboard focuses the selected option and changes it with the arrow keys.
   if (hand.name === 'keyboard') {
     await hand.press(dialog.getByRole('radio', { name: /^Images/ }), 'ArrowDown');
   } else await dialog.getByRole('radio', { name: /^Videos of the library/ }).click();
@@ -234,7 +234,7 @@ test('what is not saved is not left without a question', options, async () => {
 
 test('an upload goes on over pages and after a reload, and can be cancelled', options, async () => {
   const small = await readFile(await mediaSample('small.mp4'));
-  // Bytes behind the last box are no part of the video.
+  // Bytes after the last box are not part of the video.
   const buffer = Buffer.concat([small, Buffer.alloc(6_000_000)]);
   const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-console-'));
   const write = async (name: string) => {
@@ -303,7 +303,7 @@ test('settings, rules, schedules and viewer keys are made in drawers', options, 
   await start('/settings');
   await button('New setting').click();
   await dialog.getByLabel('Name of the setting').fill('player.drawer');
-  // What was typed is not lost by a key that was hit by accident.
+  // An accidental key press does not lose input.
   await page.keyboard.press('Escape');
   await page.getByText('Close without saving?').waitFor();
   await button('Cancel').click();

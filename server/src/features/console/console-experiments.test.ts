@@ -1,4 +1,4 @@
-/** Proves an experiment by mouse, in the console, from its hypothesis to its roll-out. */
+/** Runs an experiment in the console by mouse, from hypothesis to roll-out. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { eventually, send, type Reply } from '../../../test/service.ts';
@@ -6,7 +6,7 @@ import { startConsole, type ConsolePage } from './console.fixture.ts';
 
 const started = await startConsole();
 const { options } = started;
-// Without a browser every test of this file skips.
+// Without a browser, every test in this file is skipped.
 const { service, page, errors, mouse, button, link, heading, open, start } =
   started.console as ConsolePage;
 
@@ -27,7 +27,7 @@ async function settingOf(userId: string): Promise<unknown> {
   return reply.body.data.settings['player.preload'];
 }
 
-/** What the API has of the experiment that the test made. */
+/** The API's view of the test's experiment. */
 async function experiment(): Promise<Reply['body']> {
   const { body } = await service.call('GET', '/v1/experiments?tag=player');
   const { id } = body.data.at(-1);
@@ -52,7 +52,7 @@ test('an experiment from its hypothesis to its roll-out', options, async () => {
     .waitFor();
 
   await mouse.press(link('New experiment'));
-  // Those of the variants come later in the form.
+  // Name fields of variants come later in the form.
   const names = page.getByRole('textbox', { name: 'Name', exact: true });
   await mouse.write(names.first(), 'Preload more');
   await mouse.press(page.getByRole('combobox', { name: 'What it changes' }));
@@ -125,7 +125,7 @@ test(
     await service.call('POST', `/v1/experiments/${id}/start`);
     await start(`/experiments/${id}`);
     await button('More viewers, later end…').waitFor();
-    // Timers that are late, as on a busy machine: the dialog takes the focus by one of them.
+    // Delays timers, as on a busy machine: the dialog takes the focus in one of them.
     await page.evaluate((lateMs) => {
       const onTime = window.setTimeout.bind(window);
       const late = (run: () => void, ms = 0, ...given: unknown[]) =>
@@ -137,7 +137,7 @@ test(
     await share.click();
     await share.press('ControlOrMeta+A');
     await share.press('Backspace');
-    // Emptied, it does not jump back to the old share.
+    // When emptied, it does not jump back to the old share.
     assert.equal((await share.inputValue()).replace(' %', ''), '');
     await page.keyboard.type('100', { delay: 900 });
     assert.equal(await share.inputValue(), '100 %');

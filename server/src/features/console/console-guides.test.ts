@@ -1,6 +1,6 @@
 /**
- * Proves that the steps "In the console" of each role's guide lead where they say: each is done as it is
- * written, with the names of buttons, fields and pages that the guide has.
+ * Follows the "In the console" steps of each role's guide exactly as written, with their button,
+ * field and page names.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ type Step =
 const phrase =
   /\b(open|press|see|choose) \*\*(.+?)\*\*(?: in \*\*(.+?)\*\*)?|\bwrite `(.+?)` into \*\*(.+?)\*\*/gi;
 
-/** The steps of a guide. Each bold name must belong to one that is understood. */
+/** The steps of a guide. Each bold name must belong to a step that is understood. */
 function stepsOf(guide: string): Step[] {
   const file = new URL(`../../../../docs/${guide}.md`, import.meta.url);
   const [, section = ''] = /## In the console\n([^]*?)\n## /.exec(readFileSync(file, 'utf8')) ?? [];
@@ -40,12 +40,12 @@ function stepsOf(guide: string): Step[] {
 
 const started = await startConsole();
 const { options } = started;
-// Without a browser every test of this file skips.
+// Without a browser, every test in this file is skipped.
 const { service, page, errors, start } = started.console as ConsolePage;
 
 before(async () => {
   if (started.console === null) return;
-  // Files that the commands of the guides leave behind.
+  // Data that the commands of the guides leave behind.
   const { id } = await readyItem(service, 'small.mp4', {
     title: 'Monday in two minutes',
     section: 'News',

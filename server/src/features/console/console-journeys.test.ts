@@ -1,6 +1,6 @@
 /**
- * Proves that a funnel, paths, cohorts and a series are asked by mouse and by keyboard alone, that the page
- * shows the numbers of the events that were sent, and that its address opens the same view elsewhere.
+ * Funnels, paths, cohorts and series can be queried by mouse and by keyboard alone, the page shows
+ * the numbers of the sent events, and its address opens the same view elsewhere.
  */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -12,10 +12,10 @@ import { startConsole, takePictures, type ConsolePage, type Hand } from './conso
 
 const started = await startConsole();
 const { options } = started;
-// Without a browser every test of this file skips.
+// Without a browser, every test in this file is skipped.
 const { service, page, mouse, keyboard, button, heading, start } = started.console as ConsolePage;
 
-/** Sessions that come this far: all 12 see an item, 8 play one, 4 like it and 2 buy. */
+/** Sessions that reach each step: all 12 see an item, 8 play one, 4 like it and 2 buy. */
 const kinds = [
   { kind: 'impression', reach: 12 },
   { kind: 'playStart', reach: 8 },
@@ -48,7 +48,7 @@ before(async () => {
   await heading('Overview').waitFor();
 });
 
-/** A session of an hour ago. */
+/** The events of a session an hour ago. */
 function eventsOf(index: number, { id }: { id: string }): object[] {
   const at = Date.now() - 3_600_000;
   return kinds
@@ -70,7 +70,7 @@ const tab = (name: string) => page.getByRole('tab', { name, exact: true });
 const group = (name: string) => page.getByRole('group', { name, exact: true });
 const settled = () => page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
 
-/** Chooses an option of a field that is a list. */
+/** Chooses an option of a select field. */
 async function choose(hand: Hand, field: Locator, option: string): Promise<void> {
   if (hand.name === 'mouse') {
     await field.click();
@@ -87,7 +87,7 @@ async function choose(hand: Hand, field: Locator, option: string): Promise<void>
 }
 
 const kindOf = (name: string) => group(name).getByRole('combobox', { name, exact: true });
-/** The cells of the rows of the table below a heading or of the only one, as they are written. */
+/** Cell texts of the table below a heading, or of the only table. */
 const rows = () =>
   page
     .locator('main tbody tr')
@@ -131,7 +131,7 @@ for (const hand of [mouse, keyboard]) {
         (await rows()).map(([, , sessions]) => sessions),
         ['6', '4', '2', '1'],
       );
-      // The address is the view: another page that opens it shows the same.
+      // The address identifies the view: another page that opens it shows the same.
       const shared = await page.context().newPage();
       await shared.goto(page.url());
       await shared.getByText('4. custom.purchase').first().waitFor();
@@ -205,7 +205,7 @@ test('without the experiment there is no break-down by its variants', options, a
   const breakdown = page.getByRole('combobox', { name: 'Break down by' });
   await choose(mouse, breakdown, 'Variant');
   assert.match(page.url(), /breakdown=experimentVariant/);
-  // Back to any experiment, as the cross in the field does.
+  // Resets the experiment with the field's clear button.
   await experiment.hover();
   await page
     .locator('.mantine-Select-root', { has: experiment })
@@ -215,7 +215,7 @@ test('without the experiment there is no break-down by its variants', options, a
   await page.getByText('1. impression').first().waitFor();
   assert.equal(await breakdown.inputValue(), '');
   assert.equal(await page.getByText('Complete each event').count(), 0);
-  // So does an address that names variants without an experiment.
+  // An address that names variants without an experiment also works.
   await start('/journeys?breakdown=experimentVariant');
   await page.getByText('1. impression').first().waitFor();
 });

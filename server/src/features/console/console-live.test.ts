@@ -1,4 +1,4 @@
-/** Proves that a person runs a broadcast from the console: key, state, another key, end. */
+/** A broadcast can be managed from the console: key, state, new key, end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../../test/waiting.ts';
@@ -11,7 +11,7 @@ const started = await startConsole({
   REELFEED_EGRESS_ALLOW: '127.0.0.1',
 });
 const { options } = started;
-// Without a browser the test skips.
+// Without a browser, the test is skipped.
 const { service, page, errors, mouse, keyboard, button, heading, open } =
   started.console as ConsolePage;
 
@@ -46,7 +46,7 @@ test('a broadcast from its key to its end', options, async () => {
   await mouse.press(button('Make the clip'));
   const made = page.getByRole('status').filter({ hasText: 'Made, and being processed' });
   await made.getByRole('link', { name: 'The beginning' }).waitFor();
-  // The keyboard moves the end on the time line, and refusals are shown.
+  // The keyboard moves the end on the timeline, and rejections are shown.
   const end = page.getByRole('slider', { name: 'Where the clip ends' });
   await keyboard.press(end, 'ArrowRight');
   await until(
@@ -59,7 +59,7 @@ test('a broadcast from its key to its end', options, async () => {
   await made.getByRole('link', { name: 'By keyboard' }).waitFor();
   const clips = await service.call('GET', '/v1/content?search=keyboard');
   assert.equal(clips.body.data[0].title, 'By keyboard');
-  // The broadcast is passed on to a server, which refuses it and says why.
+  // The broadcast is forwarded to a server, which rejects it with a reason.
   const passing = page.locator('form').filter({ has: button('Pass on') });
   const server = `rtmp://127.0.0.1:${port}/live`;
   await keyboard.write(passing.getByRole('textbox', { name: 'Server' }), server);

@@ -1,6 +1,6 @@
 /**
- * Proves by mouse and by keyboard alone the way from a metric of one's own to the roll-out of an experiment
- * that it has decided, with a guardrail, results over days and by segment, and a link for others.
+ * From a custom metric to the roll-out of an experiment decided by it, with a guardrail, results
+ * over days and by segment, and a shared link, by mouse and by keyboard alone.
  */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
@@ -13,7 +13,7 @@ const started = await startConsole({
   REELFEED_EXPERIMENT_MIN_UNITS: '5',
 });
 const { options } = started;
-// Without a browser every test of this file skips.
+// Without a browser, every test in this file is skipped.
 const { service, page, mouse, keyboard, button, link, heading, open, start } =
   started.console as ConsolePage;
 
@@ -62,13 +62,13 @@ async function plan(hand: Hand, name: string, metric: string): Promise<string> {
   return running.id;
 }
 
-/** As the console writes the name of a metric. */
+/** A metric's name as the console displays it. */
 function wordsOf(name: string): string {
   const spaced = name.replace(/[A-Z_]/g, (letter) => ` ${letter.replace('_', '').toLowerCase()}`);
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);
 }
 
-/** Viewers who see the feed and buy, treated ones more often. */
+/** Viewers who see the feed and buy, more often in the treatment group. */
 async function buy(experimentId: string, by: string): Promise<void> {
   const events: object[] = [];
   for (let index = 0; index < 40; index += 1) {

@@ -1,5 +1,5 @@
 /**
- * The same as `console-pages.test.ts`, with every view and all its dialogs at three widths, in light and
- * in dark.
+ * The same as `console-pages.test.ts`, but with every view and all its dialogs at three widths, in
+ * light and dark mode.
  */
 import './console-pages.test.ts';

@@ -1,8 +1,9 @@
 /**
- * Proves what a person can do with the console, by mouse and by keyboard alone, that no page has a
- * problem that axe finds, and how large its first page is.
+ * What a person can do in the console by mouse and by keyboard alone, accessibility checks of every
+ * page with axe, and the size of the first page load.
  *
- * `REELFEED_TEST_SCREENSHOTS` names a folder that gets a picture of each page, wide and narrow.
+ * If `REELFEED_TEST_SCREENSHOTS` names a folder, screenshots of each page are saved there, wide and
+ * narrow.
  */
 import assert from 'node:assert/strict';
 import { mkdir, readFile } from 'node:fs/promises';
@@ -18,7 +19,7 @@ import { eventually } from '../../../test/service.ts';
 import { axeProblems, loadAxe } from './console-axe.fixture.ts';
 import { startConsole, type ConsolePage, type Hand } from './console.fixture.ts';
 
-/** The first delivery of each webhook fails, and so shows what a failure looks like. */
+/** The first delivery of each webhook fails, to show what a failure looks like. */
 const delivered = new Set<string>();
 const receiver = await startReceiver(({ path: hook }) => {
   if (delivered.has(hook)) return 204;
@@ -30,7 +31,7 @@ const started = await startConsole({
   REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s',
 });
 const { options } = started;
-// Without a browser every test of this file skips.
+// Without a browser, every test in this file is skipped.
 const {
   service,
   browser,
@@ -145,7 +146,7 @@ async function startExperiment(hand: Hand): Promise<void> {
   const recency = treatment.getByRole('textbox', { name: 'Recency' });
   await recency.waitFor();
   assert.ok(await button('Create draft').isDisabled());
-  // Those of the variants come later in the form.
+  // Name fields of variants come later in the form.
   await hand.write(page.getByRole('textbox', { name: 'Name', exact: true }).first(), name);
   await hand.write(recency, '1');
   await hand.press(button('Create draft'));
@@ -154,7 +155,7 @@ async function startExperiment(hand: Hand): Promise<void> {
   await button('Stop…').waitFor();
   const { body } = await service.call('GET', '/v1/experiments?status=running');
   assert.ok(body.data.some((one: { name: string }) => one.name === name));
-  // One layer holds one ranking experiment for every viewer.
+  // A layer can hold only one ranking experiment for all viewers.
   await hand.press(button('Stop…'));
   await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Stop the experiment' }));
   await button('Roll out…').waitFor();
@@ -214,7 +215,7 @@ async function changeWeights(hand: Hand): Promise<void> {
 }
 
 const tasks = { upload, tagTwo, startExperiment, retryDelivery, changeWeights };
-/** Those for which the keyboard has keys of its own. The others are tried in the long run. */
+/** Tasks with specific keyboard handling. The others run only in the full run. */
 const keyTasks = scaled<Partial<typeof tasks>>({ upload, tagTwo, changeWeights }, tasks);
 for (const hand of [mouse, keyboard]) {
   for (const [name, task] of Object.entries(hand.name === 'keyboard' ? keyTasks : tasks)) {
@@ -229,14 +230,14 @@ test('archiving an item is undone, and a connection that is lost is told of', op
   await start(`/content/${ready[0]}`);
   await button('Archive').click();
   await page.getByText(/^Archived /).waitFor();
-  // Its page opens whenever it is asked for.
+  // The item's page remains available.
   await page.reload();
   await button('Restore').click();
   await button('Archive').waitFor();
   await page.context().setOffline(true);
   await page.getByText('This computer is offline').waitFor();
   await mouse.press(link('Content'));
-  // A view that the browser has not kept can't be loaded at all.
+  // A view that the browser has not cached can't be loaded.
   await page
     .getByText(/No connection to the service|This page could not be loaded/)
     .first()
@@ -283,7 +284,7 @@ const views = async (): Promise<string[]> => {
   await service.call('POST', '/v1/analytics/alerts', {
     body: { name: 'Errors', report: 'quality', metric: 'errorRate', condition: { type: 'band' } },
   });
-  // A view that comes twice in a row would never change the address.
+  // A view that appears twice in a row would not change the address.
   const { id: oldWebhookId } = await first('/v1/webhooks');
   const forwarded = await service.call('POST', '/v1/webhooks', {
     body: { url: `${receiver.url}/forwarded`, events: ['events.batch'], customer: 'somebody' },
@@ -354,7 +355,7 @@ test(
     const found: string[] = [];
     for (const [index, view] of (await views()).entries()) {
       await page.setViewportSize({ width: 1440, height: 1_000 });
-      // The view before is gone, and whatever the new one loads is marked as busy.
+      // The previous view is gone, and whatever the new one loads is marked as busy.
       await page.evaluate(async (hash) => {
         const isChanged = new Promise((resolve) => {
           addEventListener('hashchange', resolve, { once: true });

@@ -1,6 +1,6 @@
 /**
- * Proves that an open console outlives what happens to it: its session ends, another person signs in,
- * the service is away or upgraded, a page has an error of its own.
+ * An open console survives its session ending, another person signing in, the service being away or
+ * upgraded, and errors of its own pages.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { startConsole, takePictures, type ConsolePage } from './console.fixture.
 const port = String(await freePort());
 const started = await startConsole({ PORT: port });
 const { options } = started;
-// Without a browser every test of this file skips.
+// Without a browser, every test in this file is skipped.
 const { service, page, heading, button, link, mouse, open, start } = started.console as ConsolePage;
 const dist = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
 
@@ -27,7 +27,7 @@ async function signIn(of: Page, key: string): Promise<void> {
   await of.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Counts how often the page starts over, until the next call. */
+/** Counts page reloads until the next call. */
 let loads = 0;
 page?.on('request', (request) => {
   if (request.isNavigationRequest() && request.frame() === page.mainFrame()) loads += 1;
@@ -41,7 +41,7 @@ function loadsSince(): number {
 afterEach(async () => {
   if (started.console === null) return;
   await page.unrouteAll({ behavior: 'wait' });
-  // A tab with a build that is served no more would reload itself during the next test.
+  // A tab with an outdated build would reload during the next test.
   await page.goto('about:blank');
 });
 
@@ -100,7 +100,7 @@ test(
     assert.equal(await page.getByText('A secret of the first').count(), 0);
     await tab.getByText('The second', { exact: true }).waitFor();
     await signOutAndIn(tab);
-    // The page was not touched: it finds out from the other tab.
+    // The page was not touched: it learns from the other tab.
     await page.getByText('A secret of the first').waitFor();
     await tab.close();
   },
@@ -160,7 +160,7 @@ test(
   },
 );
 
-/** The same build with other hashes in its names, as after a change of every source. */
+/** The same build with different hashes in its names, as if every source had changed. */
 function anotherBuild(): { html: string; files: Map<string, Buffer> } {
   const names = globSync('assets/*', { cwd: dist }).map((file) => path.basename(file));
   const renamed = new Map(
@@ -179,7 +179,7 @@ function anotherBuild(): { html: string; files: Map<string, Buffer> } {
   };
 }
 
-/** Serves another build from now on; what only the first one had is 404, as the service answers. */
+/** Serves another build from now on; files of the first build return 404, as in the service. */
 async function upgrade(isFor: (name: string) => boolean = () => true): Promise<void> {
   const { html, files } = anotherBuild();
   await page.route(/\/console\/(?:assets\/.*)?$/, async (route) => {

@@ -1,2 +1,2 @@
-/** The same as `console-tasks.test.ts`, scrolled to the last of 10,000 rows. */
+/** The same as `console-tasks.test.ts`, scrolling to the last of 10,000 rows. */
 import './console-tasks.test.ts';

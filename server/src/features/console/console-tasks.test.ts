@@ -1,7 +1,7 @@
 /**
- * Proves more of what a person does with the console, by mouse and by keyboard alone: the order of a
- * carousel, captions, import, roll-out, recovery and rotation of a webhook; that lists reach their last
- * row; and that the library with 10,000 items scrolls without a long task.
+ * More console tasks by mouse and by keyboard alone: carousel order, captions, import, roll-out,
+ * webhook recovery and rotation. Also checks that lists reach their last row and that a library of
+ * 10,000 items scrolls without long tasks.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -38,10 +38,10 @@ const started = await startConsole({
   REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s',
 });
 const { options } = started;
-// Without a browser every test of this file skips.
+// Without a browser, every test in this file is skipped.
 const { service, browser, page, errors, mouse, keyboard, button, link, heading, open, start } =
   started.console as ConsolePage;
-/** Reading on to the last row takes a minute on a busy machine. */
+/** Loading up to the last row takes a minute on a busy machine. */
 const scrolledRows = scaled(1_000, 10_000);
 const call = async (method: string, path: string, body?: object) =>
   (await service.call(method, path, { body })).body.data;
@@ -60,13 +60,13 @@ async function orderCarousel(hand: Hand): Promise<void> {
   await start(`/content/${id}`);
   const rows = page.locator('ol > li');
   await rows.nth(2).waitFor();
-  // Each row names its video, also where the search for one to add finds none of them.
+  // Each row shows its video's title, even if the search for one to add finds none of them.
   await page.getByRole('combobox', { name: 'Add a video' }).fill('finds nothing');
   await eventually('the titles', async () =>
     (await rows.allInnerTexts()).every((text) => text.includes(`by ${hand.name}`)) ? true : null,
   );
   await page.keyboard.press('Escape');
-  // The ids come in no promised order.
+  // The ids come in unspecified order.
   const last: string = (await call('GET', `/v1/content/${entries[2].contentId}`)).title;
   if (hand.name === 'mouse') await rows.nth(2).dragTo(rows.nth(0));
   else {
@@ -165,7 +165,7 @@ async function rollOut(hand: Hand): Promise<void> {
   assert.equal(setting.value, 3);
 }
 
-/** Moves down the open list to a choice and takes it. */
+/** Moves down the open list to an option and selects it. */
 async function pickByKeys(choice: Locator): Promise<void> {
   await until(
     'the choice to be under the cursor',
@@ -179,7 +179,7 @@ async function pickByKeys(choice: Locator): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-/** Leaves its page first, which would go on asking for it. */
+/** Leaves the webhook's page first, which would keep polling for it. */
 async function removeWebhook(id: string): Promise<void> {
   await page.goto('about:blank');
   await call('DELETE', `/v1/webhooks/${id}`);
@@ -312,7 +312,7 @@ const tasks = {
   rollOut,
   ...webhookTasks,
 };
-/** Those for which the keyboard has keys of its own. The others are tried in the long run. */
+/** Tasks with specific keyboard handling. The others run only in the full run. */
 const keyTasks = scaled<Partial<typeof tasks>>({ orderCarousel, rollOut, rotateSecret }, tasks);
 for (const name of ['mouse', 'keyboard'] as const) {
   for (const [task, run] of Object.entries(name === 'mouse' ? tasks : keyTasks)) {
@@ -358,7 +358,7 @@ test('the library with 10,000 items scrolls without a long task', options, async
   });
   const rows = await page.evaluate(async (enough) => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-    // Somebody who scrolls very fast: a screen a frame, while pages come in.
+    // Scrolls very fast: one screen per frame while pages load.
     for (let still = 0; still < 300 && scrollY < enough;) {
       const before = scrollY;
       scrollBy(0, innerHeight);
@@ -375,7 +375,7 @@ test('the library with 10,000 items scrolls without a long task', options, async
   const tasks = tasksOf(await browser.stopTracing());
   const busy = tasks.filter((took) => took > 50);
   const longest = Math.round(Math.max(...tasks));
-  // A task also waits for the processor, which this machine gives to other tests; that is not its own.
+  // Uses CPU time, because the wall time of a task includes waiting for other tests.
   console.log(
     `  ${rows - 1} rows: longest task ${longest} ms of processor time; ` +
       `${long.length} took over 50 ms with waiting`,
@@ -386,7 +386,7 @@ test('the library with 10,000 items scrolls without a long task', options, async
   assert.deepEqual(errors, []);
 });
 
-/** The processor time that each task of the page's main thread took, in milliseconds. */
+/** CPU time of each task on the page's main thread, in milliseconds. */
 function tasksOf(trace: Buffer): number[] {
   const { traceEvents: all } = JSON.parse(trace.toString('utf8')) as { traceEvents: TraceEvent[] };
   const mains = all.filter(
@@ -403,7 +403,7 @@ type TraceEvent = {
   name: string;
   pid: number;
   tid: number;
-  /** Microseconds of processor time. */
+  /** Microseconds of CPU time. */
   tdur?: number;
   args: { name?: string };
 };

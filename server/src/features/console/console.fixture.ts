@@ -1,4 +1,4 @@
-/** The console in a real browser, signed in, with a mouse and a keyboard to work it by. */
+/** The console in a real browser, signed in, with a mouse and a keyboard to operate it. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after } from 'node:test';
@@ -7,7 +7,7 @@ import { launchBrowser } from '../../../test/browser.ts';
 import { startService, type TestService } from '../../../test/service.ts';
 import { until } from '../../../test/waiting.ts';
 
-/** What a hand does: the mouse points, the keyboard walks by Tab and never touches the mouse. */
+/** Input by mouse (pointing) or by keyboard (Tab only, never the mouse). */
 export type Hand = {
   name: 'mouse' | 'keyboard';
   press: (target: Locator, key?: string) => Promise<void>;
@@ -18,25 +18,26 @@ export type ConsolePage = {
   service: TestService;
   browser: Browser;
   page: Page;
-  /** What the page has complained of. */
+  /** Errors logged by the page. */
   errors: string[];
   mouse: Hand;
   keyboard: Hand;
   button: (name: string | RegExp) => Locator;
   link: (name: string) => Locator;
   heading: (name: string) => Locator;
-  /** Goes to a view by the navigation. */
+  /** Opens a view through the navigation. */
   open: (hand: Hand, view: string) => Promise<void>;
-  /** Moves the focus there by Tab alone. */
+  /** Moves the focus there with Tab alone. */
   walkTo: (target: Locator) => Promise<void>;
-  /** Starts over at an address, so that nothing that was left open is in the way. */
+  /** Reloads at an address, so that nothing left open is in the way. */
   start: (view?: string) => Promise<void>;
 };
 
 export type ConsoleOptions = { skip: string } | { timeout: number };
 
 /**
- * Starts a service and a browser. Without a browser, `console` is null and the tests skip by `options`.
+ * Starts a service and a browser. Without a browser, `console` is null and `options` skips the
+ * tests.
  */
 export async function startConsole(
   env: Record<string, string> = {},
@@ -54,7 +55,7 @@ export async function startConsole(
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => {
-    // The first request of a page that is not signed in is refused, as it has to be.
+    // The first request of a page that is not signed in is rejected as expected.
     const isExpected = message.text().includes('401');
     if (message.type() === 'error' && !isExpected) errors.push(message.text());
   });
@@ -65,8 +66,8 @@ export async function startConsole(
 }
 
 /**
- * Takes a picture of the page as it is, wide and narrow, into the folder that
- * `REELFEED_TEST_SCREENSHOTS` names, if it names one.
+ * Takes wide and narrow screenshots of the page into the folder named by
+ * `REELFEED_TEST_SCREENSHOTS`, if set.
  */
 export async function takePictures(page: Page, name: string): Promise<void> {
   const folder = process.env['REELFEED_TEST_SCREENSHOTS'];
@@ -79,7 +80,7 @@ export async function takePictures(page: Page, name: string): Promise<void> {
   if (size !== null) await page.setViewportSize(size);
 }
 
-/** Changes the colours, and waits until nothing moves, apart from what moves for ever. */
+/** Changes the color scheme and waits until all finite animations have ended. */
 export async function changeColors(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme });
   await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
@@ -97,7 +98,7 @@ const maxSteps = 150;
 
 function handsOn(page: Page): Pick<ConsolePage, 'mouse' | 'keyboard' | 'walkTo'> {
   const walkTo = async (target: Locator): Promise<void> => {
-    // A button may be in the document before its dialog is open, and before it can be pressed.
+    // A button may be in the document before its dialog is open and before it can be pressed.
     const canBeReached = () =>
       target.evaluate(
         (element) =>
@@ -149,7 +150,7 @@ function pathsOn(
       await heading(view).waitFor();
     },
     async start(view = '/overview') {
-      // By way of an empty page, so that no unsaved form asks whether to leave.
+      // Goes through an empty page, so that no unsaved form asks whether to leave.
       await page.goto('about:blank');
       await page.goto(`${service.url}/console/#${view}`);
       await page.locator('h1').waitFor();

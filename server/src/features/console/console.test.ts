@@ -1,4 +1,4 @@
-/** Proves that the console signs in safely, and that its built files are true. */
+/** The console signs in safely, and its built files match the sources. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fingerprint, recordedFingerprint } from '../../../../console/fingerprint.ts';
@@ -26,11 +26,11 @@ test('a secret key signs in with a cookie that no script and no other site can u
   const call = (more: Record<string, string>) =>
     send(`${url}/v1/keys`, 'GET', { headers: { ...headers, ...more } });
   assert.equal((await call(header)).status, 200);
-  // A form or an image of another site can send the cookie at most, never the header.
+  // A form or an image on another site can send the cookie at most, never the header.
   assert.equal((await call({})).status, 401);
-  // A key that is given goes before the cookie, even a wrong one.
+  // An explicit key takes precedence over the cookie, even if it is wrong.
   assert.equal((await call({ ...header, authorization: 'Bearer rf_sk_x' })).status, 401);
-  // The cookies of the version before name no session.
+  // Cookies of the previous version contain no session.
   const vault = createVault(await loadEncryptionKey(null, service.dataDir));
   const old = vault.seal(
     JSON.stringify({ secretKey, endsAt: Date.now() + 60_000 }),
@@ -75,7 +75,7 @@ test('signing out ends the session on the server, on every process within five s
   for (const at of [url, second.url]) assert.equal((await read(copied, at)).status, 200);
   const tail = await fetch(`${url}/v1/events/stream`, { headers: { ...header, cookie: copied } });
   assert.equal(tail.status, 200);
-  // Another site can't even sign somebody out.
+  // Another site can't even sign someone out.
   await send(`${url}/console/session`, 'DELETE', { headers: { cookie: copied } });
   assert.equal((await read(copied)).status, 200);
 

@@ -1,15 +1,15 @@
 /**
- * The web console at `/console`: a page built ahead of time, and sign-in with a secret key.
+ * The web console at `/console`: a prebuilt page, and sign-in with a secret key.
  *
- * The browser keeps no key. Signing in makes a session and seals it, with the key, into a cookie that no
- * script can read; a request of the page then counts as one with that key, while the session is in the
- * database. Two things keep other sites from using the cookie: it is `SameSite=Strict`, and it counts
- * only beside the header `X-Reelfeed-Console`, which a page of another origin could send only after a
- * preflight that the service never allows.
+ * The browser keeps no key. Signing in creates a session and encrypts it, together with the key,
+ * into an HttpOnly cookie; the page's requests then count as requests with that key as long as the
+ * session exists in the database. Two things keep other sites from using the cookie: it is
+ * `SameSite=Strict`, and it counts only together with the header `X-Reelfeed-Console`, which
+ * another origin could send only after a preflight that the service never allows.
  *
- * A one-time link signs in without typing the key. Its token stands behind the `#` of the address, so
- * no server and no log gets it from there; the page sends it in the body of the request that a key
- * would take. Only this process can make links, so no other site can have one to plant.
+ * A one-time link signs in without typing the key. Its token is in the fragment of the address, so
+ * it reaches no server or log; the page sends it in the body of the sign-in request in place of a
+ * key. Only this process can create links, so another site can't plant one of its own.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -31,20 +31,19 @@ import {
 const cookieName = 'reelfeed_console';
 const sealContext = 'console session';
 export const consoleHeader = 'x-reelfeed-console';
-/** A working day; after it the key has to be given again. */
+/** A working day; afterwards the key must be entered again. */
 const sessionSeconds = 12 * 3_600;
 const linkMs = 3_600_000;
 const maxSessionsOfKey = 100;
-/** Shorter than the five seconds within which every process must know that a session has ended. */
+/** Below the five seconds within which every process must know that a session has ended. */
 const cachedForMs = 3_000;
 const maxCached = 10_000;
 const deletedAtOnce = 1_000;
 
 export type ConsoleSessions = {
   /**
-   * Begins a session of a key.
-   *
-   * @returns the value of `Set-Cookie`; `secure` where the page came by HTTPS
+   * Starts a session for a key.
+   * @returns the value of `Set-Cookie`; `secure` if the page was loaded over HTTPS
    */
   start(
     secretKey: string,
@@ -52,24 +51,24 @@ export type ConsoleSessions = {
     options: { readonly secure: boolean },
   ): Promise<string>;
   /**
-   * The path of a link that signs in with a key: once, within an hour, and only at this process. It is
-   * kept in memory alone, so that a restart ends it.
+   * Creates the path of a link that signs in with a key: once, within an hour, and only on this
+   * process. Kept only in memory, so a restart invalidates it.
    */
   readonly createLink: (secretKey: string) => string;
-  /** The key of a link, which is used up by this; null when it was before, or is over. */
+  /** Consumes a link and returns its key, or null if it is used or expired. */
   takeLink(token: string): string | null;
-  /** Ends the session of a request, if it has one. @returns the value of `Set-Cookie` */
+  /** Ends the request's session, if any. Returns the value of `Set-Cookie`. */
   end(request: FastifyRequest): Promise<string>;
-  /** The secret key behind a request of the console, or null. */
+  /** The secret key behind a console request, or null. */
   readonly keyOf: (request: FastifyRequest) => Promise<string | null>;
-  /** Deletes sessions that are over. */
+  /** Deletes expired sessions. */
   prune(signal: AbortSignal): Promise<void>;
 };
 
 type Cookie = { readonly sessionId: SessionId; readonly secretKey: string };
 
 export function createConsoleSessions(db: Db, vault: Vault): ConsoleSessions {
-  /** Whether sessions have not ended, as of the last seconds. */
+  /** Whether sessions are active, cached for a few seconds. */
   const known = new LRUCache<string, Promise<boolean>>({ max: maxCached, ttl: cachedForMs });
 
   function isAlive(sessionId: string): Promise<boolean> {
@@ -114,7 +113,7 @@ export function createConsoleSessions(db: Db, vault: Vault): ConsoleSessions {
 
 function createLinks(): Pick<ConsoleSessions, 'createLink' | 'takeLink'> {
   const links = new Map<string, { secretKey: string; endsAt: number }>();
-  // Looked up by its hash, so that the time of the look-up says nothing of a token.
+  // Looked up by hash, so that timing reveals nothing about a token.
   const hashOf = (token: string) => createHash('sha256').update(token).digest('hex');
   return {
     createLink(secretKey) {
@@ -138,7 +137,7 @@ function setCookie(value: string, maxAge: number, secure: boolean): string {
   );
 }
 
-/** Null without the console's header, and for a cookie that this version of the service did not issue. */
+/** Returns null without the console's header, and for a cookie that this version did not issue. */
 function readCookie(vault: Vault, { headers }: FastifyRequest): Cookie | null {
   if (headers[consoleHeader] === undefined) return null;
   const parts = (headers.cookie ?? '').split(';');

@@ -1,6 +1,6 @@
 /**
- * The place of every operation of the API in the console: a view, or a control of one. `by` is the
- * operation that does the same there, where the console calls another one of the same effect.
+ * Where each API operation is available in the console: a view, or a control in one. `by` names an
+ * equivalent operation that the console calls instead.
  */
 export type Place = { view: string; does: string; by?: string };
 

@@ -1,6 +1,6 @@
 /**
- * Proves that every operation of the API has its place in the console: the table names a view that there
- * is, and the sources of the console call the operation.
+ * Every API operation is available in the console: the table names an existing view, and the
+ * console's sources call the operation.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
 
 const quoted = (path: string) => path.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 
-/** Whether the console asks for it: by the client, a hook, a form with a file, or a stream. */
+/** Whether the console calls it: through the client, a hook, a file form, or a stream. */
 function isCalled(method: string, path: string): boolean {
   const place = quoted(path);
   const patterns = [String.raw`api\s*\.(?:${method})\(\s*'${place}'`];
@@ -32,7 +32,7 @@ function isCalled(method: string, path: string): boolean {
     patterns.push(String.raw`use(?:Read|List|Tagged)(?:<[^>]*>)?\(\s*'${place}'`);
     patterns.push(String.raw`api\s*\.each\(\s*'${place}'`, String.raw`openStream\('${place}'`);
   }
-  // Forms with files are sent to an address with the id in it.
+  // Forms with files use an address that contains the id.
   const address = quoted(path.replaceAll(/\{\w+\}/g, '@')).replaceAll('@', String.raw`\$\{[^}]+\}`);
   const isPut = method === 'put';
   if (isPut) patterns.push(`sendForm\\(\`${address}\`[^;]*'PUT'`);
@@ -67,7 +67,7 @@ test('the console calls every operation that has a place, or the one that does t
   const called = new Set(
     operations.filter(({ method, path }) => isCalled(method, path)).map(({ id }) => id),
   );
-  // Resumable uploads go to the address of the upload by tus.
+  // Resumable uploads go to the upload's address through tus.
   if (/\bupload\(file, \{ uploadUrl/.test(all)) called.add('tus');
   const missing = operations.filter(({ id }) => {
     const place = places[id];

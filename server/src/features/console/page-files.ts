@@ -1,4 +1,4 @@
-/** The files of the console as `console/dist` has them, read once. */
+/** The console's built files from `console/dist`, read once. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ const contentTypes: Record<string, string> = {
 const folder = fileURLToPath(new URL('../../../../console/dist/', import.meta.url));
 let page: ConsolePage | undefined;
 
-/** Reads at the first request, so that a start does not wait for it. */
+/** Reads on the first request, so that start-up is not delayed. */
 export function consolePage(): ConsolePage {
   page ??= readPage();
   return page;

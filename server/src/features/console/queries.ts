@@ -1,4 +1,3 @@
-/** The SQL of console sessions. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { ApiKeyId, OrganizationId, TypeId } from '../../platform/ids.ts';
@@ -19,7 +18,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
       now() + make_interval(secs => ${session.seconds}))`.execute(tx);
 }
 
-/** Ends the oldest sessions of a key, so that it has at most `limit`. */
+/** Ends a key's oldest sessions, leaving at most `limit`. */
 export async function endOldestSessions(
   tx: Tx,
   { organizationId, keyId }: NewSession,
@@ -32,7 +31,7 @@ export async function endOldestSessions(
       order by created_at desc, session_id desc offset ${limit})`.execute(tx);
 }
 
-/** Whether a session has not ended. Its last use is kept to the minute. */
+/** Whether a session is active. Records its last use to the minute. */
 export async function touchSession(db: Db, sessionId: string): Promise<boolean> {
   const { rows } = await sql`
     with touched as (
@@ -47,7 +46,7 @@ export async function deleteSession(tx: Tx, sessionId: string): Promise<void> {
   await sql`delete from console_session where session_id = ${sessionId}`.execute(tx);
 }
 
-/** Deletes at most `limit` sessions that are over. @returns how many */
+/** Deletes at most `limit` expired sessions. Returns how many. */
 export async function deleteExpiredSessions(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from console_session where session_id in (

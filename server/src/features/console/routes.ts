@@ -15,14 +15,14 @@ export type ConsoleRouteParts = {
   readonly sessions: ConsoleSessions;
   readonly authenticate: Authenticate;
   readonly personSessions: Pick<PersonSessions, 'end'>;
-  /** Whether secret keys of an organization sign in. */
+  /** Whether an organization's secret keys may sign in. */
   readonly isKeySignInOpen: (organizationId: OrganizationId) => Promise<boolean>;
   readonly publicUrl: string;
 };
 
 const config = { access: 'public' as const };
 const hidden = { schema: { hide: true }, config };
-/** A view of the console is dozens of files, so they don't count as pages. */
+/** A console view consists of dozens of files, so they don't count as pages for rate limits. */
 const asset = { schema: { hide: true }, config: { access: 'public', limitedAs: 'media' } } as const;
 
 export function addConsoleRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
@@ -35,7 +35,7 @@ export function addConsoleRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
       .type('text/html; charset=utf-8')
       .send(consolePage().html);
   app.get('/console/', hidden, sendPage);
-  // The page's addresses are relative to its folder, and its views stand behind the `#`.
+  // The page's addresses are relative to its folder, and its views are in the fragment.
   app.get('/console', hidden, redirectTo('console/'));
   app.get('/console/*', hidden, (request, reply) => {
     const [path = ''] = request.url.split('?');
@@ -45,11 +45,12 @@ export function addConsoleRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
   app.get<{ Params: { name: string } }>('/console/assets/:name', asset, (request, reply) => {
     const file = consolePage().files.get(request.params.name);
     if (file === undefined) {
-      // Another process of the cluster may have been upgraded, so the next answer may be another.
+      // Another process of the cluster may have been upgraded already, so the next response may
+      // differ.
       reply.header('cache-control', 'no-store');
       throw new ApiError('NOT_FOUND');
     }
-    // Names of the built files hold their hash, so they may be cached for ever.
+    // Names of the built files contain a hash, so they may be cached forever.
     reply.header('cache-control', 'public, max-age=31536000, immutable');
     return sendBuiltFile(request, reply, file);
   });
@@ -77,7 +78,7 @@ function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
       },
     },
     async (request, reply) => {
-      // Without it, another site could sign a visitor in with a key of its own.
+      // Otherwise, another site could sign a visitor in with its own key.
       if (request.headers[consoleHeader] === undefined) throw new ApiError('FORBIDDEN');
       const { link, secretKey = sessions.takeLink(link ?? '') } = request.body;
       if (secretKey === null) {
@@ -102,7 +103,7 @@ function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
   );
 }
 
-/** Everything comes from the service; styles are also set by scripts, which Mantine needs. */
+/** Everything is loaded from the service; inline styles are allowed because Mantine needs them. */
 function pageHeaders(publicUrl: string): Record<string, string> {
   const media = new URL(publicUrl).origin;
   return {

@@ -1,4 +1,3 @@
-/** The table of console sessions. */
 import type { DefaultTimestamp, Timestamp } from '../../platform/database/column-types.ts';
 
 type ConsoleSessionTable = {

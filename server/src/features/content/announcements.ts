@@ -1,4 +1,4 @@
-/** The announcement of a live stream that viewers cannot watch yet. */
+/** The announcement of a live stream that can't be watched yet. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
@@ -6,10 +6,9 @@ import { organizationSetting } from '../organizations/organizations.ts';
 import type { ItemRow } from './item.ts';
 
 /**
- * The item of a stream as it is announced to viewers who know its id: without its media. Null where
- * nothing is announced: a private item, one that is over, one that nobody has published and that does
- * not publish itself, and one that can be watched already. Whether the stream has ended is left to the
- * caller.
+ * A stream's item as announced to viewers who know its id, without media. Returns null if nothing
+ * is announced: the item is private, expired, neither published nor scheduled for automatic
+ * publication, or can already be watched. The caller checks whether the stream has ended.
  */
 export async function announced(
   db: Db,

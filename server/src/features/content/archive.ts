@@ -1,11 +1,11 @@
-/** Archiving: an item is unknown to everything but permanent deletion until it is restored. */
+/** Archiving: until it is restored, an item is invisible to everything but permanent deletion. */
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
 import type { ContentId, OrganizationId } from '../../platform/ids.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 import { touched } from './touched.ts';
 
-/** Archives an item; false when there is none, or it is archived already. */
+/** Archives an item. Returns false if it does not exist or is already archived. */
 export async function archiveItem(
   tx: Tx,
   organizationId: OrganizationId,
@@ -22,8 +22,8 @@ export async function archiveItem(
 }
 
 /**
- * Brings back an item that was archived within the last `retentionMs`. It comes back unpublished,
- * so that nobody sees it before somebody has looked at it.
+ * Restores an item that was archived within the last `retentionMs`. It comes back unpublished, so
+ * that nobody sees it before it has been reviewed.
  */
 export async function restoreItem(
   tx: Tx,
@@ -42,7 +42,7 @@ export async function restoreItem(
   return row ?? null;
 }
 
-/** Items archived before this moment can no longer be restored. */
+/** Items archived before this time can no longer be restored. */
 export function archivedLimit(retentionMs: number) {
   return sql<Date>`now() - ${retentionMs} * interval '1 millisecond'`;
 }

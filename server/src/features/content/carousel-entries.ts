@@ -1,6 +1,6 @@
 /**
- * The videos of video carousels. Callers lock the carousel first, so that concurrent additions and
- * orders happen one after another.
+ * The videos of video carousels. Callers lock the carousel first, to serialize concurrent additions
+ * and reorderings.
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
@@ -10,7 +10,7 @@ import { touched } from './touched.ts';
 
 export type CarouselEntry = { id: string; contentId: string; position: number };
 
-/** The entries of a carousel in their order, numbered from 0. */
+/** The entries of a carousel in order, numbered from 0. */
 export async function findEntries(
   db: Db,
   organizationId: OrganizationId,
@@ -48,7 +48,7 @@ export async function addEntries(
     .execute();
 }
 
-/** Numbers the entries in the given order. The carousel has changed with it. */
+/** Numbers the entries in the given order and marks the carousel as changed. */
 export async function setEntryOrder(
   tx: Tx,
   organizationId: OrganizationId,
@@ -71,7 +71,7 @@ export async function setEntryOrder(
     .executeTakeFirstOrThrow();
 }
 
-/** @returns whether there was such an entry */
+/** @returns whether the entry existed */
 export async function removeEntry(
   tx: Tx,
   organizationId: OrganizationId,
@@ -89,7 +89,7 @@ export async function removeEntry(
 
 export type CarouselVideo = ItemRow & { carousel_id: string };
 
-/** The videos of carousels that may be in the feed now, in the order of each carousel. */
+/** The videos of carousels that may be in the feed now, in each carousel's order. */
 export async function findCarouselVideos(
   db: Db,
   organizationId: OrganizationId,
@@ -113,7 +113,7 @@ export async function findCarouselVideos(
     .execute();
 }
 
-/** The conditions of the feed on a carousel's video, but for a `publishAt` in the future. */
+/** The feed's conditions for a carousel's video, except that `publishAt` may be in the future. */
 export const isEligibleVideo = sql<boolean>`
   content.upload_status = 'ready' and content.publish_status = 'published'
   and content.visibility = 'public' and content.archived_at is null

@@ -1,21 +1,21 @@
 /**
- * The parts of the statements that judge a set of items and change or delete them in one go.
- * A statement provides `input` and `applied`; these parts provide the rest.
+ * Building blocks for statements that validate a set of items and change or delete them in one go.
+ * The statement provides `input` and `applied`; these parts provide the rest.
  *
- *   input   → the items asked for: position, id as sent, content_id, change, problem
- *   locked  → their rows, locked in the order of their ids, so that two requests with the same
- *             items in other orders wait for each other and never deadlock
+ *   input   → the requested items: position, id as sent, content_id, change, problem
+ *   locked  → their rows, locked in id order, so that two requests with the same items in
+ *             different orders wait for each other and never deadlock
  *   judged  → every item with its state after the change, or the code and message of its failure
  *   applied → those of `judged` that are to be written
  *
- * The locked rows are the latest versions, whatever the statement's snapshot is, so a change that
- * was committed in between is neither lost nor judged by its old state.
+ * The locked rows are the latest versions, whatever the statement's snapshot is, so a change
+ * committed in between is neither lost nor judged by its old state.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { ItemChange } from './item-change.ts';
 
-/** Why a change of an item is refused. */
+/** Why a change of an item is rejected. */
 export type ChangeProblem = 'NOT_FOUND' | 'VALIDATION_ERROR' | 'CONTENT_NOT_READY';
 
 export const noSuchItemMessage = 'There is no content item with this id.';
@@ -25,15 +25,15 @@ const maxTags = 100;
 const ofOrganization = (organizationId: OrganizationId) =>
   sql`organization_id = (select ${organizationId}::text)`;
 
-/** The list beside the join makes each row be looked up by its id, never the table be read. */
+/** The array condition beside the join forces a lookup by id instead of a table scan. */
 const isApplied = sql`content_id = any(array(select content_id from applied))
       and content.content_id = applied.content_id`;
 
-/** A list of the change as an array; empty when the change has none. */
+/** A list in the change as an array; empty if the change has none. */
 const listed = (key: 'tags' | 'addTags' | 'removeTags') =>
   sql`array(select jsonb_array_elements_text(input.change -> ${sql.lit(key)}))`;
 
-/** Neither stored lists nor those of a change hold repeats, so nothing has to be sorted. */
+/** Neither stored lists nor those of a change contain duplicates, so no sorting is needed. */
 const tagsAfter = sql`
   case
     when input.change ? 'tags' then ${listed('tags')}
@@ -51,19 +51,18 @@ export type JudgedSet = {
   organizationId: OrganizationId;
   /** The ids to lock, as an array expression. */
   contentIds: RawBuilder<unknown>;
-  /** Where it is false, no row is locked. */
+  /** If false, no row is locked. */
   gate: RawBuilder<boolean>;
-  /** Whether archived items are found as well: a deletion takes them, a change does not. */
+  /** Whether archived items are included: a deletion takes them, a change does not. */
   withArchived: boolean;
 };
 
 /**
- * `locked` and `judged`, behind `input`.
+ * `locked` and `judged`, following `input`.
  *
- * The organization is in a sub-select here and below, where the planner can't look it up in its
- * statistics. An organization that was imported after they were taken seems empty in them, and
- * walking through all of its items seems cheaper than looking up the wanted ones: 350 ms for 500
- * among 50,000, instead of 3 ms.
+ * The organization is in a sub-select, here and below, to hide it from the planner's statistics. An
+ * organization imported after they were taken seems empty, so scanning all its items seems cheaper
+ * than looking up the requested ones: 350 ms for 500 among 50,000, instead of 3 ms.
  */
 export function lockAndJudge(set: JudgedSet): RawBuilder<unknown> {
   const isPresent = set.withArchived ? sql`true` : sql`archived_at is null`;
@@ -146,7 +145,7 @@ function returning(columns: readonly string[]): RawBuilder<unknown> {
   return sql`returning ${sql.join(columns.map((column) => sql.ref(`content.${column}`)))}`;
 }
 
-/** Writes what was judged; only the columns that some change names are assigned. */
+/** Updates the applied items; assigns only columns that some change names. */
 export function updateApplied(
   organizationId: OrganizationId,
   changes: readonly ItemChange[],
@@ -166,7 +165,7 @@ const touchedColumns = [
   `updated_at = greatest(clock_timestamp(), content.updated_at + interval '1 microsecond')`,
 ];
 
-/** Deletes what was judged; a trigger records what is to be purged. */
+/** Deletes the applied items; a trigger records what is to be purged. */
 export function deleteApplied(organizationId: OrganizationId): RawBuilder<unknown> {
   return sql`
     delete from content using applied

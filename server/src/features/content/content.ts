@@ -1,9 +1,9 @@
 /**
- * Content items: their metadata, their publication, their archiving. This feature owns the table;
- * every other feature reads and changes items through this file.
+ * Content items: metadata, publication, archiving. This feature owns the table; all other features
+ * access items through this file.
  *
- * States and their movers are in `transitions.ts`, what a change does in `item-change.ts` and in
- * `change-parts.ts`. An archived item is unknown to clients: its id answers NOT_FOUND.
+ * States and transitions are in `transitions.ts`, changes in `item-change.ts` and
+ * `change-parts.ts`. An archived item is invisible to clients: its id returns NOT_FOUND.
  */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { brokenConstraint } from '../../platform/database/database-errors.ts';
@@ -144,16 +144,15 @@ export {
   visibilities,
 } from './schemas.ts';
 
-/** The hint that this process has changed items; what others change is found by polling. */
+/** Hint that this process has changed items; changes by others are found by polling. */
 export const contentChanged = 'content-changed';
 
-/** Bytes of the random name that begins every public media path of an item. */
+/** Length of the random name that starts every public media path of an item. */
 const playbackIdBytes = 16;
 
 /**
- * Makes a video item that waits for its bytes.
- *
- * @throws ApiError VALIDATION_ERROR, or CONFLICT when the externalId is taken
+ * Creates a video item that waits for its bytes.
+ * @throws {ApiError} VALIDATION_ERROR, or CONFLICT if the externalId is taken
  */
 export async function createVideoItem(
   tx: Tx,
@@ -163,7 +162,10 @@ export async function createVideoItem(
   return createItem(tx, organizationId, 'video', metadata);
 }
 
-/** Makes the item of a live stream, which waits for it. @throws ApiError VALIDATION_ERROR, CONFLICT */
+/**
+ * Creates the item of a live stream, which waits for it.
+ * @throws {ApiError} VALIDATION_ERROR, CONFLICT
+ */
 export async function createLiveItem(
   tx: Tx,
   organizationId: OrganizationId,
@@ -172,7 +174,10 @@ export async function createLiveItem(
   return createItem(tx, organizationId, 'live_stream', metadata);
 }
 
-/** Makes a carousel, ready unless it waits for images. @throws ApiError VALIDATION_ERROR, CONFLICT */
+/**
+ * Creates a carousel, which is ready unless it waits for images.
+ * @throws {ApiError} VALIDATION_ERROR, CONFLICT
+ */
 export async function createCarousel(
   tx: Tx,
   organizationId: OrganizationId,
@@ -207,7 +212,7 @@ async function createItem(
   }).catch(translateTakenExternalId);
 }
 
-/** @throws ApiError NOT_FOUND, for a malformed or foreign id as well */
+/** @throws {ApiError} NOT_FOUND, also for a malformed or foreign id */
 export async function getItem(
   db: Db,
   organizationId: OrganizationId,
@@ -222,9 +227,8 @@ export async function getItem(
 export type PatchOptions = { ifMatch: string | undefined };
 
 /**
- * Changes one item: a set-based change of one.
- *
- * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR, LIMIT_EXCEEDED,
+ * Changes one item, as a set-based change of one.
+ * @throws {ApiError} NOT_FOUND, PRECONDITION_FAILED, VALIDATION_ERROR, LIMIT_EXCEEDED,
  *   CONTENT_NOT_READY, CONFLICT
  */
 export async function patchItem(
@@ -247,7 +251,7 @@ export async function patchItem(
   return changeItem(tx, organizationId, row.content_id, change).catch(translateTakenExternalId);
 }
 
-/** @throws ApiError NOT_FOUND, also for an item that is archived already; PRECONDITION_FAILED */
+/** @throws {ApiError} NOT_FOUND, also for an archived item; PRECONDITION_FAILED */
 export async function archive(
   tx: Tx,
   organizationId: OrganizationId,
@@ -259,7 +263,7 @@ export async function archive(
   await archiveItem(tx, organizationId, row.content_id as ContentId);
 }
 
-/** @throws ApiError NOT_FOUND when the item is not archived, or its time is over */
+/** @throws {ApiError} NOT_FOUND if the item is not archived or can no longer be restored */
 export async function restore(
   tx: Tx,
   organizationId: OrganizationId,
@@ -271,7 +275,10 @@ export async function restore(
   return row;
 }
 
-/** Locks an item that failed; its bytes may never have come. @throws ApiError NOT_FOUND, CONFLICT */
+/**
+ * Locks a failed item, whose bytes may never have arrived.
+ * @throws {ApiError} NOT_FOUND, CONFLICT
+ */
 export async function lockForRetry(
   tx: Tx,
   organizationId: OrganizationId,
@@ -287,7 +294,10 @@ export async function lockForRetry(
   return row;
 }
 
-/** Locks an item that is not archived. @throws ApiError NOT_FOUND */
+/**
+ * Locks an item that is not archived.
+ * @throws {ApiError} NOT_FOUND
+ */
 export async function lockOrThrow(
   tx: Tx,
   organizationId: OrganizationId,
@@ -304,7 +314,7 @@ function requireId(id: string): ContentId {
   return contentId;
 }
 
-/** The answer for an unknown id, and for an item that the caller may not know of. */
+/** The error for an unknown id, or for an item that the caller may not see. */
 export function noSuchItem(): ApiError {
   return new ApiError('NOT_FOUND', { message: noSuchItemMessage });
 }
@@ -324,7 +334,7 @@ async function refuseTakenExternalId(
   if (taken !== null) throw takenExternalId(`The item ${taken} has this externalId already.`);
 }
 
-/** Two requests at the same moment meet at the unique index. */
+/** Concurrent requests with the same external id conflict at the unique index. */
 function translateTakenExternalId(error: unknown): never {
   if (brokenConstraint(error) === 'content_external_id_unique') {
     throw takenExternalId('Another item has this externalId already.');

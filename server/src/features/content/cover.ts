@@ -1,10 +1,10 @@
 /**
- * The cover: a thumbnail that somebody chose instead of the first picture that is not black.
+ * The cover: a thumbnail that was chosen instead of the first picture that is not black.
  *
  *   none ──thumbnailTime──▶ requested (`thumbnail_time`) ──job──▶ made (asset `cover`)
  *   any  ──upload──▶ made, without a time          any ──thumbnailTime: null, removal──▶ none
  *
- * Until the new picture is there, the one before is shown.
+ * Until the new picture exists, the previous one is shown.
  */
 import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
@@ -17,12 +17,12 @@ import { itemColumns, type ItemRow } from './item.ts';
 import type { StoredAsset } from './tables.ts';
 import { touched } from './touched.ts';
 
-/** Makes the cover that was asked for, or removes the one before; the handler is in `covers`. */
+/** Creates the requested cover, or removes the previous one; the handler is in `covers`. */
 export const makeCover = defineJob({
   name: 'make-cover',
   payload: Type.Object({
     contentId: Type.String(),
-    /** The moment, in seconds; null removes `replaced`. */
+    /** Time in seconds; null removes `replaced`. */
     seconds: Type.Union([Type.Number(), Type.Null()]),
     /** The cover at the time of the request. */
     replaced: Type.Union([Type.String(), Type.Null()]),
@@ -33,16 +33,15 @@ export const makeCover = defineJob({
   writesFilesOf: 'contentId',
 });
 
-/** The chosen thumbnail of an item; null where nobody chose one, or it is not made yet. */
+/** The chosen thumbnail of an item, or null if there is none or it is not ready. */
 export function coverOf({ assets }: Pick<ItemRow, 'assets'>): StoredAsset | null {
   return assets.find(({ kind, state }) => kind === 'cover' && state === 'ready') ?? null;
 }
 
 /**
- * Asks for the picture at this moment as the cover of an item that the transaction has locked; null
- * goes back to the first picture.
- *
- * @throws ApiError VALIDATION_ERROR for what has no picture at that time, CONTENT_NOT_READY
+ * Requests the picture at this time as the cover of an item locked by the transaction; null returns
+ * to the first picture.
+ * @throws {ApiError} VALIDATION_ERROR if there is no picture at that time, CONTENT_NOT_READY
  */
 export async function requestCover(
   tx: Tx,
@@ -57,7 +56,10 @@ export async function requestCover(
   return setThumbnailTime(tx, organizationId, contentId, seconds);
 }
 
-/** Items with a picture of their own may have a cover. @throws ApiError VALIDATION_ERROR, CONTENT_NOT_READY */
+/**
+ * Only items with a picture of their own can have a cover.
+ * @throws {ApiError} VALIDATION_ERROR, CONTENT_NOT_READY
+ */
 export function requirePicture(row: ItemRow, path: string): void {
   if (row.content_type !== 'video' && row.content_type !== 'live_stream') {
     throw fieldError(path, 'is for videos only');

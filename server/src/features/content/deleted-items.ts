@@ -1,4 +1,4 @@
-/** The rows that items leave behind when they are deleted for good; see the feature `purges`. */
+/** The rows left behind by permanently deleted items; see the feature `purges`. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
@@ -11,7 +11,7 @@ export type DeletedItem = {
   serialNumber: number;
   playbackId: string | null;
   sourceKey: string | null;
-  /** When it was deleted, exactly. */
+  /** Exact deletion time. */
   position: string;
 };
 
@@ -24,9 +24,9 @@ export type PendingQuery = {
 export type PendingPosition = Pick<DeletedItem, 'position' | 'contentId'>;
 
 /**
- * Items that wait for their purge, the longest waiting first, behind `after`. Left out are those that were
- * deleted less than `minAgeMs` ago, and those that a live job may still write files for. A job whose
- * payload lacks the field, being of an earlier version, may write for any item of its organization.
+ * Items waiting for their purge after `after`, longest waiting first. Skips items deleted less than
+ * `minAgeMs` ago, and those for which a live job may still write files. A job from an earlier
+ * version, whose payload lacks the field, may write for any item of its organization.
  */
 export async function findPending(
   db: Db,
@@ -58,7 +58,7 @@ export async function findPending(
   return rows;
 }
 
-/** pending → complete; the names of the files are forgotten with it. */
+/** pending → complete; the file names are dropped. */
 export async function markPurged(tx: Tx, items: readonly DeletedItem[]): Promise<void> {
   await sql`
     update deleted_content set purged_at = now(), playback_id = null, source_key = null
@@ -75,8 +75,7 @@ export async function markPurged(tx: Tx, items: readonly DeletedItem[]): Promise
 const keptForDays = 30;
 
 /**
- * Forgets purges that ended long ago; the feed's indexes have read these rows within a second.
- *
+ * Removes purges that ended long ago; the feed's indexes read these rows within a second.
  * @returns how many, at most `limit`
  */
 export async function forgetPurged(tx: Tx, limit: number): Promise<number> {
@@ -104,7 +103,7 @@ function purges(db: Db, organizationId: OrganizationId, status: PurgeStatus | nu
   return query.where('purged_at', status === 'pending' ? 'is' : 'is not', null);
 }
 
-/** One page of purges, the latest deletion first. */
+/** One page of purges, latest deletion first. */
 export async function listPurges(
   db: Db,
   organizationId: OrganizationId,

@@ -2,10 +2,10 @@ import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 
-/** An item as exports hold it. */
+/** An item in the export format. */
 export type ExportedItem = ItemRow;
 
-/** A page of the items that were created in a time, archived ones included, by their ids. */
+/** A page of items created in a time range, including archived ones, in id order. */
 export async function listForExport(
   db: Db,
   organizationId: OrganizationId,

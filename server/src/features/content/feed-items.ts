@@ -1,14 +1,14 @@
 /**
- * Reading the items that are, or will be, in the feed, and following their changes. This is the
- * one place that says which items those are. Schedules are left to the reader: an item with a
- * `publishAt` in the future is a member already, and its reader shows it when it is due.
+ * Reads the items that are or will be in the feed, and follows their changes. This is the only
+ * place that defines which items those are. Scheduling is left to the reader: an item with a future
+ * `publishAt` is already a member, and its reader shows it when it is due.
  */
 import { sql, type RawBuilder } from 'kysely';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { ItemRow } from './item.ts';
 
-/** An item as a feed reads it. It has left the feed when `is_member` is false. */
+/** An item as a feed reads it. It has left the feed if `is_member` is false. */
 export type FeedItemRow = {
   organization_id: string;
   serial_number: number;
@@ -22,13 +22,13 @@ export type FeedItemRow = {
   author: string | null;
   tags: string[];
   duration_seconds: number | null;
-  /** What `customMetadata` holds under this name. */
+  /** The value in `customMetadata` under this name. */
   geo_targeting: unknown;
   is_member: boolean;
   changed_xid: string;
 };
 
-/** The index `content_in_feed` has the same condition. */
+/** Must match the condition of the index `content_in_feed`. */
 const isShowable = sql<boolean>`
   upload_status = 'ready' and publish_status = 'published' and visibility = 'public'
   and archived_at is null`;
@@ -37,7 +37,7 @@ const isShowable = sql<boolean>`
 const membership = sql<boolean>`
   ${isShowable} and (content_type <> 'carousel' or assets <> '[]')`;
 
-/** The same condition on a row that was read elsewhere and that is not archived. */
+/** The same condition for a row that was read elsewhere and is not archived. */
 export function isInFeed(row: ItemRow): boolean {
   return (
     row.upload_status === 'ready' &&
@@ -47,8 +47,8 @@ export function isInFeed(row: ItemRow): boolean {
 }
 
 /**
- * Whether a viewer who knows the id may watch it now: what is in the feed, and what is unlisted. The
- * row is not archived.
+ * Whether a viewer who knows the id may watch it now: items in the feed and unlisted ones. The row
+ * must not be archived.
  */
 export function isPlayable(row: ItemRow, nowMs: number): boolean {
   const isDue = row.publish_at === null || row.publish_at.getTime() <= nowMs;
@@ -62,12 +62,12 @@ const columns = sql`
   content_type, section, author, tags, duration_seconds,
   custom_metadata -> 'geoTargeting' as geo_targeting, changed_xid::text as changed_xid`;
 
-/** Requests of this process wait while the rows of one fetch are read. */
+/** Other requests of this process wait while the rows of one fetch are read. */
 const membersAtOnce = 1_000;
 
 /**
- * Gives every item of one organization that is or will be in the feed to `take`, in no particular
- * order. It reads through a database cursor: all rows of a million items at once would take a
+ * Passes every item of one organization that is or will be in the feed to `take`, in no particular
+ * order. Reads through a database cursor: all rows of a million items at once would take a
  * gigabyte, and keyset pages would each need a sort.
  */
 export async function readFeedItems(
@@ -95,7 +95,7 @@ export async function readFeedItems(
   });
 }
 
-/** `last` is where the next page starts; null on the last page. */
+/** `last` is the position of the next page, or null on the last page. */
 export type FeedChanges = { rows: FeedItemRow[]; last: ChangePosition | null };
 
 export type ChangePosition = { changedXid: string; serialNumber: number };
@@ -104,13 +104,12 @@ export type ChangePosition = { changedXid: string; serialNumber: number };
 const lastRevision = Number.MAX_SAFE_INTEGER;
 
 /**
- * Items changed by transactions that an earlier snapshot did not see, in the order of
- * `changed_xid` and `serial_number`. A deleted row is represented by the row that its deletion
- * left in `deleted_content`.
+ * Items changed by transactions that an earlier snapshot did not see, ordered by `changed_xid` and
+ * `serial_number`. A deleted item is represented by its row in `deleted_content`.
  *
- * A sequence or a timestamp would lose rows here, because transactions do not commit in the order
- * in which they number their rows. A long transaction widens the scanned range but never makes the
- * answer wrong.
+ * A sequence or a timestamp would miss rows, because transactions do not commit in the order in
+ * which they number their rows. A long transaction widens the scanned range but never makes the
+ * result wrong.
  */
 export async function readFeedChanges(
   db: Db,
@@ -151,7 +150,7 @@ export async function readFeedChanges(
   };
 }
 
-/** Video carousels that have changed themselves, or one of whose videos is among `changed`. */
+/** Video carousels that have changed or contain a video among `changed`. */
 async function readChangedCarousels(
   db: Db,
   isNews: RawBuilder<unknown>,
@@ -171,9 +170,9 @@ async function readChangedCarousels(
 type CarouselRow = FeedItemRow & { videos: number; since: Date | null; until: Date | null };
 
 /**
- * Video carousels with their membership. One is in the feed for as long as one of its videos is:
- * from the first that is due until the last has expired. The reader of a page leaves out videos
- * that are not due at that moment.
+ * Video carousels with their membership. A carousel is in the feed while one of its videos is: from
+ * the first one's publication until the last one's expiry. The reader of a page omits videos that
+ * are not due at that moment.
  */
 async function readVideoCarousels(db: Db, condition: RawBuilder<unknown>): Promise<FeedItemRow[]> {
   const { rows } = await sql<CarouselRow>`

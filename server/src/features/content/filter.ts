@@ -1,6 +1,6 @@
 /**
- * Which items a filter matches: for the content list, for bulk jobs, for exports. Every filter
- * understands all conditions; the schemas of the routes say which of them a request may name.
+ * Item filters for the content list, bulk jobs and exports. The code supports all conditions; each
+ * route's schema decides which of them a request may use.
  */
 import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
@@ -10,7 +10,7 @@ import type { OrganizationId } from '../../platform/ids.ts';
 import { searchCondition } from './search.ts';
 
 export type ContentFilter = {
-  /** Default: items that are not archived. */
+  /** Default: only items that are not archived. */
   archived?: 'true' | 'only';
   anyTags?: readonly string[];
   allTags?: readonly string[];
@@ -65,7 +65,7 @@ export function matchingItems(
   return query;
 }
 
-/** Clients see times in milliseconds, and an item is not after the time that it shows. */
+/** Clients see milliseconds, so an item must not count as later than its displayed time. */
 function nextMillisecond(timestamp: string): Date {
   return new Date(Date.parse(timestamp) + 1);
 }

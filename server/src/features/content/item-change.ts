@@ -1,11 +1,10 @@
 /**
- * What a change does to an item, in the form that the statements of `change-parts.ts` read as JSON.
- * A key that is absent leaves the item as it is. PATCH is a change of one item, bulk operations and
- * jobs change many.
+ * A change of an item, in the JSON form that the statements of `change-parts.ts` read. Absent keys
+ * leave the item unchanged. PATCH changes one item; bulk operations and jobs change many.
  *
  * Rules that need no row are checked here. Rules that need one (the item exists, only a ready item
  * can be published, publishAt before expiresAt, the number of merged tags) are in the statements,
- * because a set of rows has to be judged and changed under one lock. Custom metadata is merged by
+ * because a set of rows must be judged and changed under one lock. Custom metadata is merged by
  * `mergeMetadataOf`, so that its size is measured in one place.
  */
 import { sql } from 'kysely';
@@ -23,7 +22,7 @@ export type ItemChange = {
   articleUrl?: string | null;
   externalId?: string | null;
   videoQuality?: 'basic' | 'plus';
-  /** Seconds. Image carousels only. */
+  /** In seconds, for image carousels only. */
   autoScrollInterval?: number | null;
   protected?: boolean;
   visibility?: 'public' | 'unlisted' | 'private';
@@ -31,15 +30,15 @@ export type ItemChange = {
   /** UTC in ISO 8601. */
   publishAt?: string | null;
   expiresAt?: string | null;
-  /** The tags afterwards; without it, the present ones plus `addTags` minus `removeTags`. */
+  /** The resulting tags; if absent, the current ones plus `addTags` minus `removeTags`. */
   tags?: string[];
   addTags?: string[];
   removeTags?: string[];
-  /** Keys to set; null removes one. After `mergeMetadataOf`, all of the item's custom metadata. */
+  /** Keys to set; null removes a key. After `mergeMetadataOf`, the complete custom metadata. */
   customMetadata?: Record<string, unknown>;
 };
 
-/** A change and the item that it is for. `contentId` is null when the id has not the form of one. */
+/** A change and its item. `contentId` is null if the id is malformed. */
 export type RequestedItem = {
   id: string;
   contentId: string | null;
@@ -48,10 +47,10 @@ export type RequestedItem = {
   problem: string | null;
 };
 
-/** @throws ApiError VALIDATION_ERROR, LIMIT_EXCEEDED */
+/** @throws {ApiError} VALIDATION_ERROR, LIMIT_EXCEEDED */
 export function toItemChange(
   fields: Patch & { addTags?: string[]; removeTags?: string[] },
-  /** Where the fields are in the request's body, for the paths of errors. */
+  /** Path of the fields in the request body, for error paths. */
   prefix = '',
 ): ItemChange {
   const { tags, addTags, removeTags, customMetadata, publishAt, expiresAt, ...same } = fields;
@@ -73,7 +72,7 @@ export function toItemChange(
   return change;
 }
 
-/** Normalized to four digits of the year, so that moments compare as text. */
+/** Normalized to a four-digit year, so that times compare as text. */
 function toMoment(value: string | null, path: string): string | null {
   if (value === null) return null;
   const moment = parseTimestamp(value)?.toISOString() ?? '';
@@ -84,9 +83,9 @@ function toMoment(value: string | null, path: string): string | null {
 }
 
 /**
- * Merges the custom metadata of each change into that of its item. An item whose result is too
- * large or too deep gets a problem. All items are locked in the order of their ids when one of the
- * changes has custom metadata, so that the statement that follows takes no lock out of order.
+ * Merges each change's custom metadata into its item's. An item whose result is too large or too
+ * deep gets a problem. If any change has custom metadata, all items are locked in id order, so that
+ * the following statement takes no lock out of order.
  */
 export async function mergeMetadataOf(
   tx: Tx,

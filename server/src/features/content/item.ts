@@ -3,7 +3,7 @@ import type { Tables } from '../../platform/database/tables.ts';
 import type { StoredAsset } from './tables.ts';
 import { formatTimestamp } from '../../platform/time.ts';
 
-/** The columns that an item is presented from. */
+/** The columns from which an item is presented. */
 export const itemColumns = [
   'content_id',
   'content_type',
@@ -48,29 +48,29 @@ export const itemColumns = [
 
 export type ItemRow = Pick<Selectable<Tables['content']>, (typeof itemColumns)[number]>;
 
-/** What was made from a video beside its stream. */
+/** Files derived from a video. */
 export type DerivedMedia = {
-  /** The thumbnail in its sizes and formats, for an app to choose from; the largest first. */
+  /** The thumbnail in all sizes and formats, largest first. */
   thumbnails: { url: string; type: string; width: number; height: number }[];
   /** Three seconds as animated WebP. */
   previewUrl: string | null;
-  /** WebVTT whose cues name parts of one picture. */
+  /** WebVTT whose cues reference regions of one picture. */
   storyboardUrl: string | null;
-  /** One MP4. */
+  /** A single MP4. */
   downloadUrl: string | null;
 };
 
-/** Where the media of an item is reached; made by the playback feature. */
+/** URLs of an item's media, provided by the playback feature. */
 export type MediaUrls = {
   streamingUrl(row: ItemRow): string | null;
   thumbnailUrl(row: ItemRow): string | null;
-  /** Files made from a video; none of them where they need a playback token. */
+  /** Files derived from a video; all empty if they need a playback token. */
   derived(row: ItemRow): DerivedMedia;
-  /** A file of an asset; empty where it needs a playback token. */
+  /** The URL of an asset's file; empty if it needs a playback token. */
   assetUrl(row: ItemRow, asset: StoredAsset, file: string): string;
 };
 
-/** An item as the API answers it; every field is there, whatever the type. */
+/** An item as the API returns it; every field is present, whatever the type. */
 export type Item = ReturnType<typeof presentItem>;
 
 export function presentItem(row: ItemRow, urls: MediaUrls) {
@@ -117,7 +117,7 @@ export function presentItem(row: ItemRow, urls: MediaUrls) {
   };
 }
 
-/** The hash of the cover where there is one, else that of the video's own picture. */
+/** The cover's hash if there is one, otherwise that of the video's own picture. */
 function thumbnailHashOf(row: ItemRow): string | null {
   const cover = row.assets.find(({ kind, state }) => kind === 'cover' && state === 'ready');
   return cover === undefined ? row.thumbnail_hash : String(cover.metadata['hash']);
@@ -134,7 +134,7 @@ export function presentPublicItem(row: ItemRow, urls: MediaUrls) {
   return item;
 }
 
-/** The images of a carousel in their order. */
+/** The images of a carousel in order. */
 export function presentImages(row: ItemRow, urls: Pick<MediaUrls, 'assetUrl'>) {
   return row.assets
     .filter((asset) => asset.kind === 'image')
@@ -147,7 +147,7 @@ export function presentImages(row: ItemRow, urls: Pick<MediaUrls, 'assetUrl'>) {
     }));
 }
 
-/** The captions of a video; the `url` of one that is being made is empty. */
+/** The captions of a video; the `url` is empty while they are being made. */
 export function presentCaptions(row: ItemRow, urls: Pick<MediaUrls, 'assetUrl'>) {
   return row.assets
     .filter((asset) => asset.kind === 'caption')
@@ -168,7 +168,7 @@ export function entityTag(row: ItemRow): string {
   return `"${row.revision}"`;
 }
 
-/** Whether an If-Match header names the present version. */
+/** Whether an If-Match header matches the current version. */
 export function matchesEntityTag(header: string, row: ItemRow): boolean {
   const named = header.split(',').map((tag) => tag.trim());
   return named.includes('*') || named.includes(entityTag(row));

@@ -1,16 +1,16 @@
-/** The spoken language: the key of `customMetadata` that belongs to the service. */
+/** The spoken language: a key in `customMetadata` that belongs to the service. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 import { touched } from './touched.ts';
 
-/** Custom metadata with the key of the service: see `mergeCustomMetadata`. */
+/** Custom metadata with the service's key: see `mergeCustomMetadata`. */
 export function withLanguage(language: string | null): RawBuilder<string> {
   if (language === null) return sql`custom_metadata - 'language'`;
   return sql`custom_metadata || jsonb_build_object('language', ${language}::text)`;
 }
 
-/** Records the language that is spoken in an item; null when the item is gone. */
+/** Records an item's spoken language. Returns null if the item no longer exists. */
 export async function setLanguage(
   tx: Tx,
   organizationId: string,

@@ -11,7 +11,7 @@ export type ListSort = { by: 'createdAt' | 'updatedAt' | 'title'; order: 'asc' |
 export type ListPosition = { value: string; contentId: string };
 export type ListedRow = ItemRow & { position: string };
 
-/** The filter of a list's query string: its tags are a comma list, any of which matches. */
+/** The filter from a list's query string: tags are comma-separated, any of which matches. */
 export function toFilter({
   tags,
   ...filter
@@ -29,17 +29,21 @@ function splitTags(tags: string): string[] {
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', title: 'title' } as const;
 
 /**
- * Matches up to which a page is read from all of them. Otherwise the order's index is walked until a
- * page is full: with one match among 100,000 items that read every row, and took a second.
+ * Up to this many matches, a page is selected from all of them. Otherwise the order's index is
+ * walked until the page is full: with one match among 100,000 items, that read every row and took a
+ * second.
  */
 const fewMatches = 1_000;
 
-/** Whether an index finds the matches of a filter, so that few of them are better read first. */
+/** Whether an index finds the filter's matches, so that few of them should be read first. */
 export function isSelective({ search, anyTags, allTags }: ContentFilter): boolean {
   return search !== undefined || anyTags !== undefined || allTags !== undefined;
 }
 
-/** One page of the list by keyset: `limit` rows behind `after`. `total` is known for a selective filter. */
+/**
+ * One page of the list by keyset: `limit` rows after `after`. `total` is known for a selective
+ * filter.
+ */
 export async function listItems(
   db: Db,
   organizationId: OrganizationId,
@@ -67,7 +71,7 @@ export async function listItems(
     .execute();
 }
 
-/** The matching items, found before they are ordered. */
+/** The matching items, selected before they are sorted. */
 function fewItems(db: Db, organizationId: OrganizationId, filter: ContentFilter): ContentQuery {
   const ids = matchingItems(db, organizationId, filter).select('content_id');
   return db

@@ -1,19 +1,19 @@
-/** What a live stream does to its item: it plays while it is broadcast, then becomes a video. */
+/** A live stream's item: it plays during the broadcast, then becomes a video. */
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
 import { organizationSetting } from '../organizations/organizations.ts';
 import type { ItemName, Source } from './sources.ts';
 import { touched } from './touched.ts';
 
-/** The folder below `media/` that a stream plays from while it is live, and until it is processed. */
+/** The folder below `media/` from which a stream plays until it is processed. */
 export function liveFolderOf(playbackId: string): string {
   return `${playbackId}/live`;
 }
 
-/** The size of the picture; null for sound alone. */
+/** Picture size, or null for audio only. */
 export type LiveMedia = { width: number | null; height: number | null };
 
-/** `pending` → `ready`, and `published` where the organization publishes by itself. */
+/** `pending` → `ready`, and `published` if the organization publishes automatically. */
 export async function markLive(
   tx: Tx,
   { organizationId, contentId }: ItemName,
@@ -38,7 +38,7 @@ export async function markLive(
     .execute();
 }
 
-/** The files of a thumbnail are there, below the item's live folder. */
+/** Records that the thumbnail files exist in the item's live folder. */
 export async function markLiveThumbnail(
   tx: Tx,
   { organizationId, contentId }: ItemName,
@@ -54,10 +54,9 @@ export async function markLiveThumbnail(
 }
 
 /**
- * `ready` → `pending`, with the recording as its original bytes, for the same processing as of an
- * upload. What has been broadcast stays playable. Archived items as well, since they can be restored.
- *
- * @returns false when the item is gone
+ * `ready` → `pending`, with the recording as its original, to be processed like an upload. The
+ * broadcast stays playable. Includes archived items, since they can be restored.
+ * @returns false if the item no longer exists
  */
 export async function markRecorded(
   tx: Tx,

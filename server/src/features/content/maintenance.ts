@@ -5,8 +5,8 @@ import { findExpiredArchived, forgetMedia } from './queries.ts';
 const itemsAtOnce = 50;
 
 /**
- * Removes the files of items that were archived longer ago than they can be restored. The row
- * stays, so that statistics keep their titles; a kill in between leaves work for the next call.
+ * Removes the files of archived items that can no longer be restored. The row stays, so that
+ * statistics keep their titles; a kill in between leaves work for the next call.
  */
 export async function cleanUpArchived(
   db: Db,

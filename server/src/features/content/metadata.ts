@@ -1,4 +1,4 @@
-/** What an editor says about an item, from the words of the API to the columns of the table. */
+/** Converts an item's metadata from API fields to table columns. */
 import type { Static } from 'typebox';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { parseTimestamp } from '../../platform/time.ts';
@@ -8,7 +8,7 @@ export type Metadata = Static<typeof NewContentMetadata>;
 export type NewCarouselFields = Static<typeof NewCarousel>;
 export type Patch = Static<typeof ContentPatch>;
 
-/** Columns that metadata sets; a field that was not given is absent. */
+/** Columns set by metadata; absent fields were not given. */
 export type MetadataColumns = {
   title?: string;
   description?: string | null;
@@ -25,7 +25,7 @@ export type MetadataColumns = {
   auto_scroll_interval_seconds?: number | null;
 };
 
-/** The columns of everything but `customMetadata`, which is merged and not replaced. */
+/** The columns of everything except `customMetadata`, which is merged rather than replaced. */
 export function toColumns(
   fields: Omit<Patch, 'customMetadata' | 'publishStatus'>,
 ): MetadataColumns {
@@ -45,14 +45,14 @@ export function toColumns(
   };
 }
 
-/** @throws ApiError when an item would expire before, or as soon as, it is published */
+/** @throws {ApiError} if an item would expire before or at its publication */
 export function checkSchedule(publishAt: Date | null, expiresAt: Date | null): void {
   if (publishAt !== null && expiresAt !== null && publishAt.getTime() >= expiresAt.getTime()) {
     throw fieldError('expiresAt', 'must be after publishAt');
   }
 }
 
-/** Tags without surrounding space and without repeats, in the order given. Case matters. */
+/** Trims tags and removes duplicates, keeping their order. Case-sensitive. */
 export function normalizeTags(tags: readonly string[], path = 'tags'): string[] {
   const trimmed = tags.map((tag) => tag.trim());
   for (const [index, tag] of trimmed.entries()) {
@@ -72,8 +72,7 @@ const maxMetadataDepth = 8;
 /**
  * Custom metadata after a change: keys are set, and `null` removes one. `language` belongs to the
  * service.
- *
- * @throws ApiError when it is set by the client, or the result is too large or too deep
+ * @throws {ApiError} if the client sets `language`, or the result is too large or too deep
  */
 export function mergeCustomMetadata(
   current: Record<string, unknown>,
@@ -100,7 +99,7 @@ export function mergeCustomMetadata(
   return merged;
 }
 
-/** Whether nothing is nested too deep and no number has overflowed (`1e400` reads as infinity). */
+/** Whether nothing is nested too deep and no number has overflowed (`1e400` parses as infinity). */
 function fitsDepth(value: unknown, depth = 0): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;

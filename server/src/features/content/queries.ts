@@ -20,13 +20,13 @@ export type NewItem = {
   playbackId: string;
   columns: MetadataColumns & { title: string };
   customMetadata: Record<string, unknown>;
-  /** Whether a carousel is `pending` until its images have come. */
+  /** Whether a carousel is `pending` until its images arrive. */
   isWaiting?: boolean;
 };
 
 /**
- * Inserts an item: a video in `pending`, a carousel that does not wait `ready` and published where its
- * organization publishes by itself. `protected` falls back to the organization's default.
+ * Inserts an item: a video as `pending`; a carousel that does not wait as `ready`, and published if
+ * its organization publishes automatically. `protected` defaults to the organization's setting.
  */
 export async function insertItem(tx: Tx, item: NewItem): Promise<ItemRow> {
   const { columns } = item;
@@ -64,7 +64,7 @@ export async function insertItem(tx: Tx, item: NewItem): Promise<ItemRow> {
     .executeTakeFirstOrThrow();
 }
 
-/** An item, unless it is archived and `withArchived` is not set. */
+/** An item; archived ones only with `withArchived`. */
 export async function findItem(
   db: Db,
   organizationId: OrganizationId,
@@ -81,7 +81,7 @@ export async function findItem(
   return row ?? null;
 }
 
-/** Writes the assets of an item as readers see them; the feature `assets` has the rows. */
+/** Sets the item's assets as readers see them; the rows are owned by the feature `assets`. */
 export async function setAssets(
   tx: Tx,
   organizationId: string,
@@ -97,7 +97,7 @@ export async function setAssets(
     .executeTakeFirstOrThrow();
 }
 
-/** Whether there is such an item that is not archived. */
+/** Whether the item exists and is not archived. */
 export async function isPresent(
   db: Db,
   organizationId: OrganizationId,
@@ -130,7 +130,7 @@ export async function lockItem(
   return row ?? null;
 }
 
-/** The items of the given ids, in no particular order; unknown ids are left out. */
+/** The items with the given ids, in no particular order; unknown ids are omitted. */
 export async function findItems(
   db: Db,
   organizationId: OrganizationId,
@@ -166,7 +166,7 @@ export type ArchivedMedia = {
   source_key: string | null;
 };
 
-/** Items whose time to be restored is over and whose files are still there. */
+/** Items that can no longer be restored and still have files. */
 export async function findExpiredArchived(
   db: Db,
   retentionMs: number,
@@ -191,7 +191,7 @@ export async function forgetMedia(tx: Tx, item: ArchivedMedia): Promise<void> {
     .execute();
 }
 
-/** The item of an external id, archived or not. */
+/** The item with an external id, archived or not. */
 export async function findItemByExternalId(
   db: Db,
   organizationId: OrganizationId,
@@ -207,9 +207,8 @@ export async function findItemByExternalId(
 }
 
 /**
- * Applies a change to one item that the transaction has locked.
- *
- * @throws ApiError with the code of the rule that the change breaks
+ * Applies a change to one item locked by the transaction.
+ * @throws {ApiError} with the code of the violated rule
  */
 export async function changeItem(
   tx: Tx,
@@ -249,17 +248,17 @@ export async function changeItem(
 export type PlaybackRules = {
   visibility: Visibility;
   isProtected: boolean;
-  /** Those that are ready. */
+  /** Only ready captions. */
   captions: StoredAsset[];
-  /** Where the item plays from; null before that. */
+  /** Where the item plays from, or null if it can't yet. */
   mediaPrefix: string | null;
-  /** Whether what is there is still being added to. */
+  /** Whether the files are still being added to. */
   isGrowing: boolean;
-  /** The folders below `media/` that belong to the item; no file of another one is served. */
+  /** The item's folders below `media/`; files in other folders are not served. */
   folders: ReadonlySet<string>;
 };
 
-/** Who may play the files of a playback id; null when the item is gone or archived. */
+/** Access rules for the files of a playback id, or null if the item is gone or archived. */
 export async function findPlaybackRules(db: Db, playbackId: string): Promise<PlaybackRules | null> {
   const row = await db
     .selectFrom('content')
@@ -285,7 +284,7 @@ export async function findPlaybackRules(db: Db, playbackId: string): Promise<Pla
   };
 }
 
-/** Those of the ids that are items of the organization, archived ones included. */
+/** Those of the ids that belong to the organization's items, archived ones included. */
 export async function selectExisting(
   db: Db,
   organizationId: string,
@@ -299,8 +298,8 @@ export async function selectExisting(
 }
 
 /**
- * The items of every organization, archived ones included, as a relation that statements of other
- * features may join. These are the columns that others may rely on.
+ * The items of every organization, archived ones included, as a relation that other features may
+ * join. They may rely only on these columns.
  */
 export const contentItems = sql.raw(
   `(select organization_id, content_id, serial_number, content_type, title, tags, author, section,
@@ -311,9 +310,9 @@ export const contentItems = sql.raw(
 );
 
 /**
- * Gives the content table its statistics when it has none: after a large import the database takes
- * a minute to gather them by itself, and never does where autovacuum is off. Without them it walks
- * through all items of the organization for each chunk of a bulk job, 1.5 s among 100,000.
+ * Analyzes the content table if it has no statistics. After a large import, the database takes a
+ * minute to do so by itself, and never does without autovacuum. Without statistics, each chunk of a
+ * bulk job scans all the organization's items: 1.5 s among 100,000.
  */
 export async function ensureStatistics(db: Db): Promise<void> {
   const { rows } = await sql<{ isMissing: boolean }>`

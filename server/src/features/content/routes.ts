@@ -19,9 +19,9 @@ export type ContentRouteParts = {
   mutations: Mutations;
   urls: MediaUrls;
   archiveRetentionMs: number;
-  /** Called after a change was committed. */
+  /** Called after a change is committed. */
   onChange: () => void;
-  /** Called after a cover was asked for. */
+  /** Called after a cover is requested. */
   onCover: () => void;
 };
 
@@ -113,7 +113,7 @@ function addGetRoute(app: HttpApp, { db, urls }: ContentRouteParts): void {
       const row = await getItem(db, organizationId, request.params.id, { withArchived });
       const etag = entityTag(row);
       reply.header('etag', etag);
-      // Progress moves without a new version, so an item that is being worked on is always sent.
+      // Progress changes without a new version, so an item in processing is always sent.
       const isSettled = row.upload_status === 'ready' || row.upload_status === 'error';
       if (isSettled && isNotModified(request.headers, { etag })) return reply.status(304).send();
       return { data: presentItem(row, urls) };

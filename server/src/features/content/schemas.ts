@@ -19,7 +19,7 @@ const errorReasons = [
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const optionalText = (maxLength: number) => Type.Optional(Nullable(Type.String({ maxLength })));
 
-/** Metadata beside the title; every way of making an item accepts it. */
+/** Metadata besides the title, accepted by every way of creating an item. */
 const metadataFields = {
   description: optionalText(2000),
   tags: Type.Optional(
@@ -63,7 +63,7 @@ const autoScrollInterval = Type.Optional(
   ),
 );
 
-/** A carousel is made without media and ready at once. */
+/** A carousel is created without media and is ready at once. */
 export const NewCarousel = Closed({
   contentType: OneOf(['carousel', 'video_carousel'] as const),
   title: text(200),
@@ -171,7 +171,7 @@ const SourceWarning = Type.Object(
   { title: 'SourceWarning' },
 );
 
-/** What everybody may know of an item that may be shown. */
+/** Public fields of an item that may be shown. */
 export const publicItemFields = {
   id: Type.String({ format: 'uuid' }),
   contentType: OneOf(contentTypes),

@@ -1,4 +1,4 @@
-/** The original bytes of items, and what background work on them reads and locks. */
+/** The original files of items, and what background work reads and locks. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
@@ -10,7 +10,7 @@ export type ItemName = { organizationId: string; contentId: string };
 
 export type Source = { key: string; mediaType: string };
 
-/** Records where the original bytes of an item lie; null when the item is gone or archived. */
+/** Records where an item's original is stored. Returns null if the item is gone or archived. */
 export async function setSource(
   tx: Tx,
   organizationId: OrganizationId,
@@ -30,19 +30,19 @@ export async function setSource(
 
 export type MediaSource = {
   isVideo: boolean;
-  /** Whether its organization lets it play while it is processed. */
+  /** Whether the organization allows playback during processing. */
   playsEarly: boolean;
   uploadStatus: ItemRow['upload_status'];
   playbackId: string;
   sourceKey: string | null;
   quality: 'basic' | 'plus';
-  /** The folder that the item plays from; null before it does. */
+  /** The folder that the item plays from, or null. */
   mediaPrefix: string | null;
 };
 
 /**
- * The media of an item; null when the item is gone. Archived items are processed as well, so that
- * one that is restored later was not left half-way.
+ * The media of an item, or null if it no longer exists. Archived items are processed too, so that
+ * they are complete if restored later.
  */
 export async function findMediaSource(
   db: Db,
@@ -71,7 +71,7 @@ export async function findMediaSource(
   };
 }
 
-/** Locks an item that plays from this folder; false when there is none. */
+/** Locks an item that plays from this folder. Returns false if there is none. */
 export async function lockMedia(
   tx: Tx,
   { organizationId, contentId }: ItemName,
@@ -88,7 +88,10 @@ export async function lockMedia(
   return row !== undefined;
 }
 
-/** Locks an item for background work, which continues while it is archived; null when it is gone. */
+/**
+ * Locks an item for background work, which continues while it is archived. Returns null if it no
+ * longer exists.
+ */
 export async function lockEvenArchived(
   tx: Tx,
   organizationId: string,
@@ -104,7 +107,7 @@ export async function lockEvenArchived(
   return row ?? null;
 }
 
-/** Which of the given storage keys no item names as its original. */
+/** The given storage keys that no item references as its original. */
 export async function findUnnamedSources(db: Db, keys: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     select candidate.key from unnest(${keys}::text[]) as candidate (key)

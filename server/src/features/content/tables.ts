@@ -1,4 +1,3 @@
-/** The table of content items. */
 import type { ColumnType, Generated } from 'kysely';
 import type { DefaultTimestamp, NullableTimestamp } from '../../platform/database/column-types.ts';
 import type { SourceTrack, SourceWarning } from '../media/media.ts';
@@ -18,12 +17,12 @@ export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
 export type AssetKind = 'image' | 'caption' | 'preview' | 'storyboard' | 'download' | 'cover';
 export type AssetState = 'preparing' | 'ready';
 
-/** An asset as the column `assets` keeps it; its row is in the table of the feature `assets`. */
+/** An asset as stored in the column `assets`; its row is in the `assets` feature's table. */
 export type StoredAsset = {
   id: string;
   kind: AssetKind;
   position: number;
-  /** Below `media/`; null while its files are being made. */
+  /** Folder below `media/`, or null while its files are being made. */
   folder: string | null;
   metadata: Record<string, unknown>;
   state: AssetState;
@@ -87,7 +86,7 @@ type ContentTable = {
   search_text: ColumnType<string, never, never>;
 };
 
-/** Items that were deleted for good. Written by a trigger of `content`; purges end the rows. */
+/** Permanently deleted items. Rows are written by a trigger of `content` and removed by purges. */
 type DeletedContentTable = {
   organization_id: string;
   content_id: string;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-/** Every change that a client can see increments the revision and moves `updatedAt`. */
+/** Every change that a client can see increments the revision and updates `updatedAt`. */
 export function touched() {
   return {
     revision: sql<number>`revision + 1`,

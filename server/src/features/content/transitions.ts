@@ -1,12 +1,12 @@
 /**
- * The states of an item and who moves them.
+ * The states of an item and what changes them.
  *
- *   uploadStatus: pending → processing → ready | error; error → pending by a retry. Processing moves
- *     it; an upload that expires or an import that fails moves pending → error. A ready item whose
- *     further renditions could not be made stays ready, with an errorReason, and can be retried.
- *   publishStatus: unpublished → published when the item becomes ready and its organization
- *     publishes by itself, or by a change; back by a change, a failure or a restore.
- *   An item that is `processing` may play already, from a folder that grows (`markPlayable`).
+ *   uploadStatus: pending → processing → ready | error; error → pending by a retry. Set by
+ *     processing; an expired upload or a failed import moves pending → error. A ready item whose
+ *     remaining renditions failed stays ready, with an errorReason, and can be retried.
+ *   publishStatus: unpublished → published by a change, or when the item becomes ready and its
+ *     organization publishes automatically; back by a change, a failure or a restore.
+ *   A `processing` item may already play, from a folder that grows (`markPlayable`).
  *   archived: see `archive.ts`.
  *
  * Changes of metadata and of `publishStatus` by clients are in `change-parts.ts`.
@@ -20,7 +20,7 @@ import { withLanguage } from './language.ts';
 import type { ItemName } from './sources.ts';
 import { touched } from './touched.ts';
 
-/** `pending` → `processing`; an item in any other state is left as it is. */
+/** `pending` → `processing`; an item in any other state is unchanged. */
 export async function markProcessing(
   tx: Tx,
   organizationId: string,
@@ -36,10 +36,9 @@ export async function markProcessing(
 }
 
 /**
- * Lets an item that is `processing` play from this folder, which grows, where its organization allows
- * it. What a stream has recorded plays as it was broadcast.
- *
- * @returns whether it does
+ * Lets a `processing` item play from this growing folder if its organization allows it. A recorded
+ * stream plays from its broadcast instead.
+ * @returns whether it plays from the folder
  */
 export async function markPlayable(
   tx: Tx,
@@ -59,7 +58,7 @@ export async function markPlayable(
   return numUpdatedRows === 1n;
 }
 
-/** Progress does not count as a change of the item: it moves neither `updatedAt` nor the ETag. */
+/** Progress is not a change of the item: neither `updatedAt` nor the ETag changes. */
 export async function recordProgress(
   tx: Tx,
   organizationId: string,
@@ -94,10 +93,10 @@ export async function recordTransfer(
 
 export type ReadyMedia = {
   mediaPrefix: string;
-  /** Null where there is no thumbnail. */
+  /** Null without a thumbnail. */
   thumbnailHash: string | null;
   info: MediaInfo;
-  /** BCP 47, `und` for no speech; null where it is not known. */
+  /** BCP 47; `und` means no speech, null means unknown. */
   language: string | null;
   report: { sourceTracks: readonly SourceTrack[]; warnings: readonly SourceWarning[] };
 };
@@ -106,7 +105,7 @@ const publishedByItself = sql<'published'>`case
   when ${organizationSetting('auto_publish', sql.ref('content.organization_id'))}
   then 'published' else publish_status end`;
 
-/** `processing` → `ready`, and `published` where the organization publishes by itself. */
+/** `processing` → `ready`, and `published` if the organization publishes automatically. */
 export async function markReady(
   tx: Tx,
   organizationId: string,
@@ -143,7 +142,7 @@ export async function markReady(
   return row ?? null;
 }
 
-/** `pending` → `ready` for a carousel whose images have come; null when it is in another state. */
+/** `pending` → `ready` for a carousel whose images have arrived. Otherwise returns null. */
 export async function markComplete(
   tx: Tx,
   organizationId: string,
@@ -165,7 +164,7 @@ export async function markComplete(
   return row ?? null;
 }
 
-/** `pending` or `processing` → `error`. Null when the item is in another state. */
+/** `pending` or `processing` → `error`. Returns null in any other state. */
 export async function markFailed(
   tx: Tx,
   organizationId: string,
@@ -177,7 +176,7 @@ export async function markFailed(
     .set({
       upload_status: 'error',
       publish_status: 'unpublished',
-      // What played while it was processed goes; what was broadcast stays.
+      // Files played during processing are dropped; a broadcast is kept.
       media_prefix: sql`case when content_type = 'video' then null else media_prefix end`,
       error_code: reason.code,
       error_message: reason.message,
@@ -191,7 +190,7 @@ export async function markFailed(
   return row ?? null;
 }
 
-/** Says on a `ready` item why its further renditions are missing. Items in other states stay. */
+/** Records on a `ready` item why renditions are missing. Other states are unchanged. */
 export async function markIncomplete(
   tx: Tx,
   organizationId: string,
@@ -207,7 +206,7 @@ export async function markIncomplete(
     .execute();
 }
 
-/** `error` → `pending`, for another run over the same bytes. A `ready` item stays playable. */
+/** `error` → `pending`, to process the same bytes again. A `ready` item stays playable. */
 export async function markPendingAgain(
   tx: Tx,
   organizationId: string,
@@ -230,7 +229,7 @@ export async function markPendingAgain(
 
 export type FailedItem = ItemName & { title: string };
 
-/** `pending` → `error` for items whose bytes have not arrived. @returns those that failed by it */
+/** `pending` → `error` for items whose bytes have not arrived. Returns those that failed. */
 export async function failWithoutSource(
   tx: Tx,
   items: readonly ItemName[],

@@ -1,4 +1,4 @@
-/** Covers: chosen thumbnails of videos. What they are and who moves them is in `content/cover.ts`. */
+/** Covers: chosen thumbnails of videos. Their states are described in `content/cover.ts`. */
 import type { Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { addAsset, removeAsset, type AssetOwner } from '../assets/assets.ts';
@@ -13,7 +13,7 @@ import type { ThumbnailFacts } from '../media/media.ts';
 
 export type NewCover = { assetId: string; folder: string; facts: ThumbnailFacts };
 
-/** Puts a cover in the place of the one before. The transaction has locked the item. */
+/** Replaces the cover of an item locked by the transaction. */
 export async function replaceCover(
   tx: Tx,
   owner: AssetOwner,
@@ -24,13 +24,16 @@ export async function replaceCover(
   return addAsset(tx, owner, { assetId, kind: 'cover', folder, metadata: facts, state: 'ready' });
 }
 
-/** Removes a cover, if there is one, and its files. */
+/** Removes the cover and its files, if there is one. */
 export async function dropCover(tx: Tx, owner: AssetOwner, row: ItemRow): Promise<void> {
   const cover = coverOf(row);
   if (cover !== null) await removeAsset(tx, owner, { assetId: cover.id, kind: 'cover' });
 }
 
-/** Shows an uploaded image. @throws ApiError NOT_FOUND, VALIDATION_ERROR, CONTENT_NOT_READY */
+/**
+ * Sets an uploaded image as the cover.
+ * @throws {ApiError} NOT_FOUND, VALIDATION_ERROR, CONTENT_NOT_READY
+ */
 export async function setUploadedCover(
   tx: Tx,
   organizationId: OrganizationId,
@@ -44,7 +47,10 @@ export async function setUploadedCover(
   return setThumbnailTime(tx, organizationId, row.content_id, null);
 }
 
-/** Goes back to the first picture, at once. @throws ApiError NOT_FOUND */
+/**
+ * Returns to the first picture, effective immediately.
+ * @throws {ApiError} NOT_FOUND
+ */
 export async function removeCover(
   tx: Tx,
   organizationId: OrganizationId,

@@ -20,7 +20,7 @@ type Parts = {
   mediaNiceness: number;
 };
 
-/** One picture is decoded, from the key frame before it. */
+/** A single picture is decoded, from the preceding key frame. */
 const limits = { deadlineMs: 5 * 60_000, stallMs: 60_000, memoryLimitBytes: 2 * 1024 ** 3 };
 
 export const covers = defineFeature({

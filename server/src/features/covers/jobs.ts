@@ -23,7 +23,7 @@ export type CoverJobParts = {
   onChange: () => void;
 };
 
-/** Makes the picture of a moment into a cover, unless another one was asked for since. */
+/** Creates a cover from the picture at a time, unless another one was requested since. */
 export function coverJob({ db, limits, onChange, storage }: CoverJobParts): HandledJob {
   return handle(makeCover, async ({ contentId, replaced, seconds }, context) => {
     const { organizationId, signal } = context;

@@ -1,4 +1,4 @@
-/** Receiving an image as a cover, stored as thumbnails. */
+/** Receives an image as a cover, stored as thumbnails. */
 import type { FastifyRequest } from 'fastify';
 import { fieldError } from '../../platform/http/errors.ts';
 import {
@@ -10,9 +10,9 @@ import {
 import type { NewCover } from './covers.ts';
 
 /**
- * Stores the image of a form with a part `file` under a folder of its own that no row names yet.
- *
- * @throws ApiError VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, UNAVAILABLE
+ * Stores the image of a form with a `file` part in a new folder that no row references yet.
+ * @throws {ApiError} VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE,
+ *   UNAVAILABLE
  */
 export async function receiveCover(
   parts: ImageParts,

@@ -19,7 +19,7 @@ import { receiveCover } from './receive-cover.ts';
 export type CoverRouteParts = ImageParts & {
   mutations: Mutations;
   urls: MediaUrls;
-  /** Called after a change was committed. */
+  /** Called after a change is committed. */
   onChange: () => void;
 };
 

@@ -1,9 +1,9 @@
 /**
- * Batches of events. A batch is stored as a reference to a range of the event log, and read for each
- * attempt to deliver it: there is no copy of the events that an erasure or a purge could miss.
+ * Batches of events. A batch is stored as a reference to a range of the event log and read for each
+ * delivery attempt, so there is no copy of events that an erasure or purge could miss.
  *
- * A range with many events is several batches. Which of them an event is in follows from its id alone,
- * so that events which are erased meanwhile move no other event to another batch.
+ * A range with many events is split into several batches. An event's batch is determined only by
+ * its id, so erasing events does not move others to another batch.
  */
 import { createHash } from 'node:crypto';
 import type { Db } from '../../platform/database/database.ts';
@@ -17,15 +17,15 @@ import {
 
 export type BatchReference = {
   readonly forwardingId: string;
-  /** The kinds that are forwarded; `*` and `custom.*` stand for all and all custom ones. */
+  /** The forwarded kinds; `*` means all, `custom.*` all custom ones. */
   readonly kinds: readonly string[];
   readonly from: LogPosition;
-  /** The end of the step that the range is in: the blocks from `from` to it never change their order. */
+  /** The end of the range's step: the order of blocks from `from` to it never changes. */
   readonly stepEnd: LogPosition;
-  /** The blocks of the range: so many, up to the one with this sequence. */
+  /** The range: this number of blocks, up to the one with this sequence. */
   readonly blocks: number;
   readonly last: number;
-  /** Which of `parts` batches of the range this one is, from 0. */
+  /** Index of this batch among the range's `parts`. */
   readonly part: number;
   readonly parts: number;
 };
@@ -43,7 +43,7 @@ export type Range = Pick<BatchReference, 'blocks' | 'last' | 'parts'> & {
   readonly isLast: boolean;
 };
 
-/** The next range of a step, with the number of batches that its wanted events make. */
+/** The next range of a step, and the number of batches for its events. */
 export async function measureRange(
   eventLog: EngagementLog,
   { organizationId, kinds, from, stepEnd }: Start,
@@ -64,8 +64,9 @@ export async function measureRange(
 }
 
 /**
- * What is sent for a reference; null for made-up data, which is sent as it is. Where blocks of the range
- * were emptied meanwhile, as many that follow may be read as well: nothing is missed, some may be repeated.
+ * Resolves a reference to the data to send, or returns null for example data, which is sent as it
+ * is. If blocks of the range have been emptied, an equal number of following blocks may be read
+ * too: nothing is missed, but some events may be repeated.
  */
 export async function readBatch(db: Db, organizationId: string, stored: unknown) {
   if (!isReference(stored)) return null;
@@ -113,7 +114,7 @@ function partOf({ eventId }: LoggedEvent, parts: number): number {
   return createHash('sha256').update(eventId).digest().readUInt32BE() % parts;
 }
 
-/** The members of an event that are forwarded; the others are the service's own. */
+/** The forwarded fields of an event; all others are internal. */
 const forwardedNames = [
   'eventId',
   'event',

@@ -3,13 +3,13 @@
  *
  *   log ── a range ──▶ batches (deliveries that name it) ── read when it is sent ──▶ the receiver
  *
- * 1. The deliveries of a range and the move behind it are one transaction: each event is in one batch.
- *    A delivery may come more than once, as all deliveries of webhooks.
- * 2. At most four batches of a forwarding are under way: a receiver that is slow or away holds up its
- *    own position in the log and nothing else. What waits for it is the log itself.
- * 3. A webhook that is disabled keeps its place. One that is deleted takes its forwarding with it.
- * 4. A batch whose attempts are used up is a failed delivery, which can be sent again for as long as the log
- *    holds its range; the forwarding goes on.
+ * 1. A range's deliveries and the advance past it are in one transaction: each event is in exactly
+ *    one batch. A delivery may arrive more than once, like all webhook deliveries.
+ * 2. At most four batches of a forwarding are under way: a slow or absent receiver delays only its
+ *    own position in the log, which serves as its queue.
+ * 3. A disabled webhook keeps its position. Deleting the webhook deletes its forwarding.
+ * 4. A batch that runs out of attempts is a failed delivery, which can be retried as long as the
+ *    log holds its range; the forwarding continues.
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
@@ -39,10 +39,10 @@ export type FollowParts = {
 
 const maxPending = 4;
 const forwardingsAtOnce = 100;
-/** In one turn, so that no forwarding keeps the others waiting. */
+/** Limit per turn, so that no forwarding keeps the others waiting. */
 const maxRanges = 20;
 
-/** Makes batches of what has been accepted, where receivers have room. */
+/** Creates batches of accepted events for receivers that have room. */
 export async function followLog(parts: FollowParts, signal: AbortSignal): Promise<void> {
   const { db, hints, log } = parts;
   for (let after = ''; !signal.aborted;) {
@@ -102,7 +102,7 @@ async function takeRange(
   for (let part = 0; part < parts; part += 1) {
     const reference = { forwardingId, kinds, from, stepEnd, blocks, last, part, parts };
     const deliveryId = await recordDelivery(tx, row, 'events.batch', reference);
-    // Not subscribed any more: it keeps its place.
+    // No longer subscribed: it keeps its position.
     if (deliveryId === null) return over;
     pending.push(deliveryId);
   }

@@ -29,7 +29,7 @@ async function forward(name: string, fields: object = {}) {
   return { webhook, forwarding: made.body.data };
 }
 
-/** Sends events of a kind, and returns their ids. */
+/** Sends events of a kind and returns their ids. */
 async function act(count: number, event: string, userId = 'ada'): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newUuid7());
   for (let at = 0; at < count; at += 100) {

@@ -1,4 +1,4 @@
-/** Event forwarding: copies of accepted events for a webhook; see `follow.ts`. */
+/** Event forwarding: sends copies of accepted events to a webhook; see `follow.ts`. */
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
@@ -21,7 +21,7 @@ export type NewForwarding = {
   readonly startAt?: string;
 };
 
-/** @throws ApiError VALIDATION_ERROR, LIMIT_EXCEEDED */
+/** @throws {ApiError} VALIDATION_ERROR, LIMIT_EXCEEDED */
 export async function createForwarding(
   tx: Tx,
   organizationId: OrganizationId,
@@ -50,7 +50,10 @@ export async function createForwarding(
   });
 }
 
-/** Deliveries that exist are still sent. @throws ApiError NOT_FOUND */
+/**
+ * Existing deliveries are still sent.
+ * @throws {ApiError} NOT_FOUND
+ */
 export async function deleteForwarding(
   tx: Tx,
   organizationId: OrganizationId,
@@ -63,7 +66,7 @@ export async function deleteForwarding(
   return forwardingId;
 }
 
-/** @param lagMs the age of the oldest event that no batch holds yet */
+/** @param lagMs age of the oldest event that is not in a batch yet */
 export function presentForwarding(row: ForwardingRow, lagMs: number) {
   return {
     id: row.forwardingId,

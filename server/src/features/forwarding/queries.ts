@@ -1,4 +1,3 @@
-/** The SQL of event forwarding. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { LogPosition } from '../../platform/event-log/event-log.ts';
@@ -10,11 +9,11 @@ export type ForwardingRow = {
   readonly organizationId: OrganizationId;
   readonly webhookId: WebhookId;
   readonly kinds: readonly string[];
-  /** Everything before it has been handed to deliveries. */
+  /** Deliveries exist for everything before this position. */
   readonly position: LogPosition;
-  /** The end of the step that the position is in; null between two steps. */
+  /** The end of the current step, or null between two steps. */
   readonly stepEnd: LogPosition | null;
-  /** The ids of deliveries that may not have ended. */
+  /** Ids of deliveries that may not have ended. */
   readonly pending: readonly string[];
   readonly batches: number;
   readonly createdAt: Date;
@@ -24,7 +23,7 @@ const columns = sql`forwarding_id as "forwardingId", organization_id as "organiz
   webhook_id as "webhookId", kinds, position, step_end as "stepEnd",
   pending, batches, created_at as "createdAt"`;
 
-/** Creations of one organization take turns, so that none counts what another one adds. */
+/** Serializes creation within an organization, so that concurrent requests respect the limit. */
 export async function lockForwardings(tx: Tx, organizationId: string): Promise<number> {
   await sql`select pg_advisory_xact_lock(
     hashtextextended(${`event forwarding ${organizationId}`}, 77))`.execute(tx);
@@ -56,7 +55,7 @@ export async function listForwardings(db: Db, organizationId: string): Promise<F
   return rows;
 }
 
-/** The forwardings of all organizations, some at a time. */
+/** The forwardings of all organizations, page by page. */
 export async function pageForwardings(
   db: Db,
   after: string,
@@ -68,7 +67,10 @@ export async function pageForwardings(
   return rows;
 }
 
-/** Takes a forwarding until the transaction ends; null where another process has it, or it is gone. */
+/**
+ * Locks a forwarding until the transaction ends. Returns null if another process has it, or it no
+ * longer exists.
+ */
 export async function lockForwarding(
   tx: Tx,
   forwardingId: ForwardingId,
@@ -90,7 +92,7 @@ export async function moveForwarding(
     where forwarding_id = ${forwardingId}`.execute(tx);
 }
 
-/** @returns whether there was such a one */
+/** @returns whether it existed */
 export async function deleteForwardingRow(
   tx: Tx,
   organizationId: string,

@@ -1,4 +1,4 @@
-/** A request for each route of event forwarding that is answered with success. */
+/** A successful request for each event forwarding route. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 

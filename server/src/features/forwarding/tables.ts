@@ -1,4 +1,3 @@
-/** The table of event forwarding. */
 import type { ColumnType, Generated } from 'kysely';
 import type { DefaultTimestamp, Json } from '../../platform/database/column-types.ts';
 

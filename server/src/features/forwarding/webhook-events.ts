@@ -1,4 +1,4 @@
-/** What webhooks are sent of events. */
+/** Webhook events that carry forwarded events. */
 import { Type } from 'typebox';
 import { Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';

@@ -1,6 +1,6 @@
 /**
- * Images that are uploaded for an item: received as a form, decoded in the media child, and stored under
- * a folder of their own, which a row names once the change is committed.
+ * Images uploaded for an item: received as a form, decoded in the media child, and stored in a new
+ * folder that a row references once the change is committed.
  */
 import path from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -29,7 +29,10 @@ export type ImageParts = ImageStoreParts & { upload: UploadLimits; imageDecoder:
 /** An item that owns images. */
 export type ImageOwner = { readonly organizationId: string; readonly playbackId: string };
 
-/** The body of a request with an image in the part `file`; `fields` are schemas of further parts. */
+/**
+ * The schema of a request body with an image in the `file` part; `fields` are schemas of further
+ * parts.
+ */
 export function imageForm(fields: Record<string, object> = {}) {
   const description = 'JPEG, PNG, WebP, AVIF or HEIC; at most 10 MB.';
   const file = { type: 'string', format: 'binary', description };
@@ -38,9 +41,9 @@ export function imageForm(fields: Record<string, object> = {}) {
 }
 
 /**
- * Receives a form with an image in the part `file`. The caller disposes of the file.
- *
- * @throws ApiError VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, UNAVAILABLE
+ * Receives a form with an image in the `file` part. The caller disposes of the file.
+ * @throws {ApiError} VALIDATION_ERROR, INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE,
+ *   UNAVAILABLE
  */
 export async function receiveImageForm(
   { imageDecoder, storage, upload }: ImageParts,
@@ -52,7 +55,7 @@ export async function receiveImageForm(
   return receiveSmallForm(request, storage, limits);
 }
 
-/** @throws ApiError INVALID_MEDIA */
+/** @throws {ApiError} INVALID_MEDIA */
 export function requireImage(head: Buffer): void {
   if (sniffImage(head) !== null) return;
   throw new ApiError(uploadErrors.INVALID_MEDIA, {
@@ -61,9 +64,8 @@ export function requireImage(head: Buffer): void {
 }
 
 /**
- * Decodes an image and stores what was made of it, under a folder that no row names yet.
- *
- * @throws ApiError INVALID_MEDIA, UNAVAILABLE
+ * Decodes an image and stores the results in a folder that no row references yet.
+ * @throws {ApiError} INVALID_MEDIA, UNAVAILABLE
  */
 export async function storeImageFiles<Facts>(
   { db, storage }: ImageStoreParts,
@@ -89,10 +91,9 @@ function asInvalidMedia(error: unknown): unknown {
 }
 
 /**
- * Answers a request whose files are stored already by a change that names their folder. Without that
- * change they are removed: it failed, or the answer is that of an earlier request.
- *
- * @param fingerprint what tells this request from another with the same idempotency key
+ * Runs the change that references a request's stored files. If the change fails, or the response is
+ * a replay of an earlier request's, the files are removed.
+ * @param fingerprint tells this request from another with the same idempotency key
  */
 export async function nameFiles(
   { mutations, storage }: { mutations: Mutations; storage: Storage },
@@ -112,7 +113,7 @@ export async function nameFiles(
       fingerprint,
     );
   } catch (error) {
-    // A commit whose answer was lost may have happened.
+    // A commit whose response was lost may have succeeded.
     isNamed = !wasRolledBack(error);
     throw error;
   } finally {
@@ -120,7 +121,7 @@ export async function nameFiles(
   }
 }
 
-/** Aborts when the client has closed its connection: nobody waits for the image any more. */
+/** Aborts when the client closes its connection, since nobody waits for the image any more. */
 export function untilGone({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const gone = () =>

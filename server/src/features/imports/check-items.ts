@@ -1,4 +1,4 @@
-/** Checks the items of an import request one by one: their values, and where their URLs lead now. */
+/** Checks import items individually: their values, and where their URLs lead now. */
 import type { Static } from 'typebox';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { EgressError } from '../../platform/egress/egress-errors.ts';
@@ -18,7 +18,7 @@ export type Item = {
 };
 export type CheckedItem = { item: Item } | { error: { code: string; message: string } };
 
-/** What says whether a source may be read. */
+/** Decides whether a source may be read. */
 export type SourceRules = { egress: Egress; buckets: SourceBuckets };
 
 const itemProblems = compileBody(ImportItem);
@@ -54,7 +54,7 @@ function refusal(message: string): CheckedItem {
   return { error: { code: 'VALIDATION_ERROR', message } };
 }
 
-/** @throws ApiError VALIDATION_ERROR */
+/** @throws {ApiError} VALIDATION_ERROR */
 function toItem({
   sourceUrl,
   images,
@@ -100,7 +100,7 @@ async function checkUrl({ egress, buckets }: SourceRules, path: string, url: str
     await egress.checkUrl(url, { schemes });
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
-    // A name that cannot be resolved at this moment is tried again by the job.
+    // If the name can't be resolved right now, the job retries it.
     if (error.failure === 'dns_error' || error.failure === 'timeout') return;
     throw fieldError(path, error.message);
   }

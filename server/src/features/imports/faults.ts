@@ -1,4 +1,4 @@
-/** Why an import fails, in words for the owner of its item. */
+/** Reasons for failed imports, worded for the item's owner. */
 import { ApiError } from '../../platform/http/errors.ts';
 import { SourceError } from './source-body.ts';
 
@@ -6,11 +6,11 @@ export type Fault = {
   /** As in `errorReason`. */
   readonly code: string;
   readonly message: string;
-  /** Whether another attempt would end the same way. */
+  /** Whether a retry would fail the same way. */
   readonly isFinal: boolean;
 };
 
-/** The fault of one image among several. */
+/** The failure of one image among several. */
 export class ImageFault extends Error {
   override readonly name = 'ImageFault';
   readonly fault: Fault;
@@ -21,7 +21,7 @@ export class ImageFault extends Error {
   }
 }
 
-/** Null for what is no fault of the source, such as a database that is away. */
+/** Returns null if the source is not at fault, for example if the database is away. */
 export function faultOf(error: unknown): Fault | null {
   if (error instanceof ImageFault) return error.fault;
   if (error instanceof SourceError) {
@@ -35,7 +35,7 @@ export function faultOf(error: unknown): Fault | null {
   return null;
 }
 
-/** What passes by itself: no room for the bytes, or too many images that wait to be decoded. */
+/** A temporary condition: no space for the bytes, or too many images waiting to be decoded. */
 export function isShortage(error: unknown): error is ApiError {
   return (
     error instanceof ApiError &&

@@ -1,4 +1,4 @@
-/** Fetches the images of a carousel: all of them, or the import fails. */
+/** Fetches the images of a carousel; if one fails, the import fails. */
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { JobContext } from '../../platform/queue/job-handler.ts';
@@ -18,7 +18,7 @@ export type FetchImagesParts = {
   storage: Storage;
   upload: UploadLimits;
   imageDecoder: ImageDecoder;
-  /** The bytes of a source. */
+  /** Opens a source's bytes. */
   open: (url: string) => AsyncGenerator<Buffer>;
   onProgress: (done: number, total: number) => void;
 };
@@ -28,7 +28,7 @@ const archivedMeanwhile = {
   message: 'The item was archived before its images had come.',
 } as const;
 
-/** @throws ImageFault, and what is no fault of an image */
+/** @throws {ImageFault}, and errors not caused by an image */
 export async function fetchImages(
   parts: FetchImagesParts,
   context: JobContext,
@@ -48,7 +48,7 @@ export async function fetchImages(
       stored.push(await fetchImage(parts, context, owner, source, index));
       parts.onProgress(index + 1, images.length);
     }
-    // A commit whose answer was lost may have happened; what no row names is swept.
+    // A commit whose response was lost may have succeeded; unreferenced files are removed later.
     isNamed = true;
     await context.finish(async (tx): Promise<void> => {
       if (!(await isPresent(tx, organization, contentId))) {

@@ -1,4 +1,4 @@
-/** Tells when all items that one request has made are ready or have failed: `content.import.finished`. */
+/** Records `content.import.finished` once all items of a request are ready or have failed. */
 import { inBatches } from '../../platform/database/batches.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
@@ -6,7 +6,7 @@ import { listImported, removeFinished, type FinishedImport } from './queries.ts'
 
 const finishedAtOnce = 50;
 
-/** The event and the end of the import are one transaction, so it is told once. */
+/** The event and the end of the import are in one transaction, so it is recorded exactly once. */
 export async function finishImports(db: Db, signal: AbortSignal): Promise<void> {
   await inBatches(db, finishedAtOnce, signal, async (tx) => {
     const finished = await listImported(tx, finishedAtOnce);

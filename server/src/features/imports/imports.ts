@@ -4,9 +4,10 @@
  *   (request) → pending with an `import_source` → source stored, processing enqueued
  *                                              └→ error, with content.errored → pending by a retry
  *
- * 1. The item, its source and the job are one transaction, so an accepted import survives a kill.
- * 2. An externalId has one item: a repeat answers the first one, whoever asks at the same moment.
- * 3. Every address that is connected to has passed the egress guard, redirects included.
+ * 1. The item, its source and the job are written in one transaction, so an accepted import
+ *    survives a kill.
+ * 2. An externalId identifies one item: a repeated or concurrent request returns the first one.
+ * 3. Every address is checked by the egress guard before connecting, including redirects.
  */
 import { Type } from 'typebox';
 import { inSavepoint, type Db, type Tx } from '../../platform/database/database.ts';
@@ -44,7 +45,7 @@ export const importMedia = defineJob({
     }),
 });
 
-/** Fetches the bytes of a failed import again. @returns false when the item is not an import */
+/** Fetches the bytes of a failed import again. Returns false if the item is not an import. */
 export async function retryImport(
   tx: Tx,
   organizationId: string,
@@ -55,7 +56,7 @@ export async function retryImport(
   return true;
 }
 
-/** Gives an import up: pending → error, with its event. Its source is kept for a retry. */
+/** Fails an import: pending → error, with its event. The source is kept for a retry. */
 export async function failImport(
   tx: Tx,
   organizationId: string,
@@ -73,7 +74,7 @@ export type Imported =
   | { status: 'created' | 'existing'; row: ItemRow }
   | { status: 'failed'; error: { code: string; message: string } };
 
-/** Makes the items of a request, each with its source and its job, and an import that holds them. */
+/** Creates the items of a request, each with its source and job, and their import. */
 export async function createImports(
   tx: Tx,
   organizationId: OrganizationId,
@@ -113,7 +114,7 @@ async function createImport(
     await enqueue(tx, importMedia, { contentId: row.content_id }, { organizationId });
     return { status: 'created', row };
   } catch (error) {
-    // Somebody else has made the item between the look and the insertion.
+    // Another request created the item between the check and the insert.
     const late = await findExisting(tx, organizationId, metadata.externalId);
     if (late !== null) return { status: 'existing', row: late };
     if (!(error instanceof ApiError)) throw error;

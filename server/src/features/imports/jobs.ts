@@ -37,17 +37,17 @@ export type ImportJobParts = {
   upload: UploadLimits;
   limits: SourceLimits;
   concurrency: number;
-  /** Called when an item waits for processing. */
+  /** Called when an item is waiting for processing. */
   onImported: () => void;
   /** Called when a carousel is ready. */
   onReady: () => void;
 };
 
 const progressIntervalMs = 1_000;
-/** How long an import waits for room on the disk. */
+/** How long an import waits for disk space. */
 const shortageMs = dayMs;
 
-/** Fetches the bytes of one item, stores them and enqueues their processing. */
+/** Fetches the bytes of one item, stores them and enqueues processing. */
 export function importJob(parts: ImportJobParts): HandledJob {
   return handle(
     importMedia,
@@ -69,7 +69,10 @@ export function importJob(parts: ImportJobParts): HandledJob {
 
 type OnProgress = (bytes: number, total: number | null) => void;
 
-/** The bytes of a source, wherever it is. @throws SourceError */
+/**
+ * Opens a source, wherever it is.
+ * @throws {SourceError}
+ */
 function openSource(
   { egress, buckets, limits }: ImportJobParts,
   url: string,
@@ -108,7 +111,7 @@ async function fetchVideo(
   const { db, storage, upload } = parts;
   const { organizationId, signal } = context;
   const progress = reportTransfer(db, organizationId, contentId);
-  // A body that is refused would stay open, and its connection with it.
+  // A rejected body would stay open and keep its connection.
   await using body = openSource(parts, url, signal, progress.report);
   const received = await receiveMedia(storage, body, upload, null, signal);
   await progress.settled();
@@ -125,7 +128,7 @@ async function fetchVideo(
   parts.onImported();
 }
 
-/** Bytes that are at fault fail the item at once; everything else is tried again. */
+/** Fails the item immediately if its bytes are at fault; anything else is retried. */
 async function judge(
   context: JobContext,
   contentId: string,
@@ -138,7 +141,7 @@ async function judge(
     return done;
   };
   if (isShortage(error)) {
-    // The source is not at fault: its import waits, and no attempt is counted.
+    // The source is not at fault: the import waits without counting an attempt.
     log.warn({ contentId, err: error }, 'an import waits for room');
     if (ageMs < shortageMs) return { outcome: 'outage', reason: error.message };
     return fail({ code: 'INSUFFICIENT_STORAGE', message: 'There was no room for the bytes.' });
@@ -149,7 +152,7 @@ async function judge(
   return fault.isFinal ? fail(fault) : failed(fault.message, { retryable: true });
 }
 
-/** Writes how far a transfer is, at most once a second. A lost write does not matter. */
+/** Writes transfer progress at most once per second. Losing a write is harmless. */
 function reportTransfer(db: Db, organizationId: string, contentId: string) {
   let writtenAt = performance.now();
   let writing: Promise<unknown> | null = null;

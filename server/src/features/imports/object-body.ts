@@ -1,11 +1,14 @@
-/** The bytes of a source in a bucket that imports may read. */
+/** Sources in buckets that imports may read. */
 import type { SourceBuckets } from '../../platform/storage/source-buckets.ts';
 import { StorageUnavailableError } from '../../platform/storage/storage-errors.ts';
 import { SourceError, tooLarge, type SourceParts } from './source-body.ts';
 
 export type ObjectParts = Omit<SourceParts, 'egress'> & { buckets: SourceBuckets };
 
-/** Reads an object from its first byte to its last. @throws SourceError */
+/**
+ * Reads an object completely.
+ * @throws {SourceError}
+ */
 export async function* readObject(url: string, parts: ObjectParts): AsyncGenerator<Buffer> {
   const { buckets, limits, onProgress } = parts;
   // The setting may have changed since the import was accepted.
@@ -34,7 +37,7 @@ export async function* readObject(url: string, parts: ObjectParts): AsyncGenerat
       throw new SourceError('did not send all of its bytes in time.', { isFinal: true, cause });
     }
     if (!(error instanceof StorageUnavailableError)) throw error;
-    // Of the customer's bucket, not of ours: it must not wait as if our storage were away.
+    // A failure of the customer's bucket must not be handled like an outage of our storage.
     throw new SourceError('could not be read with the credentials of the service.', {
       isFinal: false,
       cause: error,

@@ -5,7 +5,7 @@ import type { ImageSource } from './tables.ts';
 
 export type { ImageSource } from './tables.ts';
 
-/** Where the bytes of an item come from: a video from one address, a carousel's images from several. */
+/** Source of an item's bytes: one URL for a video, several for a carousel's images. */
 export type Source = { url: string } | { images: readonly ImageSource[] };
 
 export async function insertSource(
@@ -26,7 +26,7 @@ export async function insertSource(
 
 export type StoredSource = { source: Source; ageMs: number };
 
-/** The source of an item; null when its bytes are there, or came another way. */
+/** The source of an item, or null if its bytes have arrived or came another way. */
 export async function findSource(
   db: Db,
   organizationId: string,
@@ -87,7 +87,7 @@ export type FinishedImport = {
   }[];
 };
 
-/** Locks imports of which no item waits or is processed any more, at most `limit`. */
+/** Locks at most `limit` imports without waiting or processing items. */
 export async function listImported(tx: Tx, limit: number): Promise<FinishedImport[]> {
   const { rows } = await sql<FinishedImport>`
     with finished as (

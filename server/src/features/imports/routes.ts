@@ -13,7 +13,7 @@ export type ImportRouteParts = {
   sourceRules: SourceRules;
   mutations: Mutations;
   urls: MediaUrls;
-  /** Called when an import waits for a worker. */
+  /** Called when an import is waiting for a worker. */
   onQueued: () => void;
 };
 

@@ -20,7 +20,7 @@ const ImageToImport = Closed({
   altText: Type.Optional(Type.String({ maxLength: maxAltTextLength })),
 });
 
-/** What an item of an import may say; one that breaks these rules fails alone. */
+/** The fields of an import item; an invalid item fails individually. */
 export const ImportItem = Closed({
   sourceUrl: Type.Optional(SourceUrl),
   images: Type.Optional(
@@ -39,7 +39,7 @@ export const ImportItem = Closed({
 
 const size = { minItems: 1, maxItems, 'x-error-code': 'LIMIT_EXCEEDED' } as const;
 
-/** The shape alone, which is refused as a whole when it is wrong. */
+/** The shape of the request; if it is wrong, the whole request is rejected. */
 export const NewImport = Closed({
   items: Type.Array(Type.Record(Type.String(), Type.Unknown()), size),
 });

@@ -1,6 +1,6 @@
 /**
- * The bytes of a source, through breaks of its connection: where the source supports ranges and
- * says which version it sends, a broken transfer continues where it ended.
+ * Reads a source across connection failures: if it supports ranges and identifies its version, a
+ * broken transfer continues where it stopped.
  */
 import { EgressError, type EgressFailure } from '../../platform/egress/egress-errors.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
@@ -8,13 +8,13 @@ import { sleep } from '../../platform/lifecycle.ts';
 
 export const schemes = ['https:', 'http:'] as const;
 
-/** The messages of failed imports begin with this; they name the source only as it was given. */
+/** Prefix of error messages for failed imports, which identify the source only as it was given. */
 export const sourcePrefix = 'The source';
 
 const maxResumes = 5;
 const maxRedirects = 3;
 
-/** Why a source gives no usable bytes; `message` is for the owner of the item. */
+/** Why a source yields no usable bytes; `message` is for the item's owner. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
   readonly code: 'SOURCE_UNREACHABLE' | 'TOO_LARGE';
@@ -33,19 +33,19 @@ export class SourceError extends Error {
 export type SourceLimits = {
   maxBytes: number;
   deadlineMs: number;
-  /** A source that brings less than this on average, after the first minute, is given up. */
+  /** Minimum average rate after the first minute; a slower source is given up. */
   minBytesPerSecond: number;
 };
 
 export type SourceParts = {
   egress: Egress;
   limits: SourceLimits;
-  /** Told the bytes so far, and of how many where the source says so. */
+  /** Called with the bytes so far, and the total if the source declares it. */
   onProgress: (bytes: number, total: number | null) => void;
   signal: AbortSignal;
 };
 
-/** Interruptions of this kind are often temporary. */
+/** Failures that are often temporary. */
 const mendable: ReadonlySet<EgressFailure> = new Set([
   'connection_refused',
   'connection_error',
@@ -56,7 +56,10 @@ const mendable: ReadonlySet<EgressFailure> = new Set([
 
 type Transfer = { bytes: number; total: number | null; version: string | null; endsAt: number };
 
-/** Reads a source from its first byte to its last. @throws SourceError */
+/**
+ * Reads a source completely.
+ * @throws {SourceError}
+ */
 export async function* readSource(url: string, parts: SourceParts): AsyncGenerator<Buffer> {
   const { limits, signal } = parts;
   const startedAt = performance.now();
@@ -80,7 +83,7 @@ export async function* readSource(url: string, parts: SourceParts): AsyncGenerat
       if (signal.aborted) throw signal.reason;
       const failure = translate(error);
       if (performance.now() >= transfer.endsAt) throw tooLate(failure);
-      // A source that brought nothing since the last break is left to the next attempt.
+      // A source that sent nothing since the last break is left to the next attempt.
       const canResume = transfer.version !== null && transfer.bytes > before;
       if (failure.isFinal || !canResume || resumes >= maxResumes) throw failure;
       await sleep(250 * 2 ** resumes, signal);
@@ -88,7 +91,7 @@ export async function* readSource(url: string, parts: SourceParts): AsyncGenerat
   }
 }
 
-/** One request, for everything or for what is missing. */
+/** One request, for everything or for the missing rest. */
 async function* readOnce(
   url: string,
   transfer: Transfer,
@@ -120,7 +123,7 @@ async function* readOnce(
   yield* download.body;
 }
 
-/** A strong validator, without which a second answer might be of another file. */
+/** A strong validator; without one, a second response might be of another file. */
 function versionOf(headers: Record<string, string | string[] | undefined>): string | null {
   const { etag } = headers;
   if (headers['accept-ranges'] !== 'bytes' || typeof etag !== 'string') return null;
@@ -144,7 +147,7 @@ function checkPace(bytes: number, startedAt: number, limits: SourceLimits): void
   }
 }
 
-/** Not tried again: the next attempt would begin with the first byte, and take as long. */
+/** Not retried: the next attempt would start over and take as long. */
 function tooLate(cause: SourceError): SourceError {
   return new SourceError('did not send all of its bytes in time.', { isFinal: true, cause });
 }
@@ -169,7 +172,7 @@ const sentences: Partial<Record<EgressFailure, string>> = {
   too_many_redirects: `redirects more than ${maxRedirects} times.`,
 };
 
-/** What the service says of a failure: nothing of what the source has sent. */
+/** The service's own description of a failure, without anything sent by the source. */
 function translate(error: unknown): SourceError {
   if (error instanceof SourceError) return error;
   if (!(error instanceof EgressError)) throw error;

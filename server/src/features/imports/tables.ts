@@ -1,7 +1,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { DefaultTimestamp } from '../../platform/database/column-types.ts';
 
-/** One image of a carousel, as the import named it. */
+/** One image of a carousel, as given in the import. */
 export type ImageSource = { sourceUrl: string; altText: string | null };
 
 type ImportSourceTable = {

@@ -1,4 +1,4 @@
-/** What webhooks are told of imports. */
+/** Webhook events about imports. */
 import { Type } from 'typebox';
 import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';

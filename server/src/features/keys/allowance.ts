@@ -1,7 +1,7 @@
 /**
- * The rate limit of a key: in no 60 seconds more requests than it allows, on however many processes.
- * The counting is in the database function `take_key_allowance` (functions.sql). Requests of one key that arrive
- * while the database is being asked are asked for together, so a busy key costs few statements.
+ * The rate limit of a key: at most its number of requests in any 60 seconds, across all processes.
+ * The counting is in the database function `take_key_allowance` (functions.sql). Requests of one
+ * key that arrive during a query are combined into the next, so a busy key costs few statements.
  */
 import { sql } from 'kysely';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
@@ -9,7 +9,7 @@ import { ApiError } from '../../platform/http/errors.ts';
 import type { Admit } from '../../platform/http/principal.ts';
 
 const windowSeconds = 60;
-/** More waiting requests of one key are refused: the database does not keep up. */
+/** With more waiting requests per key, requests are rejected: the database is too slow. */
 const maxWaiting = 10_000;
 
 type Taken = { granted: number; leftOver: number; retryAfter: number };
@@ -68,7 +68,7 @@ async function serve(
         })),
       );
     }
-    // A failure reaches the requests that asked.
+    // The failure is reported to the requests that asked.
     await taken.catch(() => undefined);
   }
   line.isAsking = false;

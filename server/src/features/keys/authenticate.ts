@@ -10,19 +10,19 @@ import { KnownOwners, type Known } from './known-owners.ts';
 import { touchKeys, type OrganizationOrigins } from './queries.ts';
 
 const maxCachedKeys = 10_000;
-/** How often a key's last use is written, and how long the write may wait for others. */
+/** How often a key's last use is written, and how long a write may wait to be batched. */
 const touchIntervalMs = 60_000;
 const touchLingerMs = 10_000;
 
-/** Disposing writes which keys were used last. */
+/** Disposing writes the pending last uses. */
 export type Authenticator = AsyncDisposable & {
   authenticate: Authenticate;
   admit: Admit;
-  /** Clears the cache, so that a key revoked by this process is rejected at once. */
+  /** Clears the cache, so that a key revoked by this process is rejected immediately. */
   forget(): void;
 };
 
-/** Finds the owner of a key: in memory, then by the checksum, then in the database. */
+/** Finds the owner of a key: in memory, then by checksum, then in the database. */
 export function createAuthenticator(
   db: Db,
   log: Logger,

@@ -1,4 +1,4 @@
-/** Limits on granting: nobody creates or rotates a key with more rights than their own. */
+/** Limits on granting: a key can't create or rotate one with more rights than its own. */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Principal } from '../../platform/http/principal.ts';
@@ -6,7 +6,7 @@ import { covers } from '../../platform/http/scopes.ts';
 import { parseTypeId, type ApiKeyId } from '../../platform/ids.ts';
 import { findRights } from './queries.ts';
 
-/** Null: no limit of that kind. */
+/** Null means no limit. */
 export type KeyRights = {
   readonly scopes: readonly string[] | null;
   /** Requests in any 60 seconds. */
@@ -14,7 +14,7 @@ export type KeyRights = {
   readonly expiresAt: Date | null;
 };
 
-/** Whether a key with the rights of `granter` may make one with those of `wanted`. */
+/** Whether a key with the rights of `granter` may create one with those of `wanted`. */
 export function mayGrant(granter: KeyRights, wanted: KeyRights): boolean {
   return (
     hasScopes(granter.scopes, wanted.scopes) &&
@@ -23,7 +23,7 @@ export function mayGrant(granter: KeyRights, wanted: KeyRights): boolean {
   );
 }
 
-/** Whether these scopes open everything that the wanted ones do. */
+/** Whether the held scopes include the wanted ones. */
 export function hasScopes(held: readonly string[] | null, wanted: readonly string[] | null) {
   return held === null || (wanted !== null && wanted.every((scope) => covers(held, scope)));
 }
@@ -32,32 +32,31 @@ function isAtMost(value: number | null, bound: number | null): boolean {
   return bound === null || (value !== null && value <= bound);
 }
 
-/** @throws ApiError FORBIDDEN */
+/** @throws {ApiError} FORBIDDEN */
 export async function requireMayGrant(db: Db, caller: Principal, wanted: KeyRights): Promise<void> {
   if (!mayGrant(await rightsOfCaller(db, caller), wanted)) throw forbidden();
 }
 
 /**
- * Checks the right to rotate a key. It is checked before `mutate`, which would replay an answer to
- * whoever repeats the request; a key's scopes and limit never change, and its expiry comes only closer.
- *
- * @throws ApiError NOT_FOUND, FORBIDDEN
+ * Checks the right to rotate a key. Checked before `mutate`, which would replay the response to
+ * anyone who repeats the request. A key's scopes and limit never change, and its expiry only moves
+ * closer.
+ * @throws {ApiError} NOT_FOUND, FORBIDDEN
  */
 export async function requireMayRotate(db: Db, caller: Principal, id: string): Promise<void> {
   await requireMayGrant(db, caller, await rightsOf(db, caller, parseTypeId('key', id)));
 }
 
 /**
- * Checks the right to revoke a key, which depends on the scopes alone, before `mutate`.
- *
- * @throws ApiError NOT_FOUND, FORBIDDEN
+ * Checks the right to revoke a key, which depends only on scopes. Call before `mutate`.
+ * @throws {ApiError} NOT_FOUND, FORBIDDEN
  */
 export async function requireMayRevoke(db: Db, caller: Principal, id: string): Promise<void> {
   const { scopes } = await rightsOf(db, caller, parseTypeId('key', id));
   if (!hasScopes(caller.scopes, scopes)) throw forbidden();
 }
 
-/** The scopes of a person are those of the role. */
+/** A person has the scopes of their role. */
 async function rightsOfCaller(db: Db, caller: Principal): Promise<KeyRights> {
   const { keyId, scopes } = caller;
   return keyId === null
@@ -65,7 +64,7 @@ async function rightsOfCaller(db: Db, caller: Principal): Promise<KeyRights> {
     : rightsOf(db, caller, keyId);
 }
 
-/** The rights of a key of the caller's organization, whether it still works or not. */
+/** The rights of a key in the caller's organization, active or not. */
 async function rightsOf(
   db: Db,
   { organizationId }: Principal,

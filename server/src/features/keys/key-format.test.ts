@@ -1,4 +1,4 @@
-/** Proves that a mistyped key is told from a right one without asking anybody. */
+/** A mistyped key is detected without a lookup. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateKey, hashKey, keyPrefix, keyType } from './key-format.ts';

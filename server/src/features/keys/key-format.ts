@@ -1,6 +1,6 @@
 /**
  * Keys: `rf_sk_` or `rf_pk_`, 43 base62 characters of 256 random bits, and a six-character CRC32
- * checksum of everything before it, so that a mistyped key is rejected without a database read.
+ * checksum of everything before it, so that a mistyped key is rejected without a database query.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -18,7 +18,7 @@ export function generateKey(type: KeyType): string {
   return body + checksum(body);
 }
 
-/** The type of a well-formed key whose checksum is right, else null. */
+/** The type of a well-formed key with a valid checksum, else null. */
 export function keyType(key: string): KeyType | null {
   const match = pattern.exec(key);
   if (match === null) return null;
@@ -27,7 +27,7 @@ export function keyType(key: string): KeyType | null {
   return match[1] === 'sk' ? 'secret' : 'publishable';
 }
 
-/** The part of a key that lists show: enough to tell keys apart, too little to use one. */
+/** The part of a key shown in lists: enough to tell keys apart, too little to use one. */
 export function keyPrefix(key: string): string {
   return key.slice(0, prefixes.secret.length + 4);
 }

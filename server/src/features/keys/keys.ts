@@ -1,4 +1,4 @@
-/** API keys: making, listing and revoking them. */
+/** API keys: creating, listing and revoking them. */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { KeyType } from './tables.ts';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -25,7 +25,7 @@ export type { KeyType } from './tables.ts';
 export { isVouchedFor, maySpeakFor } from './viewer-header.ts';
 export type { SignatureCheck, SignatureReader, ViewerSignatures } from './viewer-keys.ts';
 
-/** The hint that this process has changed an organization, such as its allowed origins. */
+/** Hint that this process has changed an organization, such as its allowed origins. */
 export const organizationChanged = 'organization-changed';
 
 export type KeyRequest = {
@@ -36,18 +36,18 @@ export type KeyRequest = {
   scopes?: readonly string[] | null;
   /** Requests in any 60 seconds. Default: no limit. */
   rateLimit?: number | null;
-  /** The first of the keys that it replaces. Default: it replaces none. */
+  /** The first key in a chain of rotations. Default: this key starts a new one. */
   family?: string | null;
 };
 
 const maxKeysListed = 1_000;
 
-/** All keys of an organization, newest first, without paging: for the command line. */
+/** All keys of an organization, newest first, without paging; for the command line. */
 export function allKeys(db: Db, organizationId: OrganizationId): Promise<KeyRow[]> {
   return listKeys(db, organizationId, { limit: maxKeysListed, after: null });
 }
 
-/** Presents a key without its text. */
+/** A key as the API shows it, without its secret. */
 export function presentKey(row: KeyRow) {
   return {
     id: row.api_key_id,
@@ -63,7 +63,7 @@ export function presentKey(row: KeyRow) {
   };
 }
 
-/** What the audit log compares of a key; null for a key that does not exist. */
+/** The fields of a key that the audit log compares; null for an unknown key. */
 export async function auditedKey(
   db: Db,
   organizationId: OrganizationId,
@@ -76,17 +76,16 @@ export async function auditedKey(
   return { name, expiresAt, revokedAt, scopes, rateLimit };
 }
 
-/** Creates a key and returns its text, which can't be read again: only a hash is stored. */
+/** Creates a key and returns its text, which can't be retrieved again: only a hash is stored. */
 export async function createKey(tx: Tx, organizationId: OrganizationId, request: KeyRequest) {
   return storeKey(tx, organizationId, generateKey(request.type), request);
 }
 
 /**
- * Registers a given key, such as one from the configuration. Does nothing if the organization has
- * it already.
- *
- * @throws ApiError VALIDATION_ERROR when the text is not a key of that type, or another
- *   organization's
+ * Registers a given key, such as one from the configuration. Does nothing if the organization
+ * already has it.
+ * @throws {ApiError} VALIDATION_ERROR if the text is not a key of that type or belongs to another
+ *   organization
  */
 export async function ensureKey(
   tx: Tx,
@@ -131,8 +130,7 @@ async function storeKey(
 
 /**
  * Creates a key with the same rights as another one, which keeps working for `graceSeconds`.
- *
- * @throws ApiError NOT_FOUND for a key that does not work any more
+ * @throws {ApiError} NOT_FOUND for an inactive key
  */
 export async function rotate(
   tx: Tx,
@@ -152,10 +150,9 @@ export async function rotate(
 }
 
 /**
- * Revokes a key permanently. The last working secret key without scopes can't be revoked, since
- * nobody could make another one that may do everything; nor can the last secret key of all.
- *
- * @throws ApiError NOT_FOUND, CONFLICT
+ * Revokes a key permanently. The last active secret key without scopes can't be revoked, because
+ * nobody could create another unrestricted one; nor can the last secret key at all.
+ * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function revoke(tx: Tx, organizationId: OrganizationId, id: string) {
   const keyId = parseTypeId('key', id);

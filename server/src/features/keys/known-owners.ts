@@ -1,21 +1,24 @@
-/** The owners of keys in memory, so that most requests need no database. */
+/** Caches the owners of keys, so that most requests need no database query. */
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import { hashKey, keyType } from './key-format.ts';
 import { findKeyOwner, type KeyOwner, type OrganizationOrigins } from './queries.ts';
 
-/** Shorter than the five seconds within which every process must reject a revoked key. */
+/** Below the five seconds within which every process must reject a revoked key. */
 const cachedForMs = 4_800;
-/** A key in use is read again this often, without waiting, so that it outlives a database that hangs. */
+/**
+ * A key in use is reread in the background at this interval, so that requests continue while the
+ * database hangs.
+ */
 const refreshedAfterMs = 1_000;
 const maxKnown = 10_000;
 
-/** Expiry is exact however long a key is cached, because the cache holds its monotonic deadline. */
+/** Expiry is exact despite caching, because the cache holds its monotonic deadline. */
 export type Known = KeyOwner & { expiresAt: number };
 
 type Looked = {
   readonly owner: Promise<Known | null>;
-  /** When the statement was sent: it saw everything that was committed before. */
+  /** Start of the query, which saw everything committed before. */
   readonly readAt: number;
   isRefreshing: boolean;
 };
@@ -30,7 +33,7 @@ export class KnownOwners {
     this.#organizations = organizations;
   }
 
-  /** The owner of a key; null if there is none. */
+  /** The owner of a key, or null. */
   of(key: string): Promise<Known | null> {
     const known = this.#owners.get(key);
     if (known === undefined) {
@@ -44,7 +47,7 @@ export class KnownOwners {
     return known.owner;
   }
 
-  /** Clears the cache, so that a key revoked by this process is rejected at once. */
+  /** Clears the cache, so that a key revoked by this process is rejected immediately. */
   forget(): void {
     this.#owners.clear();
   }
@@ -60,12 +63,12 @@ export class KnownOwners {
     return owner;
   }
 
-  /** The owner that is known stays until the new one is here, or until it is too old. */
+  /** The known owner stays valid until the new one arrives or it is too old. */
   #readAgain(key: string, known: Looked): void {
     const readAt = performance.now();
     this.#find(key).then(
       (owner) => {
-        // A key that was forgotten meanwhile may have been revoked after this was read.
+        // A key that was forgotten in the meantime may have been revoked after this read.
         if (this.#owners.peek(key) !== known) return;
         const ttl = Math.max(1, cachedForMs - (performance.now() - readAt));
         const looked = { owner: Promise.resolve(owner), readAt, isRefreshing: false };

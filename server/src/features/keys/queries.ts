@@ -30,7 +30,7 @@ export type KeyRow = {
   revoked_at: Date | null;
   scopes: string[] | null;
   rate_limit: number | null;
-  /** The first of the keys that rotations led from to this one; null: it is the first. */
+  /** The first key in the chain of rotations, or null if this is it. */
   family: string | null;
 };
 
@@ -106,7 +106,7 @@ export async function countKeys(db: Db, organizationId: OrganizationId): Promise
   return count;
 }
 
-/** Returns whether the key belongs to the organization, revoked or not. */
+/** Whether the key belongs to the organization, revoked or not. */
 export async function hasKey(
   db: Db,
   organizationId: OrganizationId,
@@ -121,7 +121,7 @@ export async function hasKey(
   return row !== undefined;
 }
 
-/** The rights of a key, whether it still works or not; null when it is unknown. */
+/** The rights of a key, active or not, or null if it is unknown. */
 export async function findRights(
   db: Db,
   organizationId: OrganizationId,
@@ -138,10 +138,7 @@ export async function findRights(
     : { scopes: row.scopes, rateLimit: row.rate_limit, expiresAt: row.expires_at };
 }
 
-/**
- * Revokes a key. A key that is already revoked keeps its first time of revocation. Null when
- * unknown.
- */
+/** Revokes a key. A revoked key keeps its first revocation time. Returns null if unknown. */
 export async function revokeKey(
   tx: Tx,
   organizationId: OrganizationId,
@@ -157,7 +154,7 @@ export async function revokeKey(
   return row ?? null;
 }
 
-/** Finds a key that still works, and locks it until the transaction ends. */
+/** Finds an active key and locks it until the transaction ends. */
 export async function lockWorkingKey(
   tx: Tx,
   organizationId: OrganizationId,
@@ -175,7 +172,7 @@ export async function lockWorkingKey(
   return row ?? null;
 }
 
-/** Sets a key to expire after a time, unless it expires sooner. */
+/** Makes a key expire after a time, unless it expires sooner. */
 export async function expireAfter(
   tx: Tx,
   organizationId: OrganizationId,
@@ -203,8 +200,8 @@ export async function lockSecretKeys(tx: Tx, organizationId: OrganizationId): Pr
 }
 
 /**
- * Secret keys that would still work after the given one is revoked, those without scopes alone where
- * `unscoped` says so.
+ * The number of secret keys that remain active if the given one is revoked; with `unscoped`, only
+ * those without scopes.
  */
 export async function countOtherSecretKeys(
   tx: Tx,
@@ -233,12 +230,12 @@ export type KeyOwner = {
   isRevoked: boolean;
   scopes: string[] | null;
   rateLimit: number | null;
-  /** Measured from the time of reading; Infinity for a key that never expires. */
+  /** Relative to the time of the query; Infinity for a key that never expires. */
   expiresInMs: number;
   allowedOrigins: string[];
 };
 
-/** Organizations with the origins that their keys may be used from. */
+/** Organizations with the origins from which their keys may be used. */
 export type OrganizationOrigins = RawBuilder<{
   organization_id: string;
   allowed_origins: string[];
@@ -290,7 +287,7 @@ export async function findKeyOwner(
   };
 }
 
-/** The organization of a key, whatever its state; null for an unknown one. */
+/** The organization of a key in any state, or null for an unknown key. */
 export async function findOrganizationOf(db: Db, hash: Buffer): Promise<string | null> {
   const row = await db
     .selectFrom('api_key')
@@ -310,8 +307,8 @@ export async function touchKeys(tx: Tx, keyIds: readonly ApiKeyId[]): Promise<vo
 }
 
 /**
- * The names of keys and people as a relation that statements of other features may join. The view is
- * in `functions.sql` of the feature `people`.
+ * The names of keys and people, as a relation that other features may join. The view is in
+ * `functions.sql` of the feature `people`.
  */
 export const callerNames = sql.raw(
   '(select organization_id, caller_id as api_key_id, name from caller_name)',

@@ -1,4 +1,4 @@
-/** Proves that each key has its latest requests, and no key's flood hides another's or its failures. */
+/** Each key keeps its latest requests; a flood hides neither other keys' nor failures. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -39,7 +39,7 @@ test('requests are listed with their route, the refused ones too, and without wh
   const unknown = await call('GET', '/v1/content/unknown');
   const { data, meta } = await eventually('the log', async () => {
     const found = await requestsOf(id);
-    // The page and the count are read one after the other.
+    // The page and the count are read in separate statements.
     return found.meta.total === 3 && found.data.length === 3 ? found : null;
   });
   assert.deepEqual(

@@ -1,10 +1,10 @@
 /**
- * Keeps the latest requests of each key, for debugging. It knows the pattern of a route and never
- * the path, so nothing of viewers. It costs a request nothing but a place in memory: what was
- * answered is written down once a second, and what can't be written is dropped.
+ * Keeps the latest requests of each key for debugging. It records the route pattern, never the
+ * path, so it contains nothing about viewers. A request only adds an entry in memory: entries are
+ * written once per second, and dropped if that fails.
  *
- * It is bounded by key, so that no key's flood hides another's requests, and failures have places
- * of their own, so that no flood of successes hides them.
+ * It is bounded per key, so that a flood of one key does not hide other keys' requests, and
+ * failures are bounded separately, so that a flood of successes does not hide them.
  */
 import type { Logger } from 'pino';
 import { BatchWriter } from '../../platform/batch-writer.ts';
@@ -20,7 +20,7 @@ const maxEntries = 5_000;
 /** Maximum number of stored requests per key. */
 const maxRequests = 50_000;
 
-/** Of one key, between two writes. */
+/** Counts for one key between two writes. */
 type Counts = { successes: number; failures: number; leftOut: number };
 
 export class RequestLog implements AsyncDisposable {
@@ -40,7 +40,7 @@ export class RequestLog implements AsyncDisposable {
     });
   }
 
-  /** Records an answered request. Requests without a key are ignored. */
+  /** Records a completed request. Requests without a key are ignored. */
   observe({ keyId, requestId, method, route, statusCode, durationMs }: RequestObservation): void {
     if (keyId === null) return;
     let counts = this.#counts.get(keyId);
@@ -63,7 +63,7 @@ export class RequestLog implements AsyncDisposable {
     return this.#writer.flush();
   }
 
-  /** Writes the last requests of a process that ends. */
+  /** Writes the remaining requests when the process ends. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writer[Symbol.asyncDispose]();
   }

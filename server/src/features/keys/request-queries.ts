@@ -1,4 +1,3 @@
-/** The SQL of the request log. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 
@@ -12,7 +11,7 @@ export type RequestEntry = {
   leftOut: number;
 };
 
-/** One statement, so it is a transaction of its own. */
+/** A single statement is its own transaction. */
 export async function insertRequests(db: Db, entries: readonly RequestEntry[]): Promise<void> {
   await sql`
     insert into key_request (api_key_id, request_id, method, route, status, duration_ms, left_out)
@@ -33,7 +32,7 @@ export type RequestRow = Omit<RequestEntry, 'keyId'>;
 /** Only requests with at least this status. */
 export type RequestFilter = { keyId: string; minStatus: number };
 
-/** Reads the requests of a key, latest first. */
+/** The requests of a key, latest first. */
 export async function listRequests(
   db: Db,
   { keyId, minStatus }: RequestFilter,
@@ -56,7 +55,7 @@ export async function countRequests(db: Db, { keyId, minStatus }: RequestFilter)
   return rows[0]?.count ?? 0;
 }
 
-/** Keeps at most `maxRequests` of each key, and none with an id before `firstId`. */
+/** Keeps at most `maxRequests` per key, and none with an id before `firstId`. */
 export async function pruneRequests(
   db: Db,
   { firstId, maxRequests }: { firstId: string; maxRequests: number },

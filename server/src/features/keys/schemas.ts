@@ -58,7 +58,7 @@ export const CreatedKey = Type.Object(
   { title: 'CreatedKey' },
 );
 
-/** @param scopes those that a key can be limited to */
+/** @param scopes available scopes */
 export function newKeySchema(scopes: readonly string[]) {
   return Closed({
     type: OneOf(keyTypes),

@@ -1,4 +1,4 @@
-/** Proves what scopes open, that they can't be widened, and that rotation leaves no gap. */
+/** What scopes permit, that they can't be widened, and that rotation leaves no gap. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -106,7 +106,7 @@ test('no key makes or rotates one with a higher rate limit or a later expiry tha
     assert.equal((await rotate(free.id)).status, 403);
     assert.equal((await rotate(narrow.id)).status, 201);
   }
-  // A key that is being replaced gives nobody more time than it has.
+  // A key that is being replaced can't extend its own lifetime.
   const replaced = await service.call('POST', `/v1/keys/${free.id}/rotate`, {
     body: { gracePeriod: 600 },
   });

@@ -1,9 +1,9 @@
-/** The scopes that a key can be limited to: areas of the API, for reading or writing. */
+/** The scopes to which a key can be limited: API areas, for reading or writing. */
 import type { ScopeOf } from '../../platform/http/scopes.ts';
 
 export type Scopes = {
   readonly names: readonly string[];
-  /** The scope that a route needs; null when no scope opens it. */
+  /** The scope that a route requires, or null if no scope permits it. */
   readonly of: ScopeOf;
 };
 

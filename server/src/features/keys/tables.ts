@@ -1,4 +1,3 @@
-/** The table of API keys. */
 import type { Generated } from 'kysely';
 import type { DefaultTimestamp, NullableTimestamp } from '../../platform/database/column-types.ts';
 

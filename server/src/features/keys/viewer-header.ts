@@ -1,11 +1,11 @@
-/** The user id of a request, as far as it may be believed. */
+/** The user id of a request and its trustworthiness. */
 import type { FastifyRequest } from 'fastify';
 import { principalOf } from '../../platform/http/principal.ts';
 import type { SignatureReader } from './viewer-keys.ts';
 
 /**
- * Whether a request may speak for a user id: with a secret key it may; otherwise it needs the header
- * `X-Viewer-Signature` where the organization requires signatures.
+ * Whether a request may act for a user id: a secret key may; otherwise it needs the header
+ * `X-Viewer-Signature` if the organization requires signatures.
  */
 export async function maySpeakFor(
   request: FastifyRequest,
@@ -19,8 +19,8 @@ export async function maySpeakFor(
 }
 
 /**
- * Whether a request is certain to come from the user, or from the app's server: what only the user may
- * see needs a secret key or the user's signature, whatever the organization requires.
+ * Whether a request certainly comes from the user or the app's server: data that only the user may
+ * see requires a secret key or the user's signature, whatever the organization's setting.
  */
 export async function isVouchedFor(
   request: FastifyRequest,

@@ -1,4 +1,3 @@
-/** The SQL of viewer keys. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
@@ -27,7 +26,7 @@ export async function insertViewerKey(
   return row;
 }
 
-/** Working keys, newest first. The caller holds the organization's lock where it counts them. */
+/** Active keys, newest first. To count them, the caller must hold the organization's lock. */
 export async function selectViewerKeys(
   db: Db,
   organizationId: OrganizationId,
@@ -39,7 +38,7 @@ export async function selectViewerKeys(
   return rows;
 }
 
-/** Lets one request at a time count an organization's viewer keys. */
+/** Serializes requests that count an organization's viewer keys. */
 export async function lockViewerKeys(tx: Tx, organizationId: OrganizationId): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(${`viewer keys ${organizationId}`}, 0))`.execute(
@@ -47,7 +46,7 @@ export async function lockViewerKeys(tx: Tx, organizationId: OrganizationId): Pr
   );
 }
 
-/** Ends a working key after a while. @returns its name; null if there is no such key */
+/** Makes an active key expire after a while. Returns its name, or null if there is no such key. */
 export async function expireViewerKey(
   tx: Tx,
   organizationId: OrganizationId,
@@ -80,7 +79,7 @@ export type SigningKeys = {
   keys: { id: string; sealed: Buffer; expiresAt: Date | null }[];
 };
 
-/** What signatures of an organization are checked with. */
+/** The keys and settings for verifying an organization's signatures. */
 export async function selectSigningKeys(
   db: Db,
   organizations: OrganizationOrigins,

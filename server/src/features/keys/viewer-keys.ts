@@ -1,6 +1,6 @@
 /**
- * Viewer keys: an app's server signs the ids of its users with one, and the service checks the signature,
- * so that somebody with the public key can't speak for a user.
+ * Viewer keys: an app's server signs its user ids with one and the service verifies the signature,
+ * so that someone with the publishable key can't act as a user.
  *
  *   signature = hex(HMAC-SHA256(key, userId))     (RFC 2104; key and id as UTF-8)
  */
@@ -33,7 +33,10 @@ export function presentViewerKey({ id, name, createdAt, expiresAt }: ViewerKeyRo
   };
 }
 
-/** Makes a key. Its text is in this answer only. @throws ApiError CONFLICT when there are too many */
+/**
+ * Creates a key. Its text is only in this response.
+ * @throws {ApiError} CONFLICT if there are too many
+ */
 export async function createViewerKey(
   tx: Tx,
   vault: Vault,
@@ -53,7 +56,10 @@ export async function createViewerKey(
   return { ...presentViewerKey(row), key };
 }
 
-/** Makes a key with the same name; signatures by the old one hold for `graceSeconds`. @throws NOT_FOUND */
+/**
+ * Creates a key with the same name; the old one's signatures remain valid for `graceSeconds`.
+ * @throws {ApiError} NOT_FOUND
+ */
 export async function rotateViewerKey(
   tx: Tx,
   vault: Vault,
@@ -66,25 +72,28 @@ export async function rotateViewerKey(
   return { ...(await createViewerKey(tx, vault, organizationId, name)), replaces: id };
 }
 
-/** Signatures by the key hold no longer. @throws NOT_FOUND */
+/**
+ * Invalidates the key's signatures immediately.
+ * @throws {ApiError} NOT_FOUND
+ */
 export async function removeViewerKey(tx: Tx, organizationId: OrganizationId, id: string) {
   const row = await deleteViewerKey(tx, organizationId, id);
   if (row === null) throw new ApiError('NOT_FOUND');
   return presentViewerKey(row);
 }
 
-/** What is known of a user id: an app's server stands for it, or it came without a right signature. */
+/** Result of verifying a user id's signature. */
 export type SignatureCheck = 'signed' | 'missing' | 'wrong';
 
-/** Checks signatures for one organization. */
+/** Verifies signatures for one organization. */
 export type ViewerSignatures = {
-  /** Whether ids without a right signature count as anonymous. */
+  /** Whether ids without a valid signature count as anonymous. */
   readonly isRequired: boolean;
-  /** @param signature as the client has sent it; anything but the right text is not signed */
+  /** @param signature as sent by the client; any other type counts as not signed */
   readonly check: (userId: string, signature: unknown) => SignatureCheck;
 };
 
-/** Gives what an organization's signatures are checked with; at most a few seconds old. */
+/** Returns an organization's signature verification, at most a few seconds old. */
 export type SignatureReader = (organizationId: OrganizationId) => Promise<ViewerSignatures>;
 
 const freshMs = 2_000;
@@ -93,8 +102,8 @@ const maxOrganizations = 1_000;
 type Known = { signatures: ViewerSignatures; readAtMs: number; reading: Promise<void> | null };
 
 /**
- * After the first look, requests never wait for the database: what is known is used while it is read
- * again. So a new key or setting holds on every process within seconds.
+ * After the first read, requests never wait for the database: cached data is used while it is
+ * reread. So a new key or setting takes effect on every process within seconds.
  */
 export class SignatureCache {
   readonly #known = new Map<OrganizationId, Known>();
@@ -108,7 +117,7 @@ export class SignatureCache {
     this.#organizations = organizations;
   }
 
-  /** @throws when the database is away and nothing is known of the organization yet */
+  /** @throws {Error} if the database is away and the organization is not cached yet */
   async of(organizationId: OrganizationId): Promise<ViewerSignatures> {
     const known = this.#known.get(organizationId);
     if (known === undefined) return this.#read(organizationId);
@@ -123,7 +132,7 @@ export class SignatureCache {
     return known.signatures;
   }
 
-  /** This process has changed something: everything is read again before it is used. */
+  /** Call after a change by this process: everything is reread before it is used. */
   forget(): void {
     this.#known.clear();
   }
@@ -159,7 +168,7 @@ function checkSignature(
   const given = Buffer.from(signature, 'hex');
   const nowMs = Date.now();
   let isRight = false;
-  // Every key is tried, so that the time does not tell which one is right.
+  // Every key is tried, so that timing does not reveal which one matches.
   for (const { key, expiresAtMs } of keys) {
     const matches = timingSafeEqual(createHmac('sha256', key).update(userId).digest(), given);
     if (matches && nowMs < expiresAtMs) isRight = true;

@@ -1,12 +1,12 @@
-/** The SQL for publishers that are gone. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isConnected, type LiveStreamKey } from './queries.ts';
 
 /**
- * What nobody but a chore can do, because the publisher is gone: `left` tells that it went without a
- * word, `abandoned` that it did not come back in its reconnect window, `unsettled` that it was cut off
- * by the end and does not store its last segment any more.
+ * Cases that only a periodic chore can handle, because the publisher is gone: `left` means that it
+ * disappeared without closing, `abandoned` that it did not return within its reconnect window,
+ * `unsettled` that the stream's end disconnected it and its last segment will not be stored any
+ * more.
  */
 const lateKinds = {
   left: sql`status = 'active' and publisher is not null and not ${isConnected}
@@ -24,7 +24,7 @@ export async function findLate(db: Db, kind: LateKind, limit: number): Promise<L
   return rows;
 }
 
-/** Locks a stream that is late; false when it no longer is. */
+/** Locks a stream that is in this state. Returns false if it no longer is. */
 export async function lockLate(tx: Tx, kind: LateKind, key: LiveStreamKey): Promise<boolean> {
   const { rows } = await sql`
     select from live_stream stream
@@ -33,7 +33,10 @@ export async function lockLate(tx: Tx, kind: LateKind, key: LiveStreamKey): Prom
   return rows.length === 1;
 }
 
-/** The publisher of an active stream is gone. @returns since when; null when that is known */
+/**
+ * Records that an active stream's publisher is gone. Returns since when, or null if that is already
+ * recorded.
+ */
 export async function updateDisconnected(tx: Tx, key: LiveStreamKey): Promise<Date | null> {
   const { rows } = await sql<{ disconnectedAt: Date }>`
     update live_stream set disconnected_at = coalesce(seen_at, clock_timestamp()),

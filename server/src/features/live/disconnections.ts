@@ -1,4 +1,4 @@
-/** Publishers that go away: those that say so, and those that are lost without a word. */
+/** Publishers that disconnect, cleanly or not. */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { findLate, lockLate, updateDisconnected, type LateKind } from './disconnection-queries.ts';
@@ -7,8 +7,8 @@ import { finishStream, lockItemOf, settleStream } from './live.ts';
 import { findStream, type LiveStreamKey } from './queries.ts';
 
 /**
- * A connection is over, and has stored its last segment: its reconnect window begins, or the stream is
- * settled if it has ended. The caller has locked the item.
+ * A connection has ended and stored its last segment: its reconnect window starts, or the stream is
+ * settled if it has ended. The caller must have locked the item.
  */
 export async function leaveStream(tx: Tx, claim: Claim, title: string): Promise<void> {
   const status = await releaseClaim(tx, claim);

@@ -81,7 +81,7 @@ function showMetrics(metrics: Metrics, places: LadderPlaces, publishers: () => n
 
 const tendEveryMs = 1_000;
 
-/** One picture is decoded for each thumbnail. */
+/** A single picture is decoded for each thumbnail. */
 const thumbnailLimits = { deadlineMs: 30_000, stallMs: 20_000, memoryLimitBytes: 2 * 1024 ** 3 };
 
 export const live = defineFeature({

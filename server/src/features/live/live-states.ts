@@ -1,4 +1,4 @@
-/** The live streams that feed pages show: which are live, and how many watch. */
+/** The live streams on feed pages: which are live, and their viewer counts. */
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
@@ -12,18 +12,18 @@ export type LiveState = {
 };
 
 export type LiveStreams = {
-  /** The streams that are active, by the ids of their items. */
+  /** The active streams by item id. */
   active(organizationId: OrganizationId): Promise<ReadonlyMap<string, LiveState>>;
-  /** The streams of these items, whatever their state. */
+  /** The streams of these items in any state. */
   ofItems(
     organizationId: OrganizationId,
     contentIds: readonly string[],
   ): Promise<ReadonlyMap<string, LiveState>>;
 };
 
-/** So old may a page's numbers be. All pages of that time share one reading. */
+/** Maximum age of a page's numbers. All pages within that time share one read. */
 const activeForMs = 250;
-/** A page does not wait longer for them than this, and shows the ones before. */
+/** A page waits at most this long, then uses the previous numbers. */
 const patienceMs = 50;
 const maxOrganizations = 10_000;
 const maxEnded = 50_000;
@@ -34,7 +34,7 @@ type Reading = { latest: States; readAtMs: number; reading: Promise<States> | nu
 export class LiveStates implements LiveStreams {
   readonly #db: Db;
   readonly #active = new LRUCache<string, Reading>({ max: maxOrganizations });
-  /** Ended streams stay as they are. */
+  /** Ended streams never change. */
   readonly #ended = new LRUCache<string, LiveState>({ max: maxEnded });
 
   constructor(db: Db) {
@@ -65,7 +65,7 @@ export class LiveStates implements LiveStreams {
     }
     const unknown = contentIds.filter((id) => !found.has(id));
     if (unknown.length === 0) return found;
-    // Without the database they are shown as what they are besides: videos.
+    // Without the database, they are shown as plain videos.
     const streams = await findByContent(this.#db, organizationId, unknown).catch(() => []);
     for (const stream of streams) {
       const state = stateOf(stream, 0);
@@ -75,13 +75,13 @@ export class LiveStates implements LiveStreams {
     return found;
   }
 
-  /** Without the database the states stay as they were: feed pages are served from memory. */
+  /** Without the database, the states stay as they were: feed pages are served from memory. */
   async #refresh(organizationId: OrganizationId, known: Reading): Promise<States> {
     try {
       known.latest = await this.#readActive(organizationId);
       known.readAtMs = performance.now();
     } catch {
-      // The next page tries again.
+      // The next page retries.
     } finally {
       known.reading = null;
     }
@@ -101,13 +101,13 @@ export class LiveStates implements LiveStreams {
     );
   }
 
-  /** Forgets which streams are active, so that a change of this process counts at once. */
+  /** Invalidates the active streams, so that a change by this process takes effect immediately. */
   forget(): void {
     for (const known of this.#active.values()) known.readAtMs = -Infinity;
   }
 }
 
-/** What a reading gives, or the states before it when it takes too long. */
+/** The result of a read, or the previous states if it takes too long. */
 async function inTime(reading: Promise<States>, known: Reading): Promise<States> {
   const { promise: tooLate, resolve } = Promise.withResolvers<States>();
   const timer = setTimeout(() => resolve(known.latest), patienceMs);

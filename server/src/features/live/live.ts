@@ -1,19 +1,20 @@
 /**
- * Live streams: an encoder publishes by RTMP, viewers play HLS, and the recording becomes the item's
- * video.
+ * Live streams: an encoder publishes through RTMP, viewers play HLS, and the recording becomes the
+ * item's video.
  *
  *   idle ── first key frame ──▶ active ── end, delete, or no publisher for the reconnect window ──▶ ended
  *     └───────────────────────────── end, delete ─────────────────────────────────────────────────▶ ┘
  *
  *   ended ── the publisher has stored its last segment, or was not seen for some seconds ──▶ settled
  *
- * 1. `ended` is final. The item plays from its first segment on; `recording.ts` makes its video, once
- *    the stream is settled: until then the publisher that was cut off may store what it had received.
- * 2. A stream has one publisher: a connection claims the row and renews the claim each second. Every
- *    write of a connection is fenced by its claim, so one that was cut off leaves no trace.
- * 3. A segment counts once its row is written, which is after its file is durable. A kill loses what had
- *    not become a segment: two seconds, or one distance of key frames where that is longer.
- * 4. Media bytes are not decoded here: `ingest/` puts them from one container into another.
+ * 1. `ended` is final. The item plays from its first segment; `recording.ts` creates its video once
+ *    the stream is settled. Before that, a disconnected publisher may still store what it had
+ *    received.
+ * 2. A stream has one publisher: a connection claims the row and renews the claim every second.
+ *    Every write of a connection is fenced by its claim, so a disconnected one leaves no trace.
+ * 3. A segment counts once its row is written, after its file is durable. A kill loses whatever was
+ *    not a segment yet: two seconds, or one key frame interval if that is longer.
+ * 4. Media is not decoded here: `ingest/` only changes its container.
  */
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
@@ -54,7 +55,7 @@ export { ClipLoop, splitClip } from './rtmp/clip-loop.ts';
 export { readFlvFile, type FlvTag } from './rtmp/flv-file.ts';
 export { RtmpPublisher } from './rtmp/rtmp-publisher.ts';
 
-/** The hint that a stream was ended, deleted, or given another key by this process. */
+/** Hint that this process has ended or deleted a stream, or replaced its key. */
 export const liveStreamsChanged = 'live-streams-changed';
 
 export type NewStream = Metadata & {
@@ -67,9 +68,8 @@ export type NewStream = Metadata & {
 const defaultReconnectWindowSeconds = 60;
 
 /**
- * Makes a stream and its item. The caller has checked the URLs of its targets.
- *
- * @throws ApiError VALIDATION_ERROR, CONFLICT
+ * Creates a stream and its item. The caller must have checked the URLs of its targets.
+ * @throws {ApiError} VALIDATION_ERROR, CONFLICT
  */
 export async function createStream(
   tx: Tx,
@@ -98,25 +98,34 @@ export async function createStream(
   return { row: await getStream(tx, key), streamKey };
 }
 
-/** @throws ApiError NOT_FOUND */
+/** @throws {ApiError} NOT_FOUND */
 export async function getStream(db: Db, key: LiveStreamKey): Promise<LiveStreamRow> {
   return (await findStream(db, key)) ?? refuseUnknown();
 }
 
-/** The key of a stream that a client has named. @throws ApiError NOT_FOUND for another form */
+/**
+ * Parses a stream id from a client.
+ * @throws {ApiError} NOT_FOUND if it is malformed
+ */
 export function streamKeyOf(organizationId: OrganizationId, id: string): LiveStreamKey {
   const liveStreamId = parseTypeId('lst', id);
   return liveStreamId === null ? refuseUnknown() : { organizationId, liveStreamId };
 }
 
-/** Ends a stream. One that has ended stays as it is. @throws ApiError NOT_FOUND */
+/**
+ * Ends a stream. Does nothing if it has already ended.
+ * @throws {ApiError} NOT_FOUND
+ */
 export async function endStream(tx: Tx, key: LiveStreamKey): Promise<LiveStreamRow> {
   await getStream(tx, key);
   await finishStream(tx, key);
   return getStream(tx, key);
 }
 
-/** Gives a stream another key, which cuts off its publisher. @throws ApiError NOT_FOUND, CONFLICT */
+/**
+ * Replaces a stream's key, which disconnects its publisher.
+ * @throws {ApiError} NOT_FOUND, CONFLICT
+ */
 export async function resetKey(
   tx: Tx,
   key: LiveStreamKey,
@@ -131,7 +140,10 @@ export async function resetKey(
   return { row: await getStream(tx, key), streamKey };
 }
 
-/** Ends a stream, forgets it, and archives its item. @throws ApiError NOT_FOUND */
+/**
+ * Ends and deletes a stream, and archives its item.
+ * @throws {ApiError} NOT_FOUND
+ */
 export async function deleteStream(tx: Tx, key: LiveStreamKey): Promise<void> {
   const { content_id: contentId } = await getStream(tx, key);
   const organizationId = key.organizationId as OrganizationId;
@@ -148,8 +160,8 @@ const nothingPublished = {
 } as const;
 
 /**
- * idle or active → ended, with its event. A stream that nobody publishes is settled at once. Nothing
- * happens when the stream has ended already, or is gone.
+ * idle or active → ended, with its event. A stream without a publisher is settled immediately. Does
+ * nothing if the stream has ended or no longer exists.
  */
 export async function finishStream(tx: Tx, key: LiveStreamKey): Promise<void> {
   await lockItemOf(tx, key);
@@ -170,8 +182,8 @@ export async function finishStream(tx: Tx, key: LiveStreamKey): Promise<void> {
 }
 
 /**
- * The last segment of an ended stream is stored: its recording is made. The caller has locked the item;
- * nothing happens when the stream is settled.
+ * Settles an ended stream whose last segment is stored, which starts its recording. The caller must
+ * have locked the item. Does nothing if the stream is already settled.
  */
 export async function settleStream(tx: Tx, key: LiveStreamKey): Promise<void> {
   const settled = await updateSettled(tx, key);
@@ -185,7 +197,7 @@ export async function settleStream(tx: Tx, key: LiveStreamKey): Promise<void> {
   }
 }
 
-/** Items are locked before their streams everywhere, so that no two transactions wait for each other. */
+/** Items are always locked before their streams, to avoid deadlocks. */
 export async function lockItemOf(
   tx: Tx,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -194,10 +206,10 @@ export async function lockItemOf(
   if (contentId !== null) await lockEvenArchived(tx, organizationId, contentId);
 }
 
-/** The addresses for encoders, without the key. Each is null where no port is open. */
+/** The addresses for encoders, without the key. Null if the port is not open. */
 export type IngestUrls = { readonly rtmpUrl: string | null; readonly rtmpsUrl: string | null };
 
-/** For answers that tell nobody where to publish. */
+/** For responses that must not reveal where to publish. */
 export const noIngest: IngestUrls = { rtmpUrl: null, rtmpsUrl: null };
 
 export function ingestUrlsOf(
@@ -233,7 +245,7 @@ export function presentStream(row: LiveStreamRow, ingestUrls: IngestUrls, curren
   };
 }
 
-/** Their states are of the last publisher, so they count only while there is one. */
+/** Target states come from the last publisher, so they are valid only while one is connected. */
 export function presentTargets(row: LiveStreamRow): ShownTarget[] {
   const isLive = row.is_connected && row.status === 'active';
   const idle = { status: 'idle', message: null } as const;

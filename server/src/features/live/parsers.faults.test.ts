@@ -1,4 +1,4 @@
-/** A million mutated inputs for each parser of bytes from strangers, in memory that does not grow. */
+/** A million mutated inputs for each parser of untrusted bytes, with bounded memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fuzz, parsers } from './parsers.fixture.ts';
@@ -12,7 +12,7 @@ for (const parser of parsers) {
     fuzz(parser, inputsPerRound, 1);
     const { rss: before } = process.memoryUsage();
     let largest = before;
-    // Another seed each day finds what the one before did not; it is in the message of a failure.
+    // A different seed each day covers more inputs; a failure's message contains it.
     const seed = Math.floor(Date.now() / 86_400_000);
     for (let round = 0; round < rounds; round += 1) {
       fuzz(parser, inputsPerRound, seed * rounds + round);

@@ -1,6 +1,6 @@
 /**
- * The parsers of bytes from strangers, each with the one error that it may throw, and inputs to begin
- * with. `fuzz-corpus.json` holds further inputs, which once took a rare way through a parser.
+ * The parsers of untrusted bytes, each with the only error that it may throw, and seed inputs.
+ * `fuzz-corpus.json` holds further inputs that once took a rare path through a parser.
  */
 import { readFileSync } from 'node:fs';
 import { readAacHeader } from './ingest/aac-header.ts';
@@ -19,7 +19,6 @@ import { RtmpError } from './rtmp/rtmp-error.ts';
 export type Parser = {
   readonly name: string;
   readonly seeds: readonly Buffer[];
-  /** Parses the bytes. */
   readonly run: (bytes: Buffer) => void;
   readonly isExpected: (error: unknown) => boolean;
 };
@@ -40,7 +39,7 @@ function chunkSeeds(): Buffer[] {
   ];
 }
 
-/** A message of media: its kind, its time, and its payload. */
+/** A media message: type, time and payload. */
 function segmenterSeeds(): Buffer[] {
   const start = (type: number, at: number) => Buffer.of(type, at >> 8, at & 255);
   const header = Buffer.concat([start(9, 0), Buffer.of(0x17, 0, 0, 0, 0), videoHeader(64, 64)]);
@@ -49,7 +48,7 @@ function segmenterSeeds(): Buffer[] {
   return [header, picture, sound, Buffer.concat([start(8, 60), Buffer.of(0xaf, 1, 5, 6)])];
 }
 
-/** The same segmenter sees many inputs, as those of one connection, and is renewed now and then. */
+/** A segmenter receives many inputs, like those of one connection, and is replaced now and then. */
 function segmenterRun(): (bytes: Buffer) => void {
   let [segmenter, taken] = [newSegmenter(), 0];
   return (bytes) => {
@@ -150,7 +149,7 @@ export const parsers: readonly Parser[] = withoutCorpus.map((parser) => ({
   seeds: [...parser.seeds, ...(corpus[parser.name] ?? []).map((hex) => Buffer.from(hex, 'hex'))],
 }));
 
-/** Repeatable random numbers from 0 to below 2^32 (xorshift, Marsaglia 2003). */
+/** Reproducible random integers from 0 to below 2^32 (xorshift, Marsaglia 2003). */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0 || 1;
   return () => {
@@ -165,7 +164,7 @@ export function randomFrom(seed: number): () => number {
 
 const edges = [0, 1, 2, 3, 127, 128, 254, 255];
 
-/** One of the seeds with some of its bytes changed, removed, repeated or put before others. */
+/** One of the seeds with some bytes changed, removed, repeated or moved. */
 export function mutate(seeds: readonly Buffer[], random: () => number): Buffer {
   const pick = (below: number) => random() % Math.max(1, below);
   let bytes = Buffer.from(seeds[pick(seeds.length)] ?? Buffer.alloc(0));
@@ -183,9 +182,8 @@ export function mutate(seeds: readonly Buffer[], random: () => number): Buffer {
 }
 
 /**
- * Gives a parser mutated inputs.
- *
- * @throws Error naming the input for anything but an answer or the parser's own error
+ * Feeds mutated inputs to a parser.
+ * @throws {Error} containing the input if the parser throws anything but its own error
  */
 export function fuzz({ name, seeds, run, isExpected }: Parser, count: number, seed: number): void {
   const random = randomFrom(seed);

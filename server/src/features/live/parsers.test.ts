@@ -1,4 +1,4 @@
-/** Proves that no bytes take a parser anywhere but to an answer or its own error. */
+/** Whatever the bytes, a parser returns or throws its own error. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fuzz, parsers } from './parsers.fixture.ts';

@@ -1,4 +1,4 @@
-/** The SQL of live streams. What a publisher's connection writes is in `ingest/publisher-queries.ts`. */
+/** SQL for live streams. A publisher's writes are in `ingest/publisher-queries.ts`. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
@@ -29,10 +29,10 @@ export type LiveStreamRow = {
   simulcast_targets: readonly ShownTarget[];
 };
 
-/** A connection that was not seen for so long is gone, or its process is. */
+/** A connection not seen for this long is gone, or its process is. */
 export const publisherTimeoutSeconds = 5;
 
-/** For statements that call the stream `stream`. */
+/** For statements that alias the stream as `stream`. */
 export const isConnected = sql`(stream.publisher is not null
   and stream.seen_at > clock_timestamp() - make_interval(secs => ${sql.lit(publisherTimeoutSeconds)}))`;
 
@@ -80,10 +80,10 @@ export async function findStream(db: Db, key: LiveStreamKey): Promise<LiveStream
   return rows[0] ?? null;
 }
 
-/** The state of a stream, and who may see it. */
+/** The state of a stream and its visibility. */
 export type StreamState = LiveStreamRow & { visibility: Visibility };
 
-/** Those of these streams that exist, and whose items are not archived. */
+/** Those of the streams that exist and whose items are not archived. */
 export async function findStates(
   db: Db,
   organizationId: string,
@@ -97,7 +97,7 @@ export async function findStates(
   return rows;
 }
 
-/** The item of a stream, of a deleted one too. */
+/** The item of a stream, even a deleted one. */
 export async function findContentId(db: Db, key: LiveStreamKey): Promise<string | null> {
   const row = await db
     .selectFrom('live_stream')
@@ -108,7 +108,7 @@ export async function findContentId(db: Db, key: LiveStreamKey): Promise<string 
   return row?.content_id ?? null;
 }
 
-/** Locks a stream, a deleted one too; null when there is none. */
+/** Locks a stream, even a deleted one. Returns null if it does not exist. */
 export async function lockStream(tx: Tx, key: LiveStreamKey): Promise<LiveStreamRow | null> {
   const { rows } = await sql<LiveStreamRow>`
     select ${columns} from ${streams}
@@ -125,7 +125,7 @@ export async function countStreams(db: Db, organizationId: string): Promise<numb
   return rows[0]?.count ?? 0;
 }
 
-/** Newest first; `position` is the exact moment of creation, for the next page. */
+/** Newest first; `position` is the exact creation time, for the next page. */
 export async function listStreams(
   db: Db,
   organizationId: string,
@@ -149,9 +149,7 @@ export async function updateKeyHash(tx: Tx, key: LiveStreamKey, keyHash: Buffer)
 }
 
 /**
- * Ends a stream that the caller has locked, and that has not ended. It is not settled, and keeps its
- * publisher.
- *
+ * Ends an active stream that the caller has locked. It is not settled yet and keeps its publisher.
  * @returns when it ended
  */
 export async function updateEnded(tx: Tx, key: LiveStreamKey): Promise<Date> {
@@ -170,7 +168,7 @@ export async function updateEnded(tx: Tx, key: LiveStreamKey): Promise<Date> {
   return endedAt ?? new Date();
 }
 
-/** @returns what the stream consists of; null when it is settled already, or has not ended */
+/** @returns the stream's contents, or null if it is already settled or has not ended */
 export async function updateSettled(
   tx: Tx,
   key: LiveStreamKey,
@@ -208,7 +206,7 @@ export async function findActive(db: Db, organizationId: string): Promise<ShownS
   return rows;
 }
 
-/** The streams of these items, deleted ones too. */
+/** The streams of these items, including deleted ones. */
 export async function findByContent(
   db: Db,
   organizationId: string,
@@ -224,7 +222,7 @@ export async function findByContent(
 
 export type RecordedStream = {
   contentId: string;
-  /** The header, of a stream of before formats were stored. */
+  /** The header, for a stream from before formats were stored. */
   initSegment: Buffer | null;
   durationMs: number;
   targetDurationSeconds: number;
@@ -232,7 +230,7 @@ export type RecordedStream = {
   segmentCount: number;
 };
 
-/** A stream that has ended and has segments, a deleted one too. */
+/** An ended stream with segments, even a deleted one. */
 export async function findRecorded(db: Db, key: LiveStreamKey): Promise<RecordedStream | null> {
   const { rows } = await sql<RecordedStream>`
     select content_id as "contentId", init_segment as "initSegment", duration_ms as "durationMs",
@@ -244,7 +242,7 @@ export async function findRecorded(db: Db, key: LiveStreamKey): Promise<Recorded
   return rows[0] ?? null;
 }
 
-/** Streams that ended so long ago and still have segments, in the order of their ids. */
+/** Streams with segments that ended this long ago, in id order. */
 export async function findWithSegments(
   db: Db,
   { keptMs, after }: { keptMs: number; after: LiveStreamKey | null },
@@ -262,7 +260,7 @@ export async function findWithSegments(
   return rows;
 }
 
-/** The files of segments are gone. Their rows stay: they say where clips lie in the recording. */
+/** Records that segment files are gone. Their rows stay: they locate clips in the recording. */
 export async function forgetSegments(tx: Tx, key: LiveStreamKey): Promise<void> {
   const { organizationId, liveStreamId } = key;
   await sql`update live_stream set has_segments = false

@@ -1,10 +1,10 @@
-/** The job that makes a stream's recording its item's video; the handler is in `recording.ts`. */
+/** Turns a stream's recording into its item's video; the handler is in `recording.ts`. */
 import { Type } from 'typebox';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 
 export const makeRecording = defineJob({
   name: 'make-live-recording',
-  // Jobs of earlier versions know the stream alone.
+  // Jobs of earlier versions contain only the stream.
   payload: Type.Object({
     liveStreamId: Type.String(),
     contentId: Type.Optional(Type.String()),

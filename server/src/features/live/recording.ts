@@ -1,7 +1,7 @@
 /**
- * The recording of a stream that has ended: its segments, put together, are the original bytes of its
- * item, which is processed like an upload. Until that is done the item plays from the segments, whose
- * playlist then lists all of them and has an end.
+ * The recording of an ended stream: its concatenated segments are the item's original bytes, which
+ * are processed like an upload. Until then, the item plays from the segments, whose playlist lists
+ * all of them and has an end.
  */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { randomName } from '../../platform/ids.ts';
@@ -34,9 +34,9 @@ import { makeRecording } from './recording-job.ts';
 type RecordingParts = {
   readonly db: Db;
   readonly storage: Storage;
-  /** Free space that a recording leaves to the database. */
+  /** Free disk space that recordings leave for the database. */
   readonly uploadLimits: { readonly minFreeBytes: number };
-  /** Called when a recording waits for processing. */
+  /** Called when a recording is waiting for processing. */
   readonly onRecorded: () => void;
 };
 
@@ -53,7 +53,7 @@ export function recordingJob(parts: RecordingParts): HandledJob {
     const { durationMs } = await keepParts(parts, key, stream);
     const segments = await readSegments(db, key, null);
     const sizeBytes = segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
-    // The segments play meanwhile, and no attempt is counted, so a full disk loses no recording.
+    // The segments keep playing and no attempt is counted, so a full disk loses no recording.
     const { minFreeBytes } = uploadLimits;
     if (minFreeBytes > 0 && (await storage.scratch.freeBytes()) < minFreeBytes + sizeBytes) {
       return { outcome: 'outage', reason: 'the disk has no room for the recording' };
@@ -87,7 +87,7 @@ export function recordingJob(parts: RecordingParts): HandledJob {
   });
 }
 
-/** The parts that the last publisher left unfinished belong to the recording. */
+/** Parts that the last publisher left incomplete belong to the recording. */
 async function keepParts(
   { db, storage }: RecordingParts,
   key: LiveStreamKey,
@@ -114,7 +114,7 @@ type Recorded = {
   prefix: string;
 };
 
-/** The header, now with the length, and the segments behind it: a fragmented MP4. */
+/** A fragmented MP4: the header, now with the duration, then the segments. */
 async function* recordedBytes(
   storage: Storage,
   { header, durationMs, segments, prefix }: Recorded,
@@ -128,11 +128,11 @@ async function* recordedBytes(
   }
 }
 
-/** Viewers who were watching when the stream ended may go on for so long. */
+/** How long viewers may continue after the stream has ended. */
 const segmentsKeptMs = 3_600_000;
 const cleanedAtOnce = 50;
 
-/** Removes the segments of streams whose recordings were processed. */
+/** Removes the segments of streams whose recordings have been processed. */
 export async function cleanUpSegments(
   db: Db,
   storage: Storage,

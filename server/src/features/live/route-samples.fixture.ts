@@ -1,4 +1,4 @@
-/** A request for each route of live streams that is answered with success. */
+/** A successful request for each live stream route. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 

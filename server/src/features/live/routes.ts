@@ -37,7 +37,7 @@ export type LiveRouteParts = {
   ingestUrls: IngestUrls;
   egress: Egress;
   vault: Vault;
-  /** Called after a change was committed. */
+  /** Called after a change is committed. */
   onChange: () => void;
 };
 

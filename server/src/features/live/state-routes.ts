@@ -1,4 +1,4 @@
-/** Reading one live stream: all of it with a secret key, its state with a publishable one. */
+/** Reading a live stream: everything with a secret key, its state with a publishable one. */
 import { Type } from 'typebox';
 import { fieldError } from '../../platform/http/errors.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -22,7 +22,7 @@ import { LiveStream, LiveStreamState } from './schemas.ts';
 
 const tags = ['Live streams'];
 
-/** A stream as the API answers it, with its viewers of this moment. */
+/** A stream as the API returns it, with its current viewer count. */
 export async function present(db: Db | Tx, row: LiveStreamRow, ingestUrls: IngestUrls) {
   const organizationId = row.organization_id as OrganizationId;
   const viewers = await countLiveViewers(db, organizationId, [row.content_id]);
@@ -79,7 +79,10 @@ function addStatesRoute(app: HttpApp, { db }: LiveRouteParts): void {
   );
 }
 
-/** The ids of a list, each once. @throws ApiError VALIDATION_ERROR */
+/**
+ * The distinct ids in a list.
+ * @throws {ApiError} VALIDATION_ERROR
+ */
 function namedIds(list: string): string[] {
   const ids = new Set(list.split(',').map((id) => id.trim()));
   ids.delete('');

@@ -1,4 +1,4 @@
-/** Stream keys: what an encoder sends as the name of its stream. Only their hashes are stored. */
+/** Stream keys: what an encoder sends as its stream name. Only hashes are stored. */
 import { createHash } from 'node:crypto';
 import { randomName } from '../../platform/ids.ts';
 
@@ -11,7 +11,7 @@ export function newStreamKey(): string {
   return prefix + randomName(randomBytes);
 }
 
-/** The hash of a well-formed stream key; null for any other text. */
+/** The hash of a well-formed stream key, or null. */
 export function hashStreamKey(key: string): Buffer | null {
   return form.test(key) ? createHash('sha256').update(key).digest() : null;
 }

@@ -1,4 +1,3 @@
-/** The tables of live streams. */
 import type {
   DefaultTimestamp,
   NullableTimestamp,

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { cagedNode, findCage, type CageLevel } from './cage.ts';
 import { workFolder } from './testing/run-task.ts';
 
-/** Runs a script in a cage that may read `source` and write to `out`; returns what it printed. */
+/** Runs a script in a cage that may read `source` and write to `out`, and returns its output. */
 async function inCage(
   level: CageLevel,
   folder: string,
@@ -34,7 +34,7 @@ async function inCage(
   return printed;
 }
 
-/** A script that says what each attempt ends with. */
+/** Code that runs `body` and prints its result or its error code. */
 const attempt = (body: string): string =>
   `try { console.log('done', String(${body})) } catch (error) { console.log(error.code) }`;
 
@@ -81,7 +81,8 @@ test(
       /^(ENETUNREACH|ECONNREFUSED)\n$/,
     );
     server.close();
-    // What Node's permissions would hide is looked at through /proc, which only lists this namespace.
+    // /proc lists only this namespace. The permission model would hide it, so the script runs
+    // without.
     await using command = await cagedNode(
       { level: 'namespaces', hasSeccomp: false, reason: null },
       [],

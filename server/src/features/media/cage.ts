@@ -1,19 +1,19 @@
 /**
- * The cage of the media child. FFmpeg parses what strangers upload, so a flaw in one of its decoders
- * must not reach the service's files, secrets or network.
+ * Sandboxing for the media child. FFmpeg parses untrusted uploads, so a vulnerability in one of its
+ * decoders must not reach the service's files, secrets or network.
  *
- * | level         | what holds                                                                      |
+ * | level         | what it guarantees                                                              |
  * |---------------|---------------------------------------------------------------------------------|
- * | `namespaces`  | no network at all; a root of its own with the runtime (read-only), the source   |
- * |               | (read-only) and the output folder; no other process in sight; limits on file    |
- * |               | size, processor time, open files                                                |
+ * | `namespaces`  | no network; a private root with the runtime (read-only), the source (read-only) |
+ * |               | and the output folder; no other process visible; limits on file size, CPU time  |
+ * |               | and open files                                                                  |
  * | `permissions` | Node's permission model: the child's own code reads and writes only these paths |
  *
- * In both levels a seccomp filter refuses sockets and what else no decoder needs, where Perl is there
- * to install it (`seccomp.ts`); the child has none of the service's environment, FFmpeg knows no protocol but
- * `file`, one fixed demuxer and the decoders on a list, and the parent kills a child that is too
- * slow or too large. Which level works depends on the system (containers often forbid user
- * namespaces), so it is found by trying.
+ * At both levels, a seccomp filter blocks sockets and other system calls that no decoder needs, if
+ * Perl is available to install it (`seccomp.ts`). The child inherits none of the service's
+ * environment, FFmpeg is limited to the `file` protocol, one fixed demuxer and an allowlist of
+ * decoders, and the parent kills a child that exceeds its limits. The available level depends on
+ * the system (containers often forbid user namespaces), so it is found by probing.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
@@ -28,23 +28,23 @@ export type CageLevel = 'namespaces' | 'permissions';
 
 export type Cage = {
   readonly level: CageLevel;
-  /** Whether a seccomp filter is in force as well. */
+  /** Whether a seccomp filter is also in force. */
   readonly hasSeccomp: boolean;
-  /** Why a stronger level does not work here; null for the strongest. */
+  /** Why a stronger level is unavailable, or null at the strongest level. */
   readonly reason: string | null;
 };
 
-/** What one program may touch. */
+/** What a program may access. */
 export type CageContents = {
-  /** Files and folders that it may read, beside the runtime. */
+  /** Readable files and folders besides the runtime. */
   readonly readable: readonly string[];
-  /** Folders that it may write to. */
+  /** Writable folders. */
   readonly writable: readonly string[];
   readonly cwd: string;
   readonly deadlineMs: number;
 };
 
-/** How to start a program. `[Symbol.asyncDispose]` removes what the start needed. */
+/** How to start a program. `[Symbol.asyncDispose]` removes temporary files made for the start. */
 export type CagedCommand = AsyncDisposable & {
   readonly file: string;
   readonly args: readonly string[];
@@ -53,10 +53,10 @@ export type CagedCommand = AsyncDisposable & {
 const CAGE_SCRIPT = fileURLToPath(new URL('./child/cage.sh', import.meta.url));
 const SERVER = fileURLToPath(new URL('../../../', import.meta.url));
 const PROBE_TIMEOUT_MS = 20_000;
-/** No single output file comes near it; a rendition is cut into segments. */
+/** Far above the size of any output file: renditions are cut into segments. */
 const MAX_FILE_KIB = 4 * 1024 * 1024;
 
-/** The folders from which the child's code is loaded. */
+/** The folders that contain the child's code. */
 function runtimePaths(): string[] {
   const engine = realpathSync(fileURLToPath(import.meta.resolve('node-av')));
   const packages = engine.slice(0, engine.indexOf(`${sep}node_modules${sep}`) + 1);
@@ -71,7 +71,7 @@ function runtimePaths(): string[] {
   return [...new Set(paths)].filter((path) => existsSync(path));
 }
 
-/** Arguments for Node that hold in every level. */
+/** The Node arguments that apply at both levels. */
 function permissionArguments({ readable, writable }: CageContents): string[] {
   return [
     '--permission',
@@ -82,7 +82,7 @@ function permissionArguments({ readable, writable }: CageContents): string[] {
   ];
 }
 
-/** `command` under a seccomp filter, where the cage has one. */
+/** Wraps `command` in a seccomp filter if the cage has one. */
 function filtered({ level, hasSeccomp }: Cage, command: readonly string[]): string[] {
   const start = hasSeccomp ? seccompCommand(level === 'namespaces') : null;
   return [...(start ?? []), ...command];
@@ -119,7 +119,7 @@ const run = promisify(execFile);
 
 type Attempt = Pick<Cage, 'level' | 'hasSeccomp'>;
 
-/** Tries a cage on a program that only has to start. Returns what went wrong, or null. */
+/** Tries a cage with a trivial program. Returns the problem, or null if it started. */
 async function problemOf(attempt: Attempt): Promise<string | null> {
   const folder = await mkdtemp(join(tmpdir(), 'reelfeed-cage-probe-'));
   const contents = { readable: [], writable: [folder], cwd: folder, deadlineMs: PROBE_TIMEOUT_MS };
@@ -136,7 +136,7 @@ async function problemOf(attempt: Attempt): Promise<string | null> {
   }
 }
 
-/** Tries cages from the strongest on. */
+/** Tries cages, strongest first. */
 async function tryCages(): Promise<Cage> {
   const hasNamespaces = process.platform === 'linux';
   const canFilter = seccompCommand(true) !== null;
@@ -155,8 +155,8 @@ let trying: Promise<Cage> | null = null;
 let found: Cage | null = null;
 
 /**
- * The cage that this system allows. It is tried once in a process, but again after a failure such as
- * a full disk, which says nothing about cages.
+ * The strongest cage that this system allows. The result is cached, but a failure such as a full
+ * disk, which says nothing about cages, is retried on the next call.
  */
 export function findCage(): Promise<Cage> {
   trying ??= tryCages().then(
@@ -169,12 +169,12 @@ export function findCage(): Promise<Cage> {
   return trying;
 }
 
-/** A cage in a word, such as `namespaces+seccomp`. */
+/** Short description of a cage, such as `namespaces+seccomp`. */
 export function describeCage({ level, hasSeccomp }: Cage): string {
   return hasSeccomp ? `${level}+seccomp` : level;
 }
 
-/** The cage, once it has been found. */
+/** The cage, or null if it has not been determined yet. */
 export function knownCage(): Cage | null {
   return found;
 }

@@ -30,7 +30,7 @@ async function processes(): Promise<Process[]> {
   );
 }
 
-/** All that a process has started, directly or not, zombies included, and that is a media child. */
+/** All media children among the direct and indirect descendants of a process, including zombies. */
 async function mediaProcesses(rootPid: number): Promise<Process[]> {
   const all = await processes();
   const family = new Set([rootPid]);
@@ -46,12 +46,12 @@ async function mediaProcesses(rootPid: number): Promise<Process[]> {
 function childOf(parentPid: number): Promise<number> {
   return eventually('a media child', async () => {
     const found = await mediaProcesses(parentPid);
-    // Around it may be what builds its cage.
+    // The found process may be a wrapper that builds the cage.
     return found.find(({ command }) => command[0]?.endsWith('/node') === true)?.pid ?? null;
   });
 }
 
-/** True also for a zombie, which still has its entry. */
+/** Also true for a zombie, which still has an entry in /proc. */
 async function isAlive(pid: number): Promise<boolean> {
   return access(`/proc/${pid}`).then(
     () => true,
@@ -59,7 +59,7 @@ async function isAlive(pid: number): Promise<boolean> {
   );
 }
 
-/** Runs a long task and returns how it failed; nothing of it may be left. */
+/** Runs a long task and returns its error, after checking that no process is left. */
 async function failedTask(
   folder: WorkFolder,
   options: Parameters<typeof prepareSample>[2],

@@ -9,43 +9,43 @@ import { usageOfTree } from './process-usage.ts';
 import { Standstill } from './standstill.ts';
 import { ChildMessageSchema, type ChildMessage, type MediaTask } from './tasks.ts';
 
-/** How far a task may go. All limits are enforced by killing the child. */
+/** Limits of a task, all enforced by killing the child. */
 export type MediaTaskLimits = {
-  /** Longest time for the whole task. */
+  /** Maximum duration of the whole task. */
   readonly deadlineMs: number;
-  /** Longest time without any packet or frame; see `Standstill` for how it is counted. */
+  /** Maximum time without a packet or frame; see `Standstill` for how it is counted. */
   readonly stallMs: number;
-  /** Largest resident size of the child. */
+  /** Maximum resident set size of the child. */
   readonly memoryLimitBytes: number;
-  /** How far other processes go before the child, 0 (not at all) to 19; 0 where it is absent. */
+  /** Niceness of the child, from 0 (the default) to 19 (lowest priority). */
   readonly niceness?: number;
 };
 
 export type MediaTaskOptions = MediaTaskLimits & {
   /** Called with the completed fraction of the task, from 0 to 1. It never decreases. */
   readonly onProgress?: (fraction: number) => void;
-  /** For a task that goes on with what it is told. */
+  /** For tasks that take further orders while they run. */
   readonly talk?: Talk;
   readonly signal: AbortSignal;
 };
 
-/** A conversation with the child beside its progress and its result. */
+/** Messages exchanged with the child besides its progress and result. */
 export type Talk = {
-  /** Called when the child has its task. What is said to one that has ended is lost. */
+  /** Called once the child has its task. Orders sent after the child has ended are dropped. */
   readonly opened: (say: (order: object) => void) => void;
-  /** Called with whatever the child says, which must be checked. */
+  /** Called with each message from the child, which must be validated. */
   readonly heard: (message: unknown) => void;
 };
 
 const CHILD_SCRIPT = fileURLToPath(new URL('./child/main.ts', import.meta.url));
 const MEMORY_CHECK_INTERVAL_MS = 250;
 const LOG_TAIL_BYTES = 4096;
-/** The heap of the child holds almost nothing: pictures live outside it. */
+/** The child's JavaScript heap holds almost nothing: frames live in native memory. */
 const CHILD_HEAP_MB = 256;
 /** Native calls of all stages run on these threads; a stage must never wait for a free one. */
 const CHILD_THREADS = 16;
 
-/** Why the parent killed the child, or null where it did not. */
+/** Why the parent killed the child, or null if it did not. */
 type KillReason = 'aborted' | 'deadline' | 'stall' | 'loop' | 'memory';
 
 type Outcome = {
@@ -55,7 +55,7 @@ type Outcome = {
   readonly logTail: string;
 };
 
-/** Nothing of the service's environment, where its secrets are, reaches the child. */
+/** A minimal environment: the service's own contains secrets, so none of it is passed on. */
 function childEnvironment(): NodeJS.ProcessEnv {
   return {
     LANG: 'C.UTF-8',
@@ -72,13 +72,13 @@ const CHILD_ARGUMENTS = [
 ];
 
 /**
- * Lowers the priority of the child's session. Linux may share the processor out between sessions
- * first (autogroup), where the niceness that the child gives itself counts within its own alone.
+ * Lowers the priority of the child's session. With autogroup scheduling, Linux divides the CPU
+ * between sessions first, and a process's own niceness counts only within its session.
  */
 function lowerPriority({ pid }: ChildProcess, niceness: number): void {
   if (pid === undefined || niceness === 0) return;
   writeFile(`/proc/${pid}/autogroup`, String(niceness)).catch(() => {
-    // Another system, no autogroups, or a child that has ended.
+    // Not Linux, autogroups are disabled, or the child has ended.
   });
 }
 
@@ -87,7 +87,7 @@ function startChild({ file, args }: CagedCommand, workDir: string, niceness: num
     cwd: workDir,
     env: childEnvironment(),
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    // An interrupt typed at the terminal is for the service, which ends its children in order.
+    // Ctrl+C in a terminal must reach only the service, which stops its children in order.
     detached: true,
   });
   lowerPriority(child, niceness);
@@ -101,7 +101,7 @@ function cageContents(task: MediaTask, workDir: string, deadlineMs: number): Cag
   return { readable, writable: [workDir], cwd: workDir, deadlineMs };
 }
 
-/** Keeps the last few kilobytes of what FFmpeg logs, however much it is. */
+/** Keeps only the last few kilobytes of FFmpeg's log. */
 function collectLogTail(child: ChildProcess): () => string {
   let tail = Buffer.alloc(0);
   child.stderr?.on('data', (chunk: Buffer) => {
@@ -110,7 +110,7 @@ function collectLogTail(child: ChildProcess): () => string {
   return () => tail.toString('utf8');
 }
 
-/** Kills the child when it runs too long, moves no more, or grows too large. */
+/** Kills the child when it exceeds its deadline, stalls or uses too much memory. */
 class Watch {
   readonly #child: ChildProcess;
   readonly #options: MediaTaskOptions;
@@ -130,7 +130,6 @@ class Watch {
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Takes note of a progress message. */
   sawProgress(work: number, reportedBytes: number): void {
     this.#reportedBytes = reportedBytes;
     this.#standstill.sawWork(work);
@@ -156,7 +155,7 @@ class Watch {
   }
 }
 
-/** Runs the child to its end; it is gone and reaped when this resolves. */
+/** Runs the child to completion. The process has been reaped when this resolves. */
 async function runToEnd(
   task: MediaTask,
   workDir: string,
@@ -212,10 +211,9 @@ const KILL_MESSAGES: Record<Exclude<KillReason, 'aborted' | 'loop'>, string> = {
 };
 
 /**
- * Runs one task in a process of its own and returns its result, checked against `resultSchema`.
- *
- * Throws {@link MediaError}, or the signal's reason when it is aborted. When this settles, the
- * child is gone.
+ * Runs one task in its own process and returns its result, validated against `resultSchema`. The
+ * child is gone when the promise settles.
+ * @throws {MediaError} or the signal's reason if it is aborted
  */
 export async function runInChild<T extends TSchema>(
   task: MediaTask,
@@ -235,7 +233,7 @@ export async function runInChild<T extends TSchema>(
     throw new MediaError(code, message, { detail: `${detail}\n${logTail}`.trim(), retryable });
   }
   if (killReason === 'aborted') throw options.signal.reason;
-  // That much work without a packet or frame is what the bytes ask for, on any machine.
+  // This much CPU time without a packet or frame is caused by the file, not by a slow machine.
   if (killReason === 'loop') {
     const detail = `no packet or frame in ${options.stallMs} ms of CPU time\n${logTail}`;
     throw new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', { detail });

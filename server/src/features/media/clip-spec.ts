@@ -1,17 +1,16 @@
-/** A picture that moves over those below it, and comes back once it is half passed. */
+/** An image that scrolls over those below it and wraps around after half its size. */
 export type PictureLayer = {
-  /** Absolute path of a PNG, twice as wide or high as the clip in each direction it moves in. */
+  /** Absolute path of a PNG, twice the clip's size in each direction of movement. */
   readonly file: string;
-  /** Pixels a second to the left and upwards; negative for the other way. */
+  /** Pixels per second to the left and upwards; negative for the opposite direction. */
   readonly speedX: number;
   readonly speedY: number;
 };
 
-/** A synthetic clip. */
 export type ClipSpec = {
-  /** Absolute path of the file to write; the container follows its extension. */
+  /** Absolute path of the output file; its extension determines the container. */
   readonly path: string;
-  /** FFmpeg's picture source; `none` makes an audio-only file. */
+  /** FFmpeg's video source; `none` produces an audio-only file. */
   readonly source:
     | 'testsrc2'
     | 'smptebars'
@@ -22,52 +21,54 @@ export type ClipSpec = {
     | 'black'
     | 'layers'
     | 'none';
-  /** From back to front, for `layers`; in the folder of `path`. */
+  /** Layers for the `layers` source, back to front; their files must be in the folder of `path`. */
   readonly layers?: readonly PictureLayer[];
   readonly width: number;
   readonly height: number;
-  /** Draws this many times smaller and enlarges: smooth pictures look the same and cost less. */
+  /** Draws smaller, then enlarges: smooth pictures look the same but cost less. */
   readonly drawnSmaller?: number;
   readonly seconds: number;
   readonly frameRate: number;
-  /** Frequency of the sine tone in hertz; null for a silent clip without an audio stream. */
+  /** Frequency of the sine tone in hertz, or null for no audio stream. */
   readonly tone: number | null;
-  /** Factor on the tone, whose amplitude is an eighth. Default 0.5. */
+  /** Factor applied to the tone, whose base amplitude is 1/8. Default 0.5. */
   readonly toneVolume?: number;
-  /** Length of the tone where it is not that of the picture. */
+  /** Duration of the tone if it differs from the video's. */
   readonly toneSeconds?: number;
-  /** Seconds of black before the picture starts. */
+  /** Seconds of black at the start. */
   readonly blackSeconds?: number;
-  /** Clockwise turn a player has to apply; the pixels are stored unturned. */
+  /** Clockwise rotation that the player must apply; the pixels are stored unrotated. */
   readonly rotationDegrees?: 0 | 90 | 180 | 270;
-  /** Puts the index of an MP4 at the front. */
+  /** Puts the MP4 index at the start of the file. */
   readonly fastStart?: boolean;
-  /** HEVC in ten bits with this transfer; `dolby-vision` labels HLG as profile 8.4. */
+  /** 10-bit HEVC with this transfer function; `dolby-vision` labels HLG as profile 8.4. */
   readonly hdr?: 'pq' | 'hlg' | 'dolby-vision';
-  /** H.264 in eight bits where it is absent; `h264-422` has ten bits and 4:2:2, as ProRes has. */
+  /** Default: 8-bit H.264. `h264-422` is 10-bit 4:2:2, like ProRes. */
   readonly codec?: 'h264-422' | 'hevc' | 'av1' | 'prores' | 'theora';
-  /** Width to height of one stored pixel. */
+  /** Pixel aspect ratio, as width and height. */
   readonly pixelAspect?: readonly [number, number];
-  /** Six channels instead of two. */
+  /** Six audio channels instead of two. */
   readonly surround?: boolean;
-  /** How much later than the picture the first sound is stored. */
+  /** Delay of the first audio relative to the video. */
   readonly soundDelaySeconds?: number;
-  /** Varies colours and structure between clips of the same source. */
+  /** Varies colors and structure between clips of the same source. */
   readonly seed?: number;
-  /** Stores two fields in each picture, as television cameras do. */
+  /** Stores interlaced video, as television cameras do. */
   readonly interlaced?: boolean;
-  /** Pictures that may be stored out of order between two others. */
+  /** Maximum consecutive B-frames. */
   readonly bFrames?: number;
-  /** Keeps only the pictures for which this expression of FFmpeg holds: a varying frame rate. */
+  /** FFmpeg expression that selects pictures, for a variable frame rate. */
   readonly keepPictures?: string;
-  /** Keeps only the blocks of 1,024 samples for which this expression of FFmpeg holds. */
+  /** FFmpeg expression that selects blocks of 1,024 samples. */
   readonly keepSound?: string;
   /** Seconds of silence before the tone starts. */
   readonly silentSeconds?: number;
-  /** Stores only the first of ten equal pictures; the others are empty packets that repeat it. */
+  /** Stores only the first of ten equal pictures; the rest are empty packets that repeat it. */
   readonly repeatsPictures?: boolean;
-  /** A row of closed captions (CEA-608, CC1) in each second: this text and the second's number. */
+  /**
+   * Adds a row of closed captions (CEA-608, CC1) every second: this text plus the second's number.
+   */
   readonly closedCaptions?: string;
-  /** Writes an MP4 in fragments and without an edit list, as recorders do that may be cut off. */
+  /** Writes a fragmented MP4 without an edit list, like recorders that may be interrupted. */
   readonly fragmented?: boolean;
 };

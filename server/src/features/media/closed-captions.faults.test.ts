@@ -1,2 +1,2 @@
-/** The same as `closed-captions.test.ts`, at every frame rate. */
+/** The same as `closed-captions.test.ts`, but at every frame rate. */
 import './closed-captions.test.ts';

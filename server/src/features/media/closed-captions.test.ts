@@ -1,4 +1,4 @@
-/** Proves that captions inside of pictures (CEA-608) are in each H.264 rendition, and declared. */
+/** Embedded captions (CEA-608) are kept and declared in each H.264 rendition. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -107,7 +107,7 @@ test('a video with captions has no AV1, whose encoder would drop them', async ()
 
 test('nothing is declared for a video without captions, nor for one with padding alone', async () => {
   const { closedCaptions: _, ...without } = CLIP;
-  // The first row starts after two thirds of a second.
+  // The first caption row starts after two thirds of a second.
   for (const clip of [without, { ...CLIP, seconds: 0.6 }]) {
     await using folder = await workFolder();
     const { master, prepared } = await prepare(folder, clip);

@@ -1,4 +1,4 @@
-/** The whole corpus of valid files; `corpus.test.ts` has one of each kind. */
+/** Runs the whole corpus of valid files; `corpus.test.ts` covers one of each kind. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Log } from 'node-av/lib';

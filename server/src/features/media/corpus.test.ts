@@ -1,6 +1,6 @@
 /**
- * Proves on one file of each kind that what was uploaded comes out with its picture and its sound, or
- * is refused by name. The whole corpus is tried by `corpus.faults.test.ts`.
+ * Uploads of each kind come out with their video and audio, or are rejected with a specific error.
+ * `corpus.faults.test.ts` runs the whole corpus.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Files that the engine makes from a video beside its stream: the name of each one's folder, which is
- * also that of its kind, and the file in it that URLs lead to.
+ * Files that the engine derives from a video: each kind, which is also the name of its folder, and
+ * the file in it that URLs point to.
  */
 export const DERIVED_FILES = {
   preview: 'preview.webp',

@@ -21,7 +21,7 @@ async function rendition(name: ClipName): Promise<ReadTrack> {
 
 test('of Dolby Vision profile 8 the base layer is shown, without what its metadata would change', async () => {
   const source = await picture(await mediaSample('dolby-vision.mp4'));
-  // It would halve the signal.
+  // The metadata would halve the signal.
   assert.ok(source.hasDolbyVision, 'the decoder understands the metadata');
   assert.deepEqual([source.frames.length, source.frames.at(-1)?.seconds.toFixed(2)], [60, '1.97']);
   const plain = await rendition('hlg.mp4');

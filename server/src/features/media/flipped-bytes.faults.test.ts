@@ -1,6 +1,6 @@
 /**
- * Some hundred damaged files: each ends in an answer within its deadline and a bound on CPU time, plays
- * if it is ready, and nothing grows.
+ * Hundreds of damaged files: each gets a result within its deadline and CPU limit, plays if it is
+ * ready, and nothing leaks memory.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -26,7 +26,7 @@ test(`${FILES} files with flipped bytes end in ready or in an error about their 
   for (let seed = 1_000; seed < 1_000 + FILES; seed += 1) {
     const file =
       seed % 2 === 0 ? await flippedFile(seed / 2) : await flippedRecipe(seed, work.path);
-    // The first file makes the samples.
+    // The first file also creates the samples.
     if (before === 0) before = process.memoryUsage().rss;
     const startMs = await childrenCpuMs();
     const outcome = await tryFile(file, DEADLINE_MS);

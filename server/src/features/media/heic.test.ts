@@ -1,4 +1,4 @@
-/** Proves that HEIC images as phones make them are drawn right, and that broken ones are refused. */
+/** HEIC images as phones make them are decoded correctly, and broken ones are rejected. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const tiles = [
 const spec: HeicSpec = { tiles, width: 360, height: 250 };
 const bounds = { maxPixels: 1_000_000, width: 1440, height: 2560 };
 
-/** The colour at a place given in fractions of the size. */
+/** Returns the color at a position given as fractions of the size. */
 async function pixelReader(image: Buffer | string) {
   const { data, info } = await sharp(image)
     .removeAlpha()
@@ -44,7 +44,7 @@ test('a grid of tiles is joined, cut to its canvas and turned, inside the cage',
   assert.deepEqual(size, { width: 250, height: 360 });
   for (const name of ['large.jpg', 'small.jpg']) {
     const color = await pixelReader(join(outputDir, name));
-    // A quarter turn to the right: the left column becomes the top row, from below.
+    // A quarter turn clockwise: the left column, read upwards, becomes the top row.
     assertColor(color(0.8, 0.15), [255, 0, 0], 'top right');
     assertColor(color(0.2, 0.15), [255, 255, 255], 'top left');
     assertColor(color(0.8, 0.5), [0, 255, 0], 'right');

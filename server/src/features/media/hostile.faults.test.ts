@@ -1,4 +1,4 @@
-/** The whole hostile corpus; `hostile.test.ts` has one file of each kind. */
+/** Runs the whole hostile corpus; `hostile.test.ts` covers one file of each kind. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Proves that hostile files reach nothing but themselves, and that damaged ones end in an answer. One
- * of each kind; the whole corpus is tried by `hostile.faults.test.ts`.
+ * Hostile files reach nothing but themselves, and damaged ones get a result. Covers one of each
+ * kind; `hostile.faults.test.ts` runs the whole corpus.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const DEADLINE_MS = 120_000;
 const KINDS =
   /^(playlist-loopback|concat-other-job|attachment|second-chunk|16k|endless-frames|200-tracks|ten-hours|cut-at-5)/;
 const TRACED = /^(concat-passwd|attachment|external-track)/;
-/** The last one claims a packet that is larger than any memory. */
+/** The last one declares a packet larger than any memory. */
 const FLIPPED_SEEDS = [1, 2, 3, 1_024];
 
 const work = await workFolder();

@@ -1,6 +1,6 @@
 /**
- * Decodes the images of requests in media children. Nothing else starts one outside of the job queue,
- * so this and the concurrency of the jobs bound the children of a process.
+ * Decodes images from requests in media children. All other children are started by the job queue,
+ * so this limit and the jobs' concurrency bound the children of a process.
  */
 import { ApiError } from '../../platform/http/errors.ts';
 import { BusyError, FairTurns } from '../../platform/fair-turns.ts';
@@ -8,7 +8,7 @@ import { runMediaTask } from './run-task.ts';
 import type { ImageResult, ThumbnailFacts } from './tasks.ts';
 
 export type ImageDecoderOptions = {
-  /** Images decoded at the same time. */
+  /** Maximum images decoded concurrently. */
   readonly concurrency: number;
   readonly niceness: number;
   readonly memoryLimitBytes: number;
@@ -16,10 +16,10 @@ export type ImageDecoderOptions = {
 
 export type ImageFiles = { readonly sourcePath: string; readonly outputDir: string };
 
-/** The hungriest accepted image, a 12-bit AVIF of 50 megapixels with transparency, took 1.3 GB. */
+/** The most demanding accepted image, a 12-bit AVIF of 50 megapixels with alpha, took 1.3 GB. */
 const maxMemoryBytes = 1_500_000_000;
 const maxWaiting = 200;
-/** Proxies give an answer up after a minute as a rule. */
+/** Proxies usually time out after a minute. */
 const maxWaitMs = 45_000;
 const deadlineMs = 60_000;
 const retryAfterSeconds = 10;
@@ -41,7 +41,10 @@ export class ImageDecoder {
     return this.#turns.waiting;
   }
 
-  /** To be asked before the bytes of an image are read. @throws ApiError UNAVAILABLE */
+  /**
+   * Call before reading an image's bytes.
+   * @throws {ApiError} UNAVAILABLE
+   */
   requireRoom(organizationId: string): void {
     try {
       this.#turns.requireRoom(organizationId);
@@ -50,7 +53,7 @@ export class ImageDecoder {
     }
   }
 
-  /** As {@link decode}, into the thumbnails of a video. */
+  /** Like {@link decode}, but writes video thumbnails. */
   async decodeThumbnails(
     files: ImageFiles,
     organizationId: string,
@@ -66,9 +69,8 @@ export class ImageDecoder {
   }
 
   /**
-   * Decodes an image when it is its organization's turn, and writes it to `outputDir` in two sizes.
-   *
-   * @throws MediaError, ApiError UNAVAILABLE, or the signal's reason
+   * Decodes an image when its organization's turn comes, and writes it to `outputDir` in two sizes.
+   * @throws {MediaError | ApiError} UNAVAILABLE, or the signal's reason
    */
   decode(files: ImageFiles, organizationId: string, signal: AbortSignal): Promise<ImageResult> {
     return this.#run(files, organizationId, signal);

@@ -1,21 +1,21 @@
 import { outputFrameRate, type FrameRate } from './picture.ts';
 
-/** One rendition with a picture to make. Sizes are even and keep the aspect of the source. */
+/** A video rendition to create. Sizes are even and keep the source's aspect ratio. */
 export type VideoRung = {
   readonly kind: 'video';
-  /** The short side the rung stands for, with the codec where it is not H.264; names its folder. */
+  /** The nominal short side, plus the codec if it is not H.264; names the rung's folder. */
   readonly name: string;
   readonly width: number;
   readonly height: number;
   readonly frameRate: FrameRate;
   readonly maxBitrateBps: number;
-  /** H.264 where it is absent. */
+  /** Default: H.264. */
   readonly codec?: 'h264' | 'av1';
-  /** `slow` spends several times the work for a fifth fewer bits. `fast` where it is absent. */
+  /** `slow` costs several times the work for a fifth fewer bits. Default: `fast`. */
   readonly effort?: 'fast' | 'slow';
 };
 
-/** The single rendition of a source without a picture, or the last resort of a bad line. */
+/** The only rendition of an audio-only source, or the last resort on a slow connection. */
 export type AudioRung = {
   readonly kind: 'audio';
   readonly name: string;
@@ -23,7 +23,7 @@ export type AudioRung = {
 
 export type Rung = VideoRung | AudioRung;
 
-/** What the ladder depends on: the size after rotation (null: no picture) and the frame rate. */
+/** What the ladder depends on: the size after rotation (null without video) and the frame rate. */
 export type LadderSource = {
   readonly hasAudio?: boolean;
   readonly width: number | null;
@@ -32,9 +32,9 @@ export type LadderSource = {
 };
 
 export type Ladder = {
-  /** Made by `prepare`; the item is playable as soon as it exists. */
+  /** Created by `prepare`; the item is playable as soon as it exists. */
   readonly first: Rung;
-  /** Made by `complete`, largest first; empty when the first rung is all there is to make. */
+  /** Created by `complete`, largest first; empty if the first rung is the only one. */
   readonly remaining: readonly Rung[];
 };
 
@@ -43,7 +43,7 @@ type Step = {
   readonly maxBitrateBps: number;
 };
 
-/** Rungs by the short side, so that a portrait clip of 1080 by 1920 is 1080 and not 1920. */
+/** Rungs are named by the short side: a portrait clip of 1080×1920 is 1080, not 1920. */
 const TOP_STEP: Step = { shortSide: 2160, maxBitrateBps: 16_000_000 };
 const STEPS: readonly Step[] = [
   TOP_STEP,
@@ -55,33 +55,33 @@ const STEPS: readonly Step[] = [
   { shortSide: 240, maxBitrateBps: 350_000 },
 ];
 
-/** Every step that can be asked for, smallest first; `audio` is the sound alone. */
+/** All available steps, smallest first; `audio` is audio only. */
 export const LADDER_STEPS = ['audio', '240', '360', '540', '720', '1080', '1440', '2160'] as const;
 export type LadderStep = (typeof LADDER_STEPS)[number];
 
-/** 1440 and 2160 cost more work than all the others together, and phones show no difference. */
+/** 1440 and 2160 cost more work than all others together, and show no difference on phones. */
 export const DEFAULT_STEPS: readonly LadderStep[] = ['audio', '240', '360', '540', '720', '1080'];
 
 export const AUDIO_RUNG: AudioRung = { kind: 'audio', name: 'audio' };
-/** A picture with fewer lines than this keeps all of them in its first rung. */
+/** A picture with a smaller short side keeps its full resolution in the first rung. */
 const COARSE_SHORT_SIDE = 360;
-/** How large a step may be beside a smaller source's own size. */
+/** Maximum size of a step relative to a smaller source's own size. */
 const MAX_STEP_DOWN = 0.8;
 
-/** The rung that is ready first: good on a phone, and a third of the work of 1080. */
+/** The rung that is ready first: good on a phone, at a third of the work of 1080. */
 const FIRST_SHORT_SIDE = 720;
-/** A source this close below a step gets the step at its own size; nothing is scaled up. */
+/** A source this close below a step gets the step at its own size; nothing is upscaled. */
 const STEP_TOLERANCE = 0.02;
-/** The encoder works in blocks of 16; a smaller picture is the one case that is scaled up. */
+/** The encoder works in blocks of 16; a smaller picture is the only case that is upscaled. */
 const MIN_SIDE = 16;
 const MAX_RATE = 60;
-/** Below 720 a second frame in the same bit budget costs more sharpness than it gives. */
+/** Below 720, doubling the frame rate at the same bit rate costs more sharpness than it gains. */
 const MAX_RATE_SMALL = 30;
-/** Below this AV1 saves too few bits to be worth its work. */
+/** Below this, AV1 saves too few bits to be worth its work. */
 const MIN_AV1_SHORT_SIDE = 540;
 const AV1_BITRATE_SHARE = 0.6;
 
-/** The nearest even length, but none beyond the source. */
+/** The nearest even length that does not exceed the source. */
 function evenSide(side: number, scale: number): number {
   const nearest = Math.round((side * scale) / 2) * 2;
   return Math.max(MIN_SIDE, nearest > side ? nearest - 2 : nearest);
@@ -103,7 +103,7 @@ function videoRung(step: Step, name: string, source: PictureSource): VideoRung {
   };
 }
 
-/** The same picture in AV1, which needs about half of the bits. */
+/** The same rung in AV1, at a lower bit rate. */
 function inAv1(rung: VideoRung): VideoRung {
   return {
     ...rung,
@@ -115,15 +115,16 @@ function inAv1(rung: VideoRung): VideoRung {
 
 export type LadderOptions = {
   readonly quality?: 'basic' | 'plus';
-  /** Which steps to make of those that the source reaches; {@link DEFAULT_STEPS} where absent. */
+  /** Which of the steps that the source reaches to create. Default: {@link DEFAULT_STEPS}. */
   readonly steps?: readonly string[];
 };
 
 /**
- * Plans the renditions of a source by its short side, never larger than the source. One that reaches
- * no step, or only the smallest, gets a rung at its own size; a source without a picture one audio
- * rung. `plus` makes all but the first H.264 rung with more effort, and the upper ones in AV1 too: the
- * first rung decides how soon an item plays.
+ * Plans the renditions of a source by its short side, never larger than the source. A source that
+ * reaches no step, or only the smallest, gets a rung at its own size; a source without video gets
+ * one audio rung. `plus` encodes everything but the first H.264 rung with more effort, and the
+ * upper rungs in AV1 as well. The first rung is exempt because it determines how soon an item
+ * plays.
  */
 export function planLadder(
   info: LadderSource,
@@ -157,7 +158,7 @@ export function isAv1(rung: Rung): boolean {
   return rung.kind === 'video' && rung.codec === 'av1';
 }
 
-/** The rungs in AV1 that go beside these in H.264. */
+/** The AV1 counterparts of these H.264 rungs. */
 export function av1Rungs(rungs: readonly VideoRung[]): VideoRung[] {
   return rungs.filter((rung) => Number(rung.name) >= MIN_AV1_SHORT_SIDE).map(inAv1);
 }
@@ -173,7 +174,7 @@ function videoRungs(source: PictureSource, names: readonly string[]): VideoRung[
   if (isCovered || (reached.length > 0 && shortSide >= COARSE_SHORT_SIDE)) {
     return reached.map((step) => videoRung(step, String(step.shortSide), source));
   }
-  // What is little smaller than the source saves too little to be worth its work.
+  // A step only slightly smaller than the source saves too little to be worth its work.
   const smaller = reached.filter((step) => step.shortSide <= shortSide * MAX_STEP_DOWN);
   const above = STEPS.findLast((step) => step.shortSide >= Math.max(shortSide, COARSE_SHORT_SIDE));
   const own = { shortSide, maxBitrateBps: (above ?? TOP_STEP).maxBitrateBps };

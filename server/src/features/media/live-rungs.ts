@@ -1,6 +1,6 @@
 /**
- * The lower renditions of a broadcast, made in a media child while it goes on: pictures go in as they
- * arrive, and the segments of each rung come out, cut where the caller's segments begin.
+ * Produces the lower renditions of a live broadcast in a media child: pictures go in as they
+ * arrive, and the segments of each rung come out, aligned with the caller's segments.
  */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
@@ -8,22 +8,22 @@ import { awaitedLater } from '../../platform/awaited-later.ts';
 import { runInChild, type MediaTaskOptions } from './child-process.ts';
 import { planLadder, type VideoRung } from './ladder.ts';
 
-/** Names of the decoders by the codes of MP4. */
+/** Codecs by their MP4 codes. */
 export type LiveCodec = 'avc1' | 'hvc1' | 'av01';
 
-/** The format of the pictures from here on, and the rungs to make of them. */
+/** The format of the following pictures, and the rungs to create. */
 export type LiveFormat = {
   readonly codec: LiveCodec;
-  /** The decoder configuration record of MP4. */
+  /** MP4 decoder configuration record. */
   readonly record: Buffer;
   readonly rungs: readonly VideoRung[];
 };
 
 export type LivePicture = {
-  /** The segment that it belongs to. A higher number than before begins a segment with it. */
+  /** The segment that the picture belongs to. A higher number starts a new segment. */
   readonly number: number;
   readonly isKey: boolean;
-  /** When it is shown, in milliseconds of the broadcast. */
+  /** Presentation time in milliseconds since the start of the broadcast. */
   readonly shownMs: number;
   readonly data: Buffer;
 };
@@ -34,17 +34,17 @@ const RungSegmentSchema = Type.Object({
   number: Type.Integer({ minimum: 0 }),
   /** The AVCDecoderConfigurationRecord in base64. */
   record: Type.String({ minLength: 1, maxLength: 10_000 }),
-  /** Times at which the pictures are shown, in milliseconds, and at last the end of the segment. */
+  /** Presentation times of the pictures in milliseconds, followed by the end of the segment. */
   times: Type.Array(Type.Integer({ minimum: 0 }), { minItems: 2, maxItems: 10_000 }),
-  /** Sizes of the pictures in bytes. The first one is a key frame, and no other is. */
+  /** Sizes of the pictures in bytes. Only the first is a key frame. */
   sizes: Type.Array(Type.Integer({ minimum: 1 }), { minItems: 1, maxItems: 10_000 }),
-  /** The pictures one after the other in base64, as MP4 stores them. */
+  /** The concatenated pictures in base64, in MP4 format. */
   data: Type.String({ maxLength: 64 * 1024 * 1024 }),
 });
 
 const LiveAnswerSchema = Type.Union([
   Type.Object({ type: Type.Literal('ready') }),
-  /** So many pictures have been taken since the start. */
+  /** Number of pictures processed since the start. */
   Type.Object({ type: Type.Literal('taken'), count: Type.Integer({ minimum: 0 }) }),
   RungSegmentSchema,
 ]);
@@ -63,16 +63,19 @@ export type RungSegment = {
   readonly rung: string;
   readonly number: number;
   readonly record: Buffer;
-  /** The moment at which the segment ends, in milliseconds of the broadcast. */
+  /** End of the segment in milliseconds since the start of the broadcast. */
   readonly endMs: number;
   readonly pictures: readonly { readonly shownMs: number; readonly data: Buffer }[];
 };
 
-/** No rung is closer to the size of the top, which every browser plays where it is H.264. */
+/** Rungs closer to the top's size are skipped, since every browser plays the top if it is H.264. */
 const MAX_SHARE_OF_TOP = 0.8;
 const HIGHEST_RATE = 30;
 
-/** The rungs below a top of this size, largest first. A top that few browsers play gets all of them. */
+/**
+ * The rungs below a top rendition of this size, largest first. If few browsers play the top's
+ * codec, all rungs are kept.
+ */
 export function liveRungs(
   top: { codec: LiveCodec; width: number; height: number },
   steps: readonly string[],
@@ -90,18 +93,18 @@ export type LiveRungsOptions = Pick<
   MediaTaskOptions,
   'memoryLimitBytes' | 'niceness' | 'signal'
 > & {
-  /** An empty folder, which the child may use. */
+  /** An empty folder for the child. */
   readonly workDir: Promise<string>;
   readonly deadlineMs: number;
   readonly onSegment: (segment: RungSegment) => void;
 };
 
-/** One child with its pictures. Once `ended` has settled nothing more happens. */
+/** One child and the pictures sent to it. Nothing more happens once `ended` has settled. */
 export class LiveRungs {
   #say: ((order: LiveOrder) => void) | null = null;
-  /** Orders that wait for the child to have started. */
+  /** Orders queued until the child has started. */
   #waiting: LiveOrder[] = [];
-  /** When the pictures were sent that have not been taken, and their sizes. */
+  /** Send times and sizes of the pictures that the child has not taken yet. */
   readonly #untaken: { atMs: number; bytes: number }[] = [];
   #untakenBytes = 0;
   #taken = 0;
@@ -109,7 +112,7 @@ export class LiveRungs {
   readonly #startedAtMs = performance.now();
   readonly #onSegment: LiveRungsOptions['onSegment'];
 
-  /** Rejects with a MediaError when the child dies or is killed; resolves after `end`. */
+  /** Rejects with a MediaError if the child dies or is killed; resolves after `end`. */
   readonly ended: Promise<void>;
 
   constructor({ workDir, onSegment, ...limits }: LiveRungsOptions) {
@@ -118,7 +121,7 @@ export class LiveRungs {
       opened: (say: (order: object) => void) => (this.#say = say),
       heard: (message: unknown) => this.#hear(message),
     };
-    // A broadcast may pause, so silence is no standstill.
+    // A broadcast may pause, so silence is not a stall.
     const options = { ...limits, stallMs: Infinity, talk };
     const running = workDir.then(async (outputDir) => {
       await runInChild({ type: 'live', outputDir }, Type.Object({}), outputDir, options);
@@ -126,23 +129,23 @@ export class LiveRungs {
     this.ended = awaitedLater(running);
   }
 
-  /** How long the oldest picture has waited that the child has not taken, in milliseconds. */
+  /** How long the oldest picture not yet taken has waited, in milliseconds. */
   get lagMs(): number {
     const [oldest] = this.#untaken;
     return oldest === undefined ? 0 : performance.now() - oldest.atMs;
   }
 
-  /** Bytes of pictures that the child has not taken. */
+  /** Total size of the pictures not yet taken. */
   get untakenBytes(): number {
     return this.#untakenBytes;
   }
 
-  /** How long the child has been starting, in milliseconds; null once it runs. */
+  /** How long the child has been starting, in milliseconds, or null once it is running. */
   get startingMs(): number | null {
     return this.#isReady ? null : performance.now() - this.#startedAtMs;
   }
 
-  /** The pictures from here on, the first of which is a key frame, are of this format. */
+  /** Sets the format of the following pictures, the first of which must be a key frame. */
   setFormat({ codec, record, rungs }: LiveFormat): void {
     this.#order({ type: 'format', codec, record: record.toString('base64'), rungs });
   }
@@ -153,7 +156,7 @@ export class LiveRungs {
     this.#order({ type: 'picture', number, isKey, shownMs, data: data.toString('base64') });
   }
 
-  /** No picture follows: the last segment ends here. */
+  /** Ends the last segment. No picture follows. */
   end(endMs: number): void {
     this.#order({ type: 'end', endMs });
   }

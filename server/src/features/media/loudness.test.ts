@@ -6,8 +6,8 @@ import { readRendition } from './testing/media-reader.ts';
 import { prepareSample, workFolder } from './testing/run-task.ts';
 
 /**
- * The mean absolute sample of a stereo tone at −14 LUFS: its amplitude is 10^((−14 + 0.691) / 20)
- * by ITU-R BS.1770, and the mean of a rectified sine is 2/π of that.
+ * Mean absolute sample of a stereo tone at −14 LUFS: its amplitude is 10^((−14 + 0.691) / 20) by
+ * ITU-R BS.1770, and a rectified sine averages 2/π of its amplitude.
  */
 const TARGET_LEVEL = (2 / Math.PI) * 10 ** ((-14 + 0.691) / 20);
 

@@ -1,18 +1,18 @@
 import { distinctNames, UNKNOWN_LANGUAGE, type TrackName } from './track-names.ts';
 
-/** What a master playlist says about one finished rendition. */
+/** The entry of one rendition in a master playlist. */
 export type Variant = {
   /** Path of the media playlist relative to the master playlist. */
   readonly playlist: string;
-  /** The largest bit rate of any single segment, in bits per second. */
+  /** Maximum bit rate of any segment. */
   readonly peakBandwidthBps: number;
   readonly averageBandwidthBps: number;
-  /** RFC 6381 codec strings, separated by commas. */
+  /** Comma-separated RFC 6381 codec strings. */
   readonly codecs: string;
   readonly width: number | null;
   readonly height: number | null;
   readonly frameRate: number | null;
-  /** Of a sound apart from the pictures. */
+  /** Set for audio stored separately from the video. */
   readonly sound?: TrackName;
 };
 
@@ -22,7 +22,7 @@ const CLOSED_CAPTIONS = `#EXT-X-MEDIA:TYPE=CLOSED-CAPTIONS,GROUP-ID="${CLOSED_CA
 
 type Sound = Variant & { readonly sound: TrackName };
 
-/** What a stream says includes the heaviest of the sounds that may be played with it. */
+/** A stream's bandwidth includes the largest audio track that can be played with it. */
 function streamInfo(
   variant: Variant,
   sounds: readonly Sound[],
@@ -62,10 +62,10 @@ function soundInfo({ language, label }: TrackName, playlist: string, isDefault: 
 }
 
 /**
- * Writes an HLS master playlist (RFC 8216, section 4.3.4). Players start with the first variant,
- * so the caller's order decides how a video looks in its first second. Sounds that are apart from the
- * pictures become a group, the first of them its default and the last stream of the list. Closed captions are inside
- * of the pictures, of all renditions in H.264.
+ * Writes an HLS master playlist (RFC 8216, section 4.3.4). Players start with the first variant, so
+ * the caller's order determines the quality of the first second. Separate audio tracks become a
+ * group; the first is its default and also the last stream of the list. Closed captions are
+ * embedded in the pictures of all H.264 renditions.
  */
 export function masterPlaylist(
   variants: readonly Variant[],

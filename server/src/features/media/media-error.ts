@@ -1,4 +1,4 @@
-/** The reasons a media task can give; they are the public `errorReason.code` values. */
+/** Reasons for a failed media task; these are the public `errorReason.code` values. */
 export type MediaErrorCode =
   | 'UNSUPPORTED_MEDIA'
   | 'CORRUPT_MEDIA'
@@ -8,15 +8,15 @@ export type MediaErrorCode =
 /**
  * Why a media task ended without a result.
  *
- * `message` may be shown to the owner of the item: it names no path and no internals. `detail` is
- * for the log. `retryable` is true where the same bytes may well pass the next time (a crash, a
- * deadline, a full disk) and false where the bytes themselves are the reason.
+ * `message` may be shown to the item's owner: it contains no paths or internals. `detail` is for
+ * the log. `retryable` is true if the same file may succeed next time (a crash, a deadline, a full
+ * disk) and false if the file itself is at fault.
  */
 export class MediaError extends Error {
   readonly code: MediaErrorCode;
   readonly detail: string;
   readonly retryable: boolean;
-  /** Nothing came forward for too long. */
+  /** Whether the task was killed because it stalled. */
   readonly isStandstill: boolean;
 
   constructor(

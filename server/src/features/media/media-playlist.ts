@@ -1,15 +1,14 @@
-/** What a finished media playlist and its files amount to. */
+/** Totals of a finished media playlist and its files. */
 export type MediaPlaylistSummary = {
   readonly durationSeconds: number;
   readonly segmentCount: number;
-  /** Of the segments and the initialization segment. */
+  /** Size of the segments plus the initialization segment. */
   readonly sizeBytes: number;
-  /** The largest rate of any run of segments that {@link peakOf} looks at. */
+  /** As computed by {@link peakOf}. */
   readonly peakBandwidthBps: number;
   readonly averageBandwidthBps: number;
 };
 
-/** One media segment as its playlist lists it. */
 export type Segment = {
   readonly name: string;
   readonly durationSeconds: number;
@@ -22,7 +21,7 @@ export type ParsedPlaylist = {
 
 const BITS = 8;
 
-/** Reads the segments of a media playlist; it understands what our own output contains. */
+/** Parses the segments of a media playlist. Supports only what our own output contains. */
 export function parseMediaPlaylist(text: string): ParsedPlaylist {
   const segments: Segment[] = [];
   let durationSeconds: number | null = null;
@@ -38,8 +37,8 @@ export function parseMediaPlaylist(text: string): ParsedPlaylist {
 }
 
 /**
- * Raises a target duration of 0, which FFmpeg writes for a clip under half a second: players refuse
- * it (RFC 8216, 4.3.3.1 asks for a positive integer).
+ * Raises a target duration of 0, which FFmpeg writes for clips under half a second: players reject
+ * it, because RFC 8216, section 4.3.3.1 requires a positive integer.
  */
 export function withTargetDuration(playlist: string): string {
   return playlist.replace(/^#EXT-X-TARGETDURATION:0$/m, '#EXT-X-TARGETDURATION:1');
@@ -48,8 +47,9 @@ export function withTargetDuration(playlist: string): string {
 type SizedSegment = { readonly bytes: number; readonly seconds: number };
 
 /**
- * The peak segment bit rate (RFC 8216, section 4.1): the largest rate of any run of segments that lasts
- * 0.5 to 1.5 times the target duration. A shorter one counts where nothing else is there.
+ * The peak segment bit rate (RFC 8216, section 4.1): the maximum over all runs of consecutive
+ * segments that last 0.5 to 1.5 times the target duration. A shorter run counts only if there is no
+ * other.
  */
 function peakOf(segments: readonly SizedSegment[]): number {
   const target = Math.round(Math.max(0, ...segments.map(({ seconds }) => seconds)));
@@ -69,8 +69,9 @@ function peakOf(segments: readonly SizedSegment[]): number {
 }
 
 /**
- * How long segments of a playlist that grows may become; its last one takes over what is too short for
- * a segment of its own. Players must not see the figure change (RFC 8216, section 4.3.3.1).
+ * Upper limit on segment durations in a growing playlist, whose last segment absorbs a remainder
+ * that is too short for its own. Players must not see this value change (RFC 8216, section
+ * 4.3.3.1).
  */
 function growingTarget(segments: readonly Segment[]): number {
   return Math.round(Math.max(0, ...segments.slice(0, GROWING_MIN_SEGMENTS).map(secondsOf)) * 1.5);
@@ -78,10 +79,10 @@ function growingTarget(segments: readonly Segment[]): number {
 
 const secondsOf = ({ durationSeconds }: Segment): number => durationSeconds;
 
-/** A playlist that grows is shown from this many segments on. */
+/** A growing playlist is published once it has this many segments. */
 export const GROWING_MIN_SEGMENTS = 3;
 
-/** A playlist that grows, as it is shown while it does; playing begins at its start. */
+/** The public form of a growing playlist; playback begins at its start. */
 export function growingPlaylist({ initSegment, segments }: ParsedPlaylist): string {
   return [
     '#EXTM3U',
@@ -100,7 +101,7 @@ export function growingPlaylist({ initSegment, segments }: ParsedPlaylist): stri
   ].join('\n');
 }
 
-/** The last version of a playlist that has grown. */
+/** The final version of a playlist that has grown. */
 export function endedPlaylist(playlist: string): string {
   const target = growingTarget(parseMediaPlaylist(playlist).segments);
   return playlist
@@ -110,7 +111,7 @@ export function endedPlaylist(playlist: string): string {
     );
 }
 
-/** Adds up a playlist; `sizeOf` gives the size in bytes of a file that the playlist names. */
+/** Sums up a playlist; `sizeOf` returns the size in bytes of a file that it references. */
 export async function summarizeMediaPlaylist(
   text: string,
   sizeOf: (name: string) => Promise<number>,

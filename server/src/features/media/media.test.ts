@@ -180,7 +180,7 @@ test('rungs of 60 and 30 frames per second start at the same time as their sound
   const starts = await Promise.all(
     [join(outputDir, '720'), join(completed, '540'), join(completed, '360')].map(async (rung) => {
       const [first] = await readSegments(rung);
-      // The decoder drops the lead-in of AAC, so its first frame is the first sound.
+      // The decoder drops AAC priming, so its first frame is the first audible one.
       return [first?.video?.frames[0]?.seconds ?? -1, first?.audio?.frames[0]?.seconds ?? -1];
     }),
   );
@@ -273,7 +273,7 @@ test('odd sizes lose a row and a column and are not scaled up', async () => {
   assert.deepEqual([rungs[0]?.width, rungs[0]?.height], [360, 640]);
 });
 
-/** Y, Cb and Cr of the bars that tell the corners apart, in full range BT.601 as JPEG has it. */
+/** Y, Cb and Cr of the bars that identify the corners, in full-range BT.601 as in JPEG. */
 const GRAY_BAR = [191, 128, 128] as const;
 const BLUE_BAR = [22, 224, 112] as const;
 
@@ -285,7 +285,7 @@ test('rotation is applied to video and thumbnail, with the right colours', async
   const [picture] = await readMedia(join(outputDir, 'thumbnail.jpg'));
   assert.ok(picture !== undefined);
   assert.deepEqual([picture.frames[0]?.width, picture.frames[0]?.height], [360, 640]);
-  // The bars run from gray on the left to blue on the right; turned, from top to bottom.
+  // The bars run from gray on the left to blue on the right; after rotation, from top to bottom.
   for (const [y, bar] of [
     [0.05, GRAY_BAR],
     [0.95, BLUE_BAR],

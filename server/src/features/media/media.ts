@@ -1,4 +1,4 @@
-/** This file is the face of the media engine: what the rest of the service may use of it. */
+/** The public interface of the media engine. */
 export { describeCage, findCage, knownCage, type Cage, type CageLevel } from './cage.ts';
 export { DERIVED_FILES, type DerivedFile } from './derived-files.ts';
 export { THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from './thumbnail-sizes.ts';

@@ -1,4 +1,4 @@
-/** Proves that a long video encoded in parts at the same time is the video that one run makes. */
+/** A long video encoded in parallel parts equals the result of a single run. */
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const BRIGHT = 40;
 const FRAME_RATE = 15;
 const SOUND_RATE = 48_000;
 
-/** The largest difference between a frame's time and where the frame before it ends. */
+/** The largest gap between the end of a frame and the next frame. */
 function largestGap(frames: readonly ReadFrame[], length: number): number {
   return Math.max(
     ...frames.slice(1).map(({ seconds }, index) => {
@@ -28,7 +28,10 @@ function largestGap(frames: readonly ReadFrame[], length: number): number {
   );
 }
 
-/** How much the brightness of pictures around a joint differs from that of others, so many earlier. */
+/**
+ * How much the brightness of pictures around a joint differs from that of the others, shifted by
+ * the given number of frames.
+ */
 function difference(
   frames: readonly ReadFrame[],
   others: readonly ReadFrame[],

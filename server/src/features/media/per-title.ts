@@ -1,19 +1,18 @@
 import type { Rung, VideoRung } from './ladder.ts';
 
 /**
- * Of pictures with fewer bits than this a smaller rendition saves nothing that a line would notice: the
- * sound alone has about as many.
+ * Below this bit rate, a smaller rendition saves nothing noticeable: audio alone takes about as
+ * much.
  */
 const SMALL_BPS = 150_000;
-/** How the bits of a picture grow with its pixels at the same quality. */
+/** Exponent with which the bit rate grows with the number of pixels at constant quality. */
 const PIXEL_EXPONENT = 0.75;
 
 /**
- * Leaves out the renditions that a title does not need: its first one, made at constant quality, tells
- * how many bits its pictures take. Below one that is small already, no smaller one is made, nor the same
- * again in AV1.
- *
- * @param videoBps what the pictures of `first` take on average
+ * Drops the renditions that a title does not need. Its first rendition, made at constant quality,
+ * shows how many bits its pictures take. If that is already small, neither smaller renditions nor
+ * AV1 versions are made.
+ * @param videoBps average video bit rate of `first`
  */
 export function withoutNeedless(
   remaining: readonly Rung[],

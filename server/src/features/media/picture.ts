@@ -1,4 +1,4 @@
-/** Facts about a picture that the API shows, computed from its size. All functions are pure. */
+/** Facts about a picture that the API shows, computed from its size. */
 
 export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
 
@@ -15,7 +15,7 @@ const TIERS: readonly { readonly tier: ResolutionTier; readonly pixels: number }
   { tier: 'HD', pixels: 921_600 },
 ];
 
-/** Cropped encodes miss a bound by a few rows; 2 % below a bound still counts as reaching it. */
+/** Cropped encodes miss a bound by a few rows, so a size within 2 % below it still reaches it. */
 const TIER_TOLERANCE = 0.02;
 
 const COMMON_RATIOS: readonly (readonly [number, number])[] = [
@@ -49,17 +49,17 @@ const COMMON_FRAME_RATES: readonly FrameRate[] = [
   { num: 120, den: 1 },
 ];
 
-/** How far rounding to milliseconds moves a rate. */
+/** Error that rounding timestamps to milliseconds causes in a rate. */
 const ROUNDED_RATE_TOLERANCE = 0.0125;
-/** Recorders with a wandering clock land within this of the rate they meant. */
+/** Recorders with an unstable clock stay within this of their nominal rate. */
 const MEANT_RATE_TOLERANCE = 0.03;
 const MIN_OUTPUT_RATE = 10;
-/** Beyond the rates of slow-motion cameras nobody sees which frames are dropped. */
+/** Above the rates of slow-motion cameras, nobody notices which frames are dropped. */
 const MAX_DIVIDED_RATE = 240 * (1 + MEANT_RATE_TOLERANCE);
-/** Share of the cap that a divided rate must keep. */
+/** Fraction of the cap that a divided rate must retain. */
 const MIN_KEPT = 0.75;
 
-/** The tier of a picture size in pixels after rotation; null stands for a file without a picture. */
+/** The tier of a picture's size in pixels after rotation; null means no video. */
 export function resolutionTier(size: { width: number; height: number } | null): ResolutionTier {
   if (size === null) return 'audio-only';
   const pixels = size.width * size.height;
@@ -70,7 +70,10 @@ function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
 }
 
-/** The aspect ratio as "9:16": the nearest common ratio within 1 %, otherwise reduced. */
+/**
+ * The aspect ratio, such as "9:16": the nearest common ratio within 1 %, otherwise the reduced
+ * fraction.
+ */
 export function aspectRatio(width: number, height: number): string {
   const ratio = width / height;
   const distance = ([w, h]: readonly [number, number]): number => Math.abs(ratio / (w / h) - 1);
@@ -88,8 +91,8 @@ export function roundFrameRate(rate: FrameRate): number {
 }
 
 /**
- * The rate to show for a source. Containers that count in milliseconds turn 30 into 30.303, so a
- * rate next to a common one is shown as that.
+ * The rate to display for a source. Millisecond timestamps turn 30 into 30.303, so a rate close to
+ * a common one is shown as that.
  */
 export function shownFrameRate(framesPerSecond: number): number {
   const { rate, distance } = nearestCommonRate(framesPerSecond);
@@ -98,7 +101,7 @@ export function shownFrameRate(framesPerSecond: number): number {
     : roundFrameRate({ num: framesPerSecond, den: 1 });
 }
 
-/** How far a rate is from the nearest common one, as a share of it. */
+/** Relative distance of a rate from the nearest common one. */
 export function distanceToCommonRate(framesPerSecond: number): number {
   return nearestCommonRate(framesPerSecond).distance;
 }
@@ -113,10 +116,10 @@ function nearestCommonRate(framesPerSecond: number): { rate: FrameRate; distance
 /**
  * The constant rate to encode at, at most `maxFramesPerSecond`.
  *
- * A rate above the cap is divided by a whole number, which drops frames at even distances. Where
- * that would lose over a quarter of the frames that the cap allows, the cap itself is better, even
- * though the distances then differ. What is not a common rate is rounded up to a whole number, so
- * that two seconds hold a whole number of frames and every segment can start with a key frame.
+ * A rate above the cap is divided by an integer, which drops frames evenly. If that would keep less
+ * than three quarters of what the cap allows, the cap itself is used, although the dropped frames
+ * are then uneven. An uncommon rate is rounded up to an integer, so that two seconds hold a whole
+ * number of frames and every segment can start with a key frame.
  */
 export function outputFrameRate(framesPerSecond: number, maxFramesPerSecond: number): FrameRate {
   const rate = Math.max(framesPerSecond, MIN_OUTPUT_RATE);

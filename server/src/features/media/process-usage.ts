@@ -1,24 +1,27 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 const BYTES_PER_KILOBYTE = 1024;
-/** `/proc` counts CPU time in hundredths of a second, on every Linux. */
+/** `/proc` counts CPU time in hundredths of a second on every Linux. */
 const MS_PER_TICK = 10;
 
-/** What a process and all that it has started use. */
+/** Resource usage of a process and its descendants. */
 export type Usage = {
   readonly residentBytes: number;
-  /** CPU time so far, of all threads, in milliseconds. */
+  /** CPU time of all threads so far. */
   readonly cpuMs: number;
-  /** Whether a thread wants to run, or waits for a disk: then standing still is not its choice. */
+  /**
+   * Whether any thread is runnable or waits for a disk, so that the lack of progress is not its own
+   * doing.
+   */
   readonly isHeldUp: boolean;
 };
 
-/** A file of `/proc`, or the empty string where it does not exist or the process is gone. */
+/** The content of a `/proc` file; empty if it does not exist or the process is gone. */
 function readProc(path: string): Promise<string> {
   return readFile(`/proc/${path}`, 'utf8').catch(() => '');
 }
 
-/** The fields of a `stat` file from the state on; the name before it may hold anything. */
+/** The fields of a `stat` file after the process name, which may contain any characters. */
 function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
@@ -32,7 +35,7 @@ async function anyHeldUp(pid: string): Promise<boolean> {
   return false;
 }
 
-/** From `/proc`; null where that does not exist or the process is gone. */
+/** Reads the usage from `/proc`. Returns null if that does not exist or the process is gone. */
 export async function usageOfTree(pid: number | undefined): Promise<Usage | null> {
   if (pid === undefined) return null;
   const all: Usage[] = [];
@@ -49,7 +52,7 @@ export async function usageOfTree(pid: number | undefined): Promise<Usage | null
       const fields = statFields(stat);
       all.push({
         residentBytes: Number(kilobytes) * BYTES_PER_KILOBYTE,
-        // Own time in user and system mode: fields 14 and 15 of proc_pid_stat(5).
+        // The process's own user and system time: fields 14 and 15 of proc_pid_stat(5).
         cpuMs: (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK,
         isHeldUp,
       });

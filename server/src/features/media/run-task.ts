@@ -1,4 +1,4 @@
-/** Runs the tasks of the media engine, each in a child process of its own. */
+/** Runs media tasks, each in its own child process. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { step } from '../../platform/tracing/tracing.ts';
@@ -26,7 +26,7 @@ import {
   type TranscribeTask,
 } from './tasks.ts';
 
-/** Creates the output folder of a task, or makes sure that the existing one is empty. */
+/** Creates a task's output folder, or checks that the existing one is empty. */
 async function createOutputDir(path: string): Promise<void> {
   await mkdir(path, { recursive: true });
   if ((await readdir(path)).length > 0) throw new Error(`The output folder ${path} is not empty.`);
@@ -43,13 +43,12 @@ async function runIntoFolder<T>(outputDir: string, run: () => Promise<T>): Promi
 }
 
 /**
- * Runs one media task in a child process of its own.
+ * Runs one media task in its own child process, which is gone when the promise settles.
  *
- * All but `generate` write into `outputDir`, which must be new or empty, and which is removed again if
- * the task fails. `generate` writes the one file of its clip.
- *
- * Throws `MediaError` with a code, a message for the owner of the item and `retryable`, or the
- * signal's reason when aborted. In every case the child process is gone when the promise settles.
+ * All tasks except `generate` write into `outputDir`, which must be new or empty and is removed if
+ * the task fails. `generate` writes only its clip.
+ * @throws {MediaError} with a code, a message for the item's owner and `retryable`, or the signal's
+ *   reason when aborted
  */
 export function runMediaTask(task: PrepareTask, options: MediaTaskOptions): Promise<PrepareResult>;
 export function runMediaTask(
@@ -70,7 +69,7 @@ export function runMediaTask(task: QueuedTask, options: MediaTaskOptions): Promi
   return step(`media ${task.type}`, {}, () => runAny(task, options));
 }
 
-/** Tasks of broadcasts run on, so they are no single step. */
+/** Live tasks run for a long time and are not started as jobs. */
 type QueuedTask = Exclude<MediaTask, LiveTask>;
 
 type AnyResult =

@@ -7,8 +7,8 @@ const STALL_MS = 30_000;
 const MEMORY_LIMIT_BYTES = 2 * 1024 ** 3;
 
 /**
- * Makes a real media file from FFmpeg's own picture and tone sources; nothing is downloaded. The
- * folder of `spec.path` must exist; an existing file is overwritten.
+ * Generates a media file from FFmpeg's synthetic sources; nothing is downloaded. The folder of
+ * `spec.path` must exist; an existing file is overwritten.
  */
 export function generateClip(spec: ClipSpec, signal: AbortSignal): Promise<GenerateResult> {
   return runMediaTask(

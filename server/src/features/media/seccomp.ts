@@ -1,26 +1,27 @@
 /**
- * A seccomp filter for the media child: system calls that no decoder needs and that exploits do. It
- * is a list of what is refused and not of what is allowed, because Node's own needs change with its
- * versions. A refused call answers EPERM.
+ * A seccomp filter for the media child. It denies system calls that exploits use and decoders don't
+ * need. It is a denylist rather than an allowlist, because Node's own needs change between
+ * versions. A denied call fails with EPERM.
  *
- * Numbers are of `asm/unistd.h`, instructions of `linux/filter.h`, return values of `linux/seccomp.h`.
+ * System call numbers are from `asm/unistd.h`, instructions from `linux/filter.h`, return values
+ * from `linux/seccomp.h`.
  */
 import { existsSync } from 'node:fs';
 import { arch } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 type CallNumbers = {
-  /** `AUDIT_ARCH_…`: the numbers mean other calls on another architecture. */
+  /** `AUDIT_ARCH_…`; system call numbers differ between architectures. */
   readonly architecture: number;
   readonly prctl: number;
-  /** Sockets, other processes' memory, the kernel's less tried doors, keys, modules. */
+  /** Denied calls: sockets, other processes' memory, rare kernel interfaces, keys, modules. */
   readonly refused: readonly number[];
-  /** Mounts and namespaces, which the stronger cage itself needs. */
+  /** Mount and namespace calls, which the stronger cage itself needs. */
   readonly namespaces: readonly number[];
 };
 
 /**
- * In both: socket, connect, bind, listen, accept, accept4, ptrace, process_vm_readv,
+ * In both lists: socket, connect, bind, listen, accept, accept4, ptrace, process_vm_readv,
  * process_vm_writev, bpf, perf_event_open, keyctl, add_key, request_key, userfaultfd,
  * io_uring_setup, kexec_load, init_module, finit_module, delete_module, reboot, open_by_handle_at;
  * then mount, umount2, pivot_root, chroot, unshare, setns.
@@ -56,13 +57,13 @@ const REFUSE = 0x00050001;
 /** Offsets in `struct seccomp_data`. */
 const NUMBER_OFFSET = 0;
 const ARCHITECTURE_OFFSET = 4;
-/** Calls of the x32 interface have this bit and would pass by the list. */
+/** Calls of the x32 ABI have this bit set and would bypass the list. */
 const X32_BIT = 0x40000000;
 
 const PERL = '/usr/bin/perl';
 const SCRIPT = fileURLToPath(new URL('./child/seccomp.pl', import.meta.url));
 
-/** One `struct sock_filter`; jumps count instructions from the next one on. */
+/** One `struct sock_filter`; jump offsets count from the next instruction. */
 function instruction(code: number, k: number, ifTrue = 0, ifFalse = 0): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt16LE(code, 0);
@@ -86,8 +87,8 @@ function filter(architecture: number, refused: readonly number[]): Buffer {
 }
 
 /**
- * The program and its first arguments that start a command, which is appended, under the filter; null
- * where it cannot be reached: another system or processor, or no Perl.
+ * The command prefix that runs another command under the filter, or null if the filter is
+ * unavailable: another system or architecture, or no Perl.
  */
 export function seccompCommand(needsNamespaces: boolean): readonly [string, ...string[]] | null {
   const numbers = process.platform === 'linux' ? NUMBERS[arch()] : undefined;

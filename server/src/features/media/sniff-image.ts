@@ -5,8 +5,8 @@ const avifBrands = new Set(['avif', 'avis']);
 const heicBrands = new Set(['heic', 'heix', 'heim', 'heis', 'mif1', 'msf1']);
 
 /**
- * Says what image a file is by its first bytes; null for everything else, SVG included. Names and
- * declared types play no part.
+ * Detects an image's format from its first bytes. Returns null for anything else, including SVG.
+ * File names and declared types are ignored.
  */
 export function sniffImage(head: Uint8Array): ImageFormat | null {
   const text = (start: number, end: number) =>
@@ -17,7 +17,7 @@ export function sniffImage(head: Uint8Array): ImageFormat | null {
   if (text(4, 8) !== 'ftyp') return null;
   const brand = text(8, 12);
   if (avifBrands.has(brand)) return 'avif';
-  // `mif1` is any image in this container; AVIF names itself among the compatible brands then.
+  // `mif1` can be any image in this container; AVIF then appears among the compatible brands.
   if (heicBrands.has(brand)) return text(16, 64).includes('avif') ? 'avif' : 'heic';
   return null;
 }

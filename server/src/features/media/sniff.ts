@@ -1,4 +1,4 @@
-/** The containers that may reach the media engine, by the name of the demuxer that reads them. */
+/** The containers that may reach the media engine, named after their demuxers. */
 export type ContainerFormat =
   | 'mov'
   | 'matroska'
@@ -15,15 +15,15 @@ export type ContainerFormat =
   | 'gif'
   | 'webp_anim';
 
-/** What the first bytes of a file say it is. */
+/** A file's format according to its first bytes. */
 export type SniffedFormat = {
-  /** The one demuxer that may open the file. */
+  /** The only demuxer that may open the file. */
   readonly container: ContainerFormat;
   /** The media type for storage and logs; never taken from the client. */
   readonly mediaType: string;
 };
 
-/** How many bytes from the start of a file are enough for {@link sniffMedia}. */
+/** Number of leading bytes that {@link sniffMedia} needs. */
 export const SNIFF_BYTES = 4096;
 
 type Signature = {
@@ -33,12 +33,12 @@ type Signature = {
 };
 
 /**
- * Still images and camera raws share the ISO base media layout. Their brands are refused here,
- * because the demuxer would happily open them.
+ * Still images and camera raw files share the ISO base media layout. Their brands are rejected
+ * here, because the demuxer would open them.
  */
 const IMAGE_BRANDS = new Set(['heic', 'heix', 'heim', 'heis', 'mif1', 'mif2', 'avif', 'crx ']);
 
-/** Boxes that open a QuickTime file written before `ftyp` existed. */
+/** First boxes of QuickTime files written before `ftyp` existed. */
 const QUICKTIME_FIRST_BOXES = new Set(['moov', 'mdat', 'wide', 'free', 'skip', 'pnot']);
 
 const MAX_QUICKTIME_FIRST_BOX_BYTES = 0x7fff_ffff;
@@ -47,14 +47,14 @@ const BLU_RAY_PACKET_BYTES = 192;
 const MIN_TRANSPORT_PACKETS = 3;
 const MIN_CAPTURED_BYTES = 10 * TRANSPORT_PACKET_BYTES;
 const ID3_HEADER_BYTES = 10;
-/** The first 128 bits of every ASF file, which is what WMV and WMA are stored in. */
+/** The first 128 bits of every ASF file, the container of WMV and WMA. */
 const ASF_HEADER = [
   0x30, 0x26, 0xb2, 0x75, 0x8e, 0x66, 0xcf, 0x11, 0xa6, 0xd9, 0x00, 0xaa, 0x00, 0x62, 0xce, 0x6c,
 ];
-/** The bit of a WebP header that says that the pictures move. */
+/** The WebP header bit that marks an animation. */
 const WEBP_ANIMATION = 0x02;
 
-/** Reads up to `length` bytes as Latin-1 text; past the end of the head the text is shorter. */
+/** Reads up to `length` bytes as Latin-1 text; shorter at the end of the head. */
 function textAt(head: Uint8Array, offset: number, length: number): string {
   return String.fromCharCode(...head.subarray(offset, offset + length));
 }
@@ -71,11 +71,11 @@ function isIsoMedia(head: Uint8Array): boolean {
 function isOldQuickTime(head: Uint8Array): boolean {
   if (!QUICKTIME_FIRST_BOXES.has(textAt(head, 4, 4))) return false;
   const boxBytes = uint32At(head, 0);
-  // Size 1 announces a 64-bit size and 0 a box that runs to the end of the file.
+  // Size 1 means that a 64-bit size follows; 0 means that the box runs to the end of the file.
   return boxBytes <= 1 || (boxBytes >= 8 && boxBytes <= MAX_QUICKTIME_FIRST_BOX_BYTES);
 }
 
-/** True when the sync byte stands at the start of every packet that the head holds. */
+/** Whether every packet within the head starts with the sync byte. */
 function hasTransportSync(head: Uint8Array, packetBytes: number, firstOffset: number): boolean {
   let packets = 0;
   for (let offset = firstOffset; offset < head.length; offset += packetBytes) {
@@ -86,8 +86,8 @@ function hasTransportSync(head: Uint8Array, packetBytes: number, firstOffset: nu
 }
 
 /**
- * Where the first whole transport packet starts, and how far apart packets are. A capture of a running
- * stream begins anywhere. Null where there are none.
+ * The offset of the first complete transport packet and the packet size, or null if there are no
+ * packets. A capture of a running stream may begin anywhere.
  */
 export function transportPackets(
   head: Uint8Array,
@@ -96,7 +96,7 @@ export function transportPackets(
     return { firstOffset: 0, packetBytes: BLU_RAY_PACKET_BYTES };
   }
   for (let firstOffset = 0; firstOffset < TRANSPORT_PACKET_BYTES; firstOffset += 1) {
-    // A few sync bytes are met by chance where many places are tried.
+    // With many offsets to try, a few sync bytes can match by chance.
     const isLong = firstOffset === 0 || head.length - firstOffset > MIN_CAPTURED_BYTES;
     if (isLong && hasTransportSync(head, TRANSPORT_PACKET_BYTES, firstOffset)) {
       return { firstOffset, packetBytes: TRANSPORT_PACKET_BYTES };
@@ -105,7 +105,10 @@ export function transportPackets(
   return null;
 }
 
-/** MPEG audio layer I to III: eleven sync bits, no reserved version, layer, bit rate or sample rate. */
+/**
+ * A frame of MPEG audio layer I to III: eleven sync bits, and no reserved version, layer, bit rate
+ * or sample rate.
+ */
 function isMpegAudioFrame(head: Uint8Array): boolean {
   const [sync = 0, second = 0, third = 0] = head;
   const hasSync = sync === 0xff && (second & 0xe0) === 0xe0;
@@ -123,7 +126,7 @@ function isMpegAudioFrame(head: Uint8Array): boolean {
   );
 }
 
-/** ADTS: two frames in a row, since twelve sync bits alone are met by chance. */
+/** Requires two consecutive ADTS frames, since twelve sync bits alone can match by chance. */
 function isAdts(head: Uint8Array): boolean {
   const isHeader = (offset: number): boolean =>
     head[offset] === 0xff && ((head[offset + 1] ?? 0) & 0xf6) === 0xf0;
@@ -133,15 +136,15 @@ function isAdts(head: Uint8Array): boolean {
   return frameBytes >= head.length || isHeader(frameBytes);
 }
 
-/** The size of an ID3v2 tag at the start of a file, in bytes; 0 where there is none. */
+/** The size of an ID3v2 tag at the start of a file in bytes, or 0 without one. */
 export function id3TagBytes(head: Uint8Array): number {
   if (textAt(head, 0, 3) !== 'ID3' || (head[3] ?? 0xff) > 4) return 0;
-  // Seven bits in each byte.
+  // Sizes have seven bits per byte.
   const size = [6, 7, 8, 9].reduce((sum, at) => sum * 128 + ((head[at] ?? 0) & 0x7f), 0);
   return size + ID3_HEADER_BYTES;
 }
 
-/** ADTS behind an ID3 tag, as in the segments of HLS. A tag longer than the head hides it. */
+/** ADTS after an ID3 tag, as in HLS segments. Not detected if the tag is longer than the head. */
 function isTaggedAdts(head: Uint8Array): boolean {
   const tagBytes = id3TagBytes(head);
   return tagBytes > 0 && tagBytes < head.length && isAdts(head.subarray(tagBytes));
@@ -152,7 +155,7 @@ function isAnimatedWebp(head: Uint8Array): boolean {
   return isExtended && ((head[20] ?? 0) & WEBP_ANIMATION) !== 0;
 }
 
-/** Tried in order; the exact signatures come before the weaker ones. */
+/** Tried in order: exact signatures before weaker ones. */
 const SIGNATURES: readonly Signature[] = [
   { container: 'mov', mediaType: 'video/mp4', matches: isIsoMedia },
   {
@@ -214,11 +217,11 @@ const SIGNATURES: readonly Signature[] = [
 ];
 
 /**
- * Says what a file is by its first bytes, before anything parses it.
+ * Detects a file's format from its first bytes, before anything parses it.
  *
- * `head` is the start of the file, {@link SNIFF_BYTES} or the whole file if that is shorter. The
- * answer is null for everything that is not audio or video: pages, scripts, playlists, archives and
- * images. Names and declared types play no part.
+ * `head` is the first {@link SNIFF_BYTES} of the file, or the whole file if it is shorter. Returns
+ * null for everything that is not audio or video: pages, scripts, playlists, archives and images.
+ * File names and declared types are ignored.
  */
 export function sniffMedia(head: Uint8Array): SniffedFormat | null {
   const found = SIGNATURES.find((signature) => signature.matches(head));

@@ -1,4 +1,4 @@
-/** Proves that the speech meter says "no" to what is not speech, and never to a voice. */
+/** The speech meter rejects what is not speech, but never a voice. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpeechMeter } from './child/speech-meter.ts';

@@ -1,12 +1,12 @@
 import type { Usage } from './process-usage.ts';
 
-/** Less than this share of a core is the timer of a process that waits. */
+/** A waiting process uses less than this share of a core for its timers. */
 const BUSY_SHARE = 0.1;
 
 /**
- * Counts how long a process has brought nothing forward, as its own doing: CPU time that it used, and
- * time in which it waited for nothing that the machine could give. On a machine with too much to do
- * neither grows fast, however late it gets.
+ * Counts how long a process has made no progress through its own fault: CPU time that it used, and
+ * time in which it waited for nothing that the machine could provide. On an overloaded machine,
+ * neither grows fast, however late the process gets.
  */
 export class Standstill {
   #work = -1;
@@ -15,7 +15,7 @@ export class Standstill {
   #busyMs = 0;
   #idleMs = 0;
 
-  /** Takes note of a count that grows with every packet and frame. */
+  /** Reports a count that grows with every packet and frame. */
   sawWork(work: number): void {
     if (work <= this.#work) return;
     this.#work = work;
@@ -23,7 +23,10 @@ export class Standstill {
     this.#idleMs = 0;
   }
 
-  /** Time since the last work, busy and idle, in milliseconds. Without a usage all of it is idle. */
+  /**
+   * Busy and idle time since the last progress, in milliseconds. Without usage data, all of it is
+   * idle.
+   */
   inspect(nowMs: number, usage: Usage | null): { busyMs: number; idleMs: number } {
     const elapsedMs = nowMs - (this.#seenMs ?? nowMs);
     this.#seenMs = nowMs;

@@ -1,7 +1,7 @@
-/** Where the small pictures of a storyboard lie, and the WebVTT track that tells players. */
+/** The layout of a storyboard and its WebVTT track for players. */
 
 export type StoryboardLayout = {
-  /** Size of one small picture. */
+  /** Size of one tile. */
   readonly tile: { readonly width: number; readonly height: number };
   readonly columns: number;
   readonly rows: number;
@@ -17,7 +17,7 @@ export type StoryboardLayout = {
 const MAX_TILES = 50;
 const COLUMNS = 10;
 
-/** One picture a second, and at most fifty at even distances. */
+/** One picture per second, up to fifty; beyond that, fifty at equal distances. */
 export function storyboardLayout(
   durationSeconds: number,
   tile: { width: number; height: number },
@@ -34,7 +34,7 @@ export function storyboardLayout(
   return { tile, columns, rows: Math.ceil(count / columns), count, tiles };
 }
 
-/** A WebVTT track whose cues name parts of `image` by media fragments (`#xywh`). */
+/** A WebVTT track whose cues reference regions of `image` as media fragments (`#xywh`). */
 export function storyboardTrack({ tile, tiles }: StoryboardLayout, image: string): string {
   const cues = tiles.map(
     ({ x, y, startSeconds, endSeconds }) =>

@@ -2,9 +2,9 @@ import { Type, type Static } from 'typebox';
 import type { ClipSpec } from './clip-spec.ts';
 
 /**
- * The words that the service and its media child exchange, all of them plain data. What the child
- * says is checked against schemas on arrival, because a child that parses hostile bytes is not
- * trusted. The child takes its task as it is: it starts a quarter faster without the checker.
+ * Messages between the service and its media child, all plain data. The child's messages are
+ * validated against schemas, because a child that parses hostile files is not trusted. The child
+ * itself does not validate its task: it starts a quarter faster without the validator.
  */
 
 const Nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -16,7 +16,7 @@ const FrameRateSchema = Type.Object({
 export const MediaInfoSchema = Type.Object({
   kind: Type.Union([Type.Literal('video'), Type.Literal('audio')]),
   durationSeconds: Type.Number({ minimum: 0 }),
-  /** After rotation and with square pixels; null for audio. */
+  /** After rotation, with square pixels; null for audio. */
   width: Nullable(Type.Integer({ minimum: 1 })),
   height: Nullable(Type.Integer({ minimum: 1 })),
   aspectRatio: Nullable(Type.String()),
@@ -31,7 +31,7 @@ export const MediaInfoSchema = Type.Object({
   hasAudio: Type.Boolean(),
   videoCodec: Nullable(Type.String()),
   audioCodec: Nullable(Type.String()),
-  /** Clockwise turn that the source asked for: 0, 90, 180 or 270. Outputs are already turned. */
+  /** Clockwise rotation in the source: 0, 90, 180 or 270. Outputs are already rotated. */
   rotationDegrees: Type.Integer(),
   isHdr: Type.Boolean(),
 });
@@ -51,7 +51,7 @@ export const RungSchema = Type.Union([
   Type.Object({ kind: Type.Literal('audio'), name: Type.String() }),
 ]);
 
-/** BCP 47, and what a menu shows. */
+/** A BCP 47 language and a label for menus. */
 const TrackNameSchema = Type.Object({
   language: Type.String({ pattern: '^[A-Za-z0-9-]{2,35}$' }),
   label: Type.String({ minLength: 1, maxLength: 120, pattern: '^[^\\p{Cc}"]+$' }),
@@ -59,7 +59,7 @@ const TrackNameSchema = Type.Object({
 
 export const RenditionSchema = Type.Object({
   name: Type.String({ pattern: '^[a-z0-9]+$' }),
-  /** Relative to the task's output folder, as are all paths in results. */
+  /** Relative to the task's output folder, like all paths in results. */
   playlist: Type.String(),
   width: Nullable(Type.Integer()),
   height: Nullable(Type.Integer()),
@@ -70,7 +70,7 @@ export const RenditionSchema = Type.Object({
   durationSeconds: Type.Number(),
   segmentCount: Type.Integer(),
   sizeBytes: Type.Integer(),
-  /** Of a sound that is kept apart from the pictures, so that players can choose among several. */
+  /** Set for audio stored separately from the video, so that players can choose between tracks. */
   sound: Type.Optional(TrackNameSchema),
 });
 /** One finished HLS rendition on disk. */
@@ -97,7 +97,7 @@ export const SourceTrackSchema = Type.Object({
     ]),
   ),
 });
-/** One track of the uploaded file; `reason` says why it is not used. Seconds. */
+/** A track of the uploaded file; `reason` says why it is not used. Times are in seconds. */
 export type SourceTrack = Static<typeof SourceTrackSchema>;
 
 export const SourceWarningSchema = Type.Object({
@@ -108,30 +108,30 @@ export const SourceWarningSchema = Type.Object({
   ]),
   message: Type.String({ maxLength: 500 }),
 });
-/** What the owner should know of an item that plays all the same. */
+/** A problem that the owner should know about, although the item plays. */
 export type SourceWarning = Static<typeof SourceWarningSchema>;
 
 export const PrepareResultSchema = Type.Object({
   info: MediaInfoSchema,
   /**
-   * The ThumbHash of the thumbnails in base64; null where there are none. Absent in older results,
-   * whose thumbnail is one JPEG.
+   * ThumbHash of the thumbnails in base64, or null if there are none. Absent in older results,
+   * whose thumbnail is a single JPEG.
    */
   thumbnailHash: Type.Optional(Nullable(Type.String())),
   rungs: Type.Array(RenditionSchema),
   master: Type.String(),
   remainingRungs: Type.Array(RungSchema),
-  /** Whether first segments are shorter than others, in every rendition; absent in older results. */
+  /** Whether the first segment of every rendition is shorter; absent in older results. */
   hasShortStart: Type.Optional(Type.Boolean()),
-  /** Where the segments of the first rendition start, in seconds; absent in older results. */
+  /** Segment start times of the first rendition in seconds; absent in older results. */
   segmentStarts: Type.Optional(Type.Array(Type.Number())),
-  /** The gain that brings the sound to the common loudness, or null; absent in older results. */
+  /** The gain to the common loudness, or null; absent in older results. */
   loudness: Type.Optional(
     Nullable(Type.Object({ gainDb: Type.Number(), isLimited: Type.Boolean() })),
   ),
-  /** False where it is certain that nobody speaks; absent where the sound can't be heard. */
+  /** False if there is certainly no speech; absent if the audio can't be decoded. */
   mayBeSpeech: Type.Optional(Type.Boolean()),
-  /** Whether H.264 renditions carry captions of CEA-608; absent in older results. */
+  /** Whether H.264 renditions carry CEA-608 captions; absent in older results. */
   hasClosedCaptions: Type.Optional(Type.Boolean()),
   /** Absent in older results. */
   sourceTracks: Type.Optional(Type.Array(SourceTrackSchema)),
@@ -140,10 +140,10 @@ export const PrepareResultSchema = Type.Object({
 export type PrepareResult = Static<typeof PrepareResultSchema>;
 
 export const CompleteResultSchema = Type.Object({
-  /** All renditions, those of `prepare` first; only the new ones lie in this task's folder. */
+  /** All renditions, those of `prepare` first; only the new ones are in this task's folder. */
   rungs: Type.Array(RenditionSchema),
   master: Type.String(),
-  /** Subtitles that the file holds as text: SubRip files in this task's folder. */
+  /** Text subtitles from the file, as SubRip files in this task's folder. */
   subtitles: Type.Optional(
     Type.Array(
       Type.Object({
@@ -155,56 +155,56 @@ export const CompleteResultSchema = Type.Object({
 });
 export type CompleteResult = Static<typeof CompleteResultSchema>;
 
-/** Probe, thumbnails, first rung, and that rung as one MP4. */
+/** Probes the file and creates thumbnails and the first rung, which is also written as one MP4. */
 export type PrepareTask = {
   readonly type: 'prepare';
-  /** Absolute path of the uploaded bytes. */
+  /** Absolute path of the uploaded file. */
   readonly sourcePath: string;
-  /** Absolute path of a folder that does not exist yet or is empty. */
+  /** Absolute path of a folder that does not exist or is empty. */
   readonly outputDir: string;
   readonly maxDurationSeconds: number;
-  /** `plus` spends more time on each bit and adds AV1 renditions. */
+  /** `plus` encodes with more effort and adds AV1 renditions. */
   readonly quality: 'basic' | 'plus';
   /** See `LadderOptions`. */
   readonly steps?: readonly string[];
-  /** Makes playlists that grow while a long video is encoded; `master.m3u8` is there before it. */
+  /** Publishes growing playlists while a long video is encoded; `master.m3u8` is written first. */
   readonly playsEarly?: boolean;
-  /** Most threads of each decoder and encoder. Left out: one for each core. */
+  /** Maximum threads per decoder and encoder. Default: one per core. */
   readonly threads?: number;
 };
 
-/** The rungs that `prepare` left, a preview and a storyboard. */
+/** Creates the remaining rungs, a preview and a storyboard. */
 export type CompleteTask = {
   readonly type: 'complete';
   readonly sourcePath: string;
   readonly outputDir: string;
   readonly prepared: PrepareResult;
-  /** Makes no preview, storyboard, subtitles or sounds: they are there. */
+  /** Skips the preview, storyboard, subtitles and audio tracks, which already exist. */
   readonly onlyRungs?: boolean;
   /** As in {@link PrepareTask}. */
   readonly threads?: number;
 };
 
-/** A still image in two sizes. */
+/** Converts a still image to two sizes. */
 export type ImageTask = {
   readonly type: 'image';
   readonly sourcePath: string;
   readonly outputDir: string;
-  /** Writes the files of a video's thumbnail instead. */
+  /** Writes video thumbnail files instead. */
   readonly asThumbnails?: boolean;
 };
 
-/** The picture of a moment as thumbnails. */
+/** Creates thumbnails from the picture at a given time. */
 export type StillTask = {
   readonly type: 'still';
   readonly sourcePath: string;
   readonly outputDir: string;
-  /** From the start of the video. */
+  /** Seconds from the start of the video. */
   readonly seconds: number;
 };
 
 export const ThumbnailFactsSchema = Type.Object({
-  /** Of the largest file. */
+  /** Size of the largest file. */
   width: Type.Integer({ minimum: 1 }),
   height: Type.Integer({ minimum: 1 }),
   /** ThumbHash in base64. */
@@ -214,33 +214,33 @@ export const ThumbnailFactsSchema = Type.Object({
 export type ThumbnailFacts = Static<typeof ThumbnailFactsSchema>;
 
 export const ImageResultSchema = Type.Object({
-  /** Of the large file, upright. */
+  /** Size of the large file, upright. */
   width: Type.Integer({ minimum: 1 }),
   height: Type.Integer({ minimum: 1 }),
-  /** ThumbHash in base64, of thumbnails. */
+  /** ThumbHash in base64; only for thumbnails. */
   hash: Type.Optional(Type.String({ maxLength: 100 })),
 });
 /** The files are `large.jpg` and `small.jpg`. */
 export type ImageResult = Static<typeof ImageResultSchema>;
 
-/** What is said in a recording, by FFmpeg's whisper filter. */
+/** Transcribes a recording with FFmpeg's whisper filter. */
 export type TranscribeTask = {
   readonly type: 'transcribe';
   readonly sourcePath: string;
   readonly outputDir: string;
-  /** A model of whisper.cpp. */
+  /** Path of a whisper.cpp model. */
   readonly modelPath: string;
-  /** As whisper names it; null detects it in the first half minute and goes no further. */
+  /** Whisper's language code. Null only detects the language in the first half minute. */
   readonly language: string | null;
   readonly maxDurationSeconds: number;
 };
 
 export const TranscribeResultSchema = Type.Object({
-  /** What was detected, as whisper names it; null where a language was given, or none was found. */
+  /** The detected language as a whisper code, or null if one was given or none was found. */
   language: Nullable(Type.String({ pattern: '^[a-z]{2,3}$' })),
-  /** How sure the detection is, from 0 to 1. */
+  /** Confidence of the detection, from 0 to 1. */
   probability: Type.Number({ minimum: 0, maximum: 1 }),
-  /** A SubRip file; null where nothing was said. */
+  /** A SubRip file, or null if there was no speech. */
   cues: Nullable(Type.String()),
 });
 export type TranscribeResult = Static<typeof TranscribeResultSchema>;
@@ -250,7 +250,7 @@ export type GenerateTask = {
   readonly clip: ClipSpec;
 };
 
-/** Rungs of a broadcast, of pictures that arrive while it goes on; see `live-rungs.ts`. */
+/** Creates the rungs of a live broadcast as its pictures arrive; see `live-rungs.ts`. */
 export type LiveTask = {
   readonly type: 'live';
   readonly outputDir: string;
@@ -270,7 +270,7 @@ export const GenerateResultSchema = Type.Object({
 });
 export type GenerateResult = Static<typeof GenerateResultSchema>;
 
-/** What the child says. `work` grows with every packet, so that a slow task is not a stalled task. */
+/** Messages from the child. `work` grows with every packet, so a slow task is not a stalled one. */
 export const ChildMessageSchema = Type.Union([
   Type.Object({
     type: Type.Literal('progress'),

@@ -1,19 +1,19 @@
-/** The still pictures of an item; the engine writes them and URLs are made from their names. */
+/** The thumbnails of an item: the engine writes them, and URLs are built from their names. */
 
 export type ThumbnailSize = {
-  /** Of the files, without the ending. */
+  /** File name without the extension. */
   readonly name: string;
   readonly width: number;
   readonly height: number;
 };
 
-/** Each size is written in both. */
+/** Each size is written in both formats. */
 export const THUMBNAIL_FORMATS = [
   { ending: 'jpg', type: 'image/jpeg' },
   { ending: 'webp', type: 'image/webp' },
 ] as const;
 
-/** The waveform that stands for a sound without a picture. */
+/** Size of the waveform that stands in for the picture of an audio-only item. */
 export const WAVEFORM_SIZE = { width: 720, height: 1280 } as const;
 
 const SHORT_SIDES = [
@@ -21,7 +21,7 @@ const SHORT_SIDES = [
   { name: 'thumbnail-small', pixels: 270 },
 ] as const;
 
-/** The size whose short side is at most `pixels`, even and never enlarged. */
+/** The size scaled to a short side of at most `pixels`, even and never enlarged. */
 export function fitShortSide(
   { width, height }: { width: number; height: number },
   pixels: number,
@@ -31,7 +31,7 @@ export function fitShortSide(
   return { width: even(width), height: even(height) };
 }
 
-/** The thumbnails of a picture of this size, the largest first. */
+/** The thumbnail sizes of a picture, largest first. */
 export function thumbnailSizes(picture: { width: number; height: number }): ThumbnailSize[] {
   return SHORT_SIDES.map(({ name, pixels }) => ({ name, ...fitShortSide(picture, pixels) }));
 }

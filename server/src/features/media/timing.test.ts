@@ -14,7 +14,7 @@ function assertClose(actual: number, expected: number, tolerance: number, what: 
   assert.ok(Math.abs(actual - expected) <= tolerance, `${what}: ${actual}, not ${expected}`);
 }
 
-/** When a rendition's frames first pass a level, from its start. */
+/** When a rendition's frames first exceed a level, relative to its start. */
 function onset(frames: readonly ReadFrame[], level: number): number {
   const first = frames.find((frame) => frame.level > level);
   return (first?.seconds ?? Infinity) - (frames[0]?.seconds ?? 0);
@@ -47,7 +47,7 @@ for (const [name, seconds, at] of [
     const { info, pictures, sounds } = await play(name);
     assertClose(info.durationSeconds, seconds, 0.1, 'length');
     assertClose(onset(pictures, BRIGHT), at, 0.07, 'picture');
-    // A frame of AAC is 21 ms long, and its onset may lie anywhere in it.
+    // An AAC frame lasts 21 ms, and its onset may be anywhere in it.
     assertClose(onset(sounds, LOUD) - onset(pictures, BRIGHT), 0, 0.045, 'sound against picture');
   });
 }

@@ -1,15 +1,15 @@
-/** What the tracks of a file are called: their languages and labels. All functions are pure. */
+/** Names of a file's tracks: languages and labels. */
 
-/** BCP 47, and what a menu shows. */
+/** A BCP 47 language and a label for menus. */
 export type TrackName = { readonly language: string; readonly label: string };
 
 const MAX_LABEL_LENGTH = 100;
-/** Of a track whose language the file does not say. */
+/** For tracks without a declared language. */
 export const UNKNOWN_LANGUAGE = 'und';
 
 /**
- * The name of a track by its tags: a language of ISO 639-2, such as `ger`, or of BCP 47, and a title.
- * What is no known language is `und`.
+ * The name of a track from its tags: an ISO 639-2 (such as `ger`) or BCP 47 language, and a title.
+ * An unknown language becomes `und`.
  */
 export function trackName(
   tags: { readonly language?: string | undefined; readonly title?: string | undefined },
@@ -31,14 +31,14 @@ function knownLanguage(tag: string): string {
   }
 }
 
-/** What a language calls itself, such as `Deutsch`; null for what is none. */
+/** A language's own name, such as `Deutsch`, or null if the code is not a language. */
 function nameOf(code: string): string | null {
   if (code === UNKNOWN_LANGUAGE) return null;
   const name = new Intl.DisplayNames([code], { type: 'language', fallback: 'none' }).of(code);
   return name === undefined ? null : name.charAt(0).toLocaleUpperCase(code) + name.slice(1);
 }
 
-/** The names with a number behind those that would come twice: a group of tracks has no two equal ones. */
+/** Appends numbers to repeated names, because names must be unique within a group of tracks. */
 export function distinctNames(names: readonly TrackName[]): TrackName[] {
   const seen = new Set<string>();
   return names.map(({ language, label }) => {

@@ -1,4 +1,4 @@
-/** Proves that sounds and subtitles beside the first are kept as tracks that a player can choose. */
+/** Additional audio and subtitle tracks are kept, and players can choose them. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

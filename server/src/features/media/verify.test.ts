@@ -1,4 +1,4 @@
-/** Proves that a rendition which would not play is noticed before its item is ready. */
+/** A rendition that would not play is detected before its item becomes ready. */
 import assert from 'node:assert/strict';
 import { copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ const [rung] = rungs;
 assert.ok(rung !== undefined);
 const expected = { durationSeconds: info.durationSeconds, hasSound: true, hasShortStart: true };
 
-/** The rendition after a change to its folder. */
+/** A copy of the rendition with its folder modified. */
 async function changed(name: string, change: (rungFolder: string) => Promise<void>) {
   const copy = join(folder.path, name);
   await cp(outputDir, copy, { recursive: true });

@@ -19,7 +19,7 @@ type Parts = {
   db: Db;
   mutations: Mutations;
   hints: Hints;
-  /** Receives the keys that this start has created, since they can't be read later. */
+  /** Receives the keys created by this start, since they can't be retrieved later. */
   onFreshKeys: (keys: KeyPair) => void;
 };
 

@@ -5,7 +5,7 @@ import { selectTimeZones } from './queries.ts';
 const maxAgeMs = 1_000;
 const maxOrganizations = 10_000;
 
-/** The clocks by which organizations cut their days, for code that cannot wait for the database. */
+/** The clocks by which organizations divide days, for code that can't wait for the database. */
 export class OrganizationClocks {
   readonly #known = new Map<string, { clock: ZoneClock; readAt: number }>();
 
@@ -29,7 +29,7 @@ export class OrganizationClocks {
   }
 }
 
-/** @throws Error when there is no such organization */
+/** @throws {Error} if the organization does not exist */
 export async function readOrganizationClock(db: Db, organizationId: string): Promise<ZoneClock> {
   const [row] = await selectTimeZones(db, [organizationId]);
   if (row === undefined) throw new Error(`there is no organization ${organizationId}`);

@@ -1,4 +1,4 @@
-/** Organizations: whose content it is, and how their content behaves by default. */
+/** Organizations: the owners of content, and its default settings. */
 import type { Static } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { fieldError } from '../../platform/http/errors.ts';
@@ -38,10 +38,10 @@ export function presentOrganization(row: OrganizationRow) {
   };
 }
 
-/** Keys by type; null where there is none. */
+/** Keys by type; null if there is none. */
 export type KeyPair = { secretKey: string | null; publishableKey: string | null };
 
-/** A new organization with one key of each type. The keys can't be read again. */
+/** A new organization with one key of each type. The keys can't be retrieved again. */
 export async function createOrganization(
   tx: Tx,
   name: string,
@@ -57,8 +57,7 @@ const noKeys: KeyPair = { secretKey: null, publishableKey: null };
 /**
  * Ensures that an organization exists and that the configured keys work. Safe to call from several
  * processes at once.
- *
- * @returns the keys that were generated, which nobody has seen yet
+ * @returns the newly generated keys
  */
 export async function ensureFirstOrganization(db: Db, configured: KeyPair): Promise<KeyPair> {
   return inTransaction(db, async (tx) => {
@@ -101,7 +100,10 @@ async function ensureConfiguredKeys(
   await ensure('publishable', configured.publishableKey);
 }
 
-/** The columns that a patch sets. @throws ApiError VALIDATION_ERROR for what is not an origin or a zone */
+/**
+ * The columns that a patch sets.
+ * @throws {ApiError} VALIDATION_ERROR for an invalid origin or time zone
+ */
 export function toChange(patch: Static<typeof OrganizationPatch>): OrganizationChange {
   const { name, autoPublish, earlyPlayback, defaultProtected, allowedOrigins, timeZone } = patch;
   const { requireSignedViewers } = patch;
@@ -122,7 +124,7 @@ export function toChange(patch: Static<typeof OrganizationPatch>): OrganizationC
   };
 }
 
-/** An origin exactly as browsers send it, since it is compared letter by letter. */
+/** Requires an origin exactly as browsers send it, since it is compared as a string. */
 function checkOrigin(origin: string, path: string): void {
   const isOrigin = URL.canParse(origin) && new URL(origin).origin === origin;
   if (!isOrigin) throw fieldError(path, 'must be an origin such as https://app.example.com');

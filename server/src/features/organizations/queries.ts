@@ -61,7 +61,7 @@ export async function listOrganizations(db: Db, limit: number): Promise<Organiza
     .execute();
 }
 
-/** Lets one process at a time decide whether there is an organization yet. */
+/** Makes other processes wait while one checks whether an organization exists. */
 export async function lockOrganizations(tx: Tx): Promise<void> {
   await tx
     .selectNoFrom((eb) => eb.fn('pg_advisory_xact_lock', [eb.lit(74_001)]).as('locked'))
@@ -91,7 +91,7 @@ export async function updateOrganization(
     .executeTakeFirstOrThrow();
 }
 
-/** A default of an organization, as an expression for the statements of other features. */
+/** A default setting of an organization, as an expression for other features' statements. */
 export function organizationSetting(
   column: 'auto_publish' | 'default_protected' | 'early_playback',
   organizationId: RawBuilder<unknown>,
@@ -100,7 +100,7 @@ export function organizationSetting(
     where organization.organization_id = ${organizationId})`;
 }
 
-/** What the ids of viewers are hashed with; see viewer-secrets.ts. */
+/** The secrets for hashing viewer ids; see viewer-secrets.ts. */
 export async function selectViewerSecrets(
   db: Db,
   organizationIds: readonly string[],
@@ -112,13 +112,13 @@ export async function selectViewerSecrets(
     .execute();
 }
 
-/** The time zone of an organization, as an expression for the statements of other features. */
+/** The time zone of an organization, as an expression for other features' statements. */
 export function organizationTimeZone(organizationId: RawBuilder<unknown>): RawBuilder<string> {
   return sql<string>`(select time_zone from organization
     where organization.organization_id = ${organizationId})`;
 }
 
-/** By what clock their days are cut; see organization-clocks.ts. */
+/** The time zones by which their days are divided; see organization-clocks.ts. */
 export async function selectTimeZones(
   db: Db,
   organizationIds: readonly string[],
@@ -131,8 +131,8 @@ export async function selectTimeZones(
 }
 
 /**
- * The organizations as a relation that statements of other features may join. These are the columns
- * that others may rely on.
+ * The organizations as a relation that other features may join. They may rely only on these
+ * columns.
  */
 export const organizationRows = sql<{
   organization_id: string;

@@ -1,4 +1,3 @@
-/** The table of organizations. */
 import type { Generated } from 'kysely';
 import type { DefaultTimestamp } from '../../platform/database/column-types.ts';
 

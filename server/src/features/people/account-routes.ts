@@ -1,4 +1,4 @@
-/** What somebody who is signed in does with the own account. The console alone calls these routes. */
+/** Routes for signed-in people to manage their own account. Used only by the console. */
 import { Type } from 'typebox';
 import { inTransaction } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -52,7 +52,7 @@ function addProfileRoutes(app: HttpApp, { db }: ProofParts): void {
   app.get(
     '/console/account',
     {
-      // The console asks whoever is signed in, and a secret key has no account.
+      // The console calls this for any session, and a secret key has no account.
       config: { access: 'secret', scope: 'organization:read' },
       schema: { hide: true, response: answers({ 200: Envelope(Nullable(Account)) }) },
     },
@@ -136,7 +136,7 @@ function addPasswordRoute(app: HttpApp, parts: ProofParts): void {
       const hash = await hashPassword(password);
       await inTransaction(db, async (tx) => {
         await setPassword(tx, personId, hash);
-        // Whoever knew the old one is out.
+        // Ends the sessions of anyone who knew the old password.
         await endSessions(tx, { personId, except: sessionId });
         await auditEverywhere(tx, personId, 'changePassword', {
           type: 'person',

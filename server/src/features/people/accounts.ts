@@ -1,4 +1,4 @@
-/** Signing in: an address with its password, and a code where the account has a second factor. */
+/** Sign-in with an address and password, plus a code if the account has a second factor. */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { OrganizationId, PersonId } from '../../platform/ids.ts';
@@ -19,11 +19,10 @@ export type Proof = {
 };
 
 /**
- * Checks that somebody is the owner of an account. Without an account it does the same work and answers
- * the same.
- *
+ * Verifies that someone owns an account. For an unknown account it does the same work and returns
+ * the same error.
  * @param proof with the address in lower case
- * @throws ApiError SIGN_IN_FAILED, SECOND_FACTOR_REQUIRED, SECOND_FACTOR_FAILED, RATE_LIMITED
+ * @throws {ApiError} SIGN_IN_FAILED, SECOND_FACTOR_REQUIRED, SECOND_FACTOR_FAILED, RATE_LIMITED
  */
 export async function provePerson(
   { db, vault, attempts }: ProofParts,
@@ -44,14 +43,14 @@ export async function provePerson(
   return account;
 }
 
-/** @throws ApiError as `provePerson` */
+/** @throws {ApiError} as `provePerson` */
 export async function signIn(
   parts: ProofParts,
   proof: Proof,
 ): Promise<{ personId: PersonId; organizationId: OrganizationId }> {
   const { personId } = await provePerson(parts, proof);
   const organizationId = await chooseOrganization(parts.db, personId);
-  // The last membership ended at this moment, and with it the account.
+  // The last membership was just removed, and the account with it.
   if (organizationId === null) throw new ApiError(peopleErrors.SIGN_IN_FAILED);
   return { personId, organizationId };
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 
-/** @returns 0, or the seconds until an attempt is possible */
+/** @returns 0, or the seconds until the next attempt is allowed */
 export async function takeAttempt(
   tx: Tx,
   name: string,
@@ -17,7 +17,7 @@ export async function forgetAttempts(db: Db, name: string): Promise<void> {
   await sql`delete from attempt where name = ${name}`.execute(db);
 }
 
-/** Deletes at most `limit` names without an attempt for a day. @returns how many */
+/** Deletes at most `limit` names without an attempt for a day. Returns how many. */
 export async function deleteOldAttempts(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from attempt where name in (

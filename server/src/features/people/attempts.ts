@@ -1,7 +1,7 @@
 /**
- * How often somebody may try to sign in, to accept an invitation or to ask for a new password: so many
- * attempts in 15 minutes by address, and fewer by account, exact over all processes. An account is named
- * by what was typed, so that one that does not exist counts the same.
+ * Rate limits for signing in, accepting an invitation and requesting a new password: a number of
+ * attempts per 15 minutes by address, and fewer by account, exact across all processes. The account
+ * is identified by what was typed, so that an unknown one is counted the same way.
  */
 import { createHash } from 'node:crypto';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
@@ -16,9 +16,9 @@ export type AttemptLimits = { readonly perAddress: number; readonly perAccount: 
 export const perAccount = 10;
 
 export type Attempts = {
-  /** @throws ApiError RATE_LIMITED */
+  /** @throws {ApiError} RATE_LIMITED */
   take(kind: 'sign-in' | 'link' | 'reset', address: string, account: string | null): Promise<void>;
-  /** Somebody has proven to be the owner of the account. */
+  /** Resets the count once someone has proven to own the account. */
   forget(kind: 'sign-in', account: string): Promise<void>;
 };
 
@@ -40,7 +40,7 @@ export function createAttempts(db: Db, limits: AttemptLimits): Attempts {
   };
 }
 
-/** Hashed, so that the table is no list of what was typed. */
+/** Hashed, so that the table does not list what people typed. */
 function nameOf(kind: string, account: string): string {
   return `${kind} of ${createHash('sha256').update(account).digest('base64url')}`;
 }

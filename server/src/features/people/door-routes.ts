@@ -1,7 +1,7 @@
 /**
- * The door of the console: what somebody does who is not signed in. The page of the console alone calls
- * these routes, so they are no part of the API, and each wants the header of the console: without it,
- * another site could sign a visitor in with an account of its own.
+ * Routes for signing in, used before there is a session. Only the console's page calls them, so
+ * they are not part of the API. Each requires the console's header: otherwise, another site could
+ * sign a visitor in with that site's own account.
  */
 import { Type } from 'typebox';
 import { inTransaction } from '../../platform/database/database.ts';
@@ -44,7 +44,7 @@ export function addDoorRoutes(app: HttpApp, parts: DoorParts): void {
   addResetRoutes(app, parts);
 }
 
-/** @throws ApiError PASSWORD_SIGN_IN_CLOSED */
+/** @throws {ApiError} PASSWORD_SIGN_IN_CLOSED */
 function requirePasswords({ singleSignOn }: DoorParts): void {
   if (singleSignOn?.isOnly === true) throw new ApiError(peopleErrors.PASSWORD_SIGN_IN_CLOSED);
 }
@@ -133,7 +133,7 @@ function addInvitationRoutes(app: HttpApp, parts: DoorParts): void {
     async (request, reply) => {
       requireConsole(request);
       const person = await parts.sessions.personOf(request);
-      // A person who is already signed in came by single sign-on.
+      // A person who is already signed in came through single sign-on.
       if (person === null) requirePasswords(parts);
       const accepted = await acceptInvitation(parts, {
         ...request.body,
@@ -166,7 +166,7 @@ function addResetRoutes(app: HttpApp, parts: DoorParts): void {
       const email = normalEmail(request.body.email);
       await attempts.take('reset', request.client.address, email);
       await inTransaction(db, async (tx) => {
-        // A job belongs to an organization, and the address may belong to none.
+        // A job belongs to an organization, but the address may belong to none.
         const [first] = await listOrganizations(tx, 1);
         if (first === undefined) return;
         await enqueue(tx, sendResetJob, { email }, { organizationId: first.organization_id });

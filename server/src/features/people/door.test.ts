@@ -1,4 +1,7 @@
-/** Proves what strangers meet at the door: limits over processes, equal answers, links by mail, codes. */
+/**
+ * What unauthenticated visitors can observe: limits across processes, equal responses, links by
+ * mail, codes.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +21,7 @@ const server = new SMTPServer({
     const chunks: Buffer[] = [];
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => {
-      // Long lines are folded by `=` at their ends.
+      // Quoted-printable folds long lines with a trailing `=`.
       const text = Buffer.concat(chunks).toString('utf8').replaceAll('=\r\n', '');
       mails.push({ to: envelope.rcptTo.map(({ address }) => address), text });
       done();
@@ -56,7 +59,7 @@ test('an account has ten attempts, however many processes take them', async () =
   const limited = attempts.filter(({ status }) => status === 429);
   assert.equal(limited.length, 4);
   assert.ok(Number(limited[0]?.headers.get('retry-after')) > 800);
-  // The right password is refused as well, and a session that there is goes on.
+  // The right password is rejected as well, but an existing session continues.
   const right = await atDoor(service, 'sign-in', { email: person.email, password });
   assert.equal(right.status, 429);
   assert.equal((await person.call('GET', '/v1/content')).status, 200);
@@ -69,7 +72,7 @@ test('an address has its limit, whatever accounts it tries', async () => {
     const email = `nobody-${index}@example.com`;
     answers.push((await atDoor(limited, 'sign-in', { email, password: 'wrong' })).status);
   }
-  // Those before came from the same address.
+  // Earlier requests came from the same address.
   assert.equal(answers.includes(401), false);
   assert.deepEqual([...new Set(answers)], [429]);
 });
@@ -94,7 +97,7 @@ test('an invitation and a new password come by mail, and end what was before', a
   });
   const invitation = await mailTo('mailed@example.com');
   const token = String(body.data.url).split('/').at(-1) ?? '';
-  // Either process may send the mail, each with an address of its own.
+  // Either process may send the mail, using its own address.
   assert.ok(invitation.text.includes(`/invitation/${token}`), invitation.text);
   const accepted = await atDoor(service, 'accept', { token, name: 'By mail', password });
   const person = personBy(service, 'mailed@example.com', cookieOf(accepted));
@@ -113,7 +116,7 @@ test('an invitation and a new password come by mail, and end what was before', a
   assert.equal(after.status, 200);
 });
 
-/** The bytes of a secret as the app gets it. */
+/** Decodes the secret as an authenticator app does. */
 function fromBase32(text: string): Buffer {
   const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   const bits = [...text]
@@ -143,7 +146,7 @@ test('with a second factor, each code and each recovery code signs in once', asy
   assert.equal(await signIn(), 'SECOND_FACTOR_REQUIRED');
   assert.equal(await signIn(codeAt(secret, start)), 'SECOND_FACTOR_FAILED', 'it confirmed already');
   const next = codeAt(secret, start + 1);
-  // Two browsers give the same code at once.
+  // Two browsers submit the same code concurrently.
   const both = await Promise.all([signIn(next), signIn(next)]);
   assert.deepEqual(both.toSorted(), ['SECOND_FACTOR_FAILED', 'in']);
   assert.equal(await signIn(recoveryCodes[0].toUpperCase()), 'in');

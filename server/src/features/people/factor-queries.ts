@@ -1,4 +1,3 @@
-/** The SQL of second factors. */
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
 import type { PersonId } from '../../platform/ids.ts';

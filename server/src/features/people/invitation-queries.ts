@@ -1,4 +1,3 @@
-/** The SQL of invitations. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
@@ -32,7 +31,7 @@ const columns = sql`invitation_id, organization_id, organization.name as organiz
   invitation.created_at, expires_at, invitation.created_at::text as position`;
 const rowsOf = sql`invitation join ${organizationRows} as organization using (organization_id)`;
 
-/** An earlier invitation of the address is replaced: its link works no more. */
+/** Replaces an earlier invitation of the same address, whose link stops working. */
 export async function putInvitation(tx: Tx, invitation: NewInvitation): Promise<void> {
   const { organizationId, email } = invitation;
   await sql`
@@ -60,7 +59,7 @@ export async function findInvitation(
   return rows[0] ?? null;
 }
 
-/** The invitation of a link that still holds. */
+/** The invitation of a valid link. */
 export async function findInvitationByToken(
   db: Db,
   tokenHash: Buffer,
@@ -71,7 +70,7 @@ export async function findInvitationByToken(
   return rows[0] ?? null;
 }
 
-/** Takes an invitation away, for whoever is first. @returns whether it was there */
+/** Deletes an invitation. Of two concurrent calls, only one returns true. */
 export async function deleteInvitation(tx: Tx, invitationId: InvitationId): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
     delete from invitation
@@ -79,7 +78,7 @@ export async function deleteInvitation(tx: Tx, invitationId: InvitationId): Prom
   return numAffectedRows > 0n;
 }
 
-/** Takes all invitations of an address away, in whatever organization. */
+/** Deletes and returns all invitations of an address, in any organization. */
 export async function takeInvitationsOf(
   tx: Tx,
   email: string,
@@ -111,7 +110,7 @@ export async function countInvitations(db: Db, organizationId: OrganizationId): 
   return rows[0]?.count ?? 0;
 }
 
-/** What the mail needs. */
+/** The data for the mail. */
 export async function findSealedToken(
   db: Db,
   invitationId: InvitationId,

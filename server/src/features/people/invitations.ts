@@ -1,6 +1,7 @@
 /**
- * Invitations: an address gets a role in an organization by a link that works once, within a week. The
- * link is in the answer to whoever invites, and goes out by mail where there is a mail server.
+ * Invitations: an address is offered a role in an organization through a link that works once,
+ * within a week. The link is in the response to the inviter, and is mailed if a mail server is
+ * configured.
  */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
@@ -33,7 +34,7 @@ export function presentInvitation(row: InvitationRow) {
   };
 }
 
-/** An address as it is compared: each has one account, however it is typed. */
+/** Normalizes an address for comparison, so that each has one account however it is typed. */
 export function normalEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }
@@ -48,11 +49,11 @@ export type Invitation = {
   readonly organizationId: OrganizationId;
   readonly email: string;
   readonly role: Role;
-  /** The key or the person; null for the command line. */
+  /** The inviting key or person, or null for the command line. */
   readonly invitedBy: string | null;
 };
 
-/** Invites an address. An earlier invitation of the same address works no more. */
+/** Invites an address. An earlier invitation of the same address becomes invalid. */
 export async function invite(tx: Tx, vault: Vault, publicUrl: string, invitation: Invitation) {
   const token = newToken();
   const invitationId = newTypeId('inv');
@@ -70,7 +71,7 @@ export async function invite(tx: Tx, vault: Vault, publicUrl: string, invitation
   return { ...presentInvitation(row), url: invitationUrl(publicUrl, token) };
 }
 
-/** @throws ApiError FORBIDDEN for a role above the caller's */
+/** @throws {ApiError} FORBIDDEN for a role above the caller's */
 export function requireMayGive(own: Role, role: Role): void {
   if (isAtLeast(own, role)) return;
   throw new ApiError('FORBIDDEN', {
@@ -78,7 +79,7 @@ export function requireMayGive(own: Role, role: Role): void {
   });
 }
 
-/** @throws ApiError LINK_OVER */
+/** @throws {ApiError} LINK_OVER */
 export async function readInvitation(db: Db, token: string) {
   const row = await findInvitationByToken(db, hashToken(token));
   if (row === null) throw new ApiError(peopleErrors.LINK_OVER);
@@ -90,16 +91,15 @@ export async function readInvitation(db: Db, token: string) {
 export type Acceptance = Omit<Proof, 'email'> & {
   readonly token: string;
   readonly name?: string | undefined;
-  /** Who is signed in already, if anybody. */
+  /** The signed-in person, if any. */
   readonly signedIn: PersonId | null;
   readonly requestId: string;
 };
 
 /**
- * Accepts an invitation: with the password of the account that the address has, as the one who is
- * signed in to it, or by making the account.
- *
- * @throws ApiError LINK_OVER, SIGN_IN_FAILED, SECOND_FACTOR_REQUIRED, SECOND_FACTOR_FAILED,
+ * Accepts an invitation: with the password of the address's existing account, as the person signed
+ * in to it, or by creating the account.
+ * @throws {ApiError} LINK_OVER, SIGN_IN_FAILED, SECOND_FACTOR_REQUIRED, SECOND_FACTOR_FAILED,
  *   VALIDATION_ERROR, RATE_LIMITED
  */
 export async function acceptInvitation(
@@ -114,7 +114,7 @@ export async function acceptInvitation(
   const person = await choosePerson(parts, invitation, acceptance);
   const { organization_id: organizationId, invitation_id: invitationId, role } = invitation;
   return inTransaction(db, async (tx) => {
-    // Of two who use the link at once, one is first.
+    // Of two concurrent uses of the link, only one succeeds.
     if (!(await deleteInvitation(tx, invitationId))) throw new ApiError(peopleErrors.LINK_OVER);
     if (person.isNew && !(await insertPerson(tx, person))) {
       throw new ApiError('CONFLICT', { message: 'This address has an account by now. Try again.' });

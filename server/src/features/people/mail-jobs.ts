@@ -1,4 +1,4 @@
-/** Mails to people: the link of an invitation, and the link for a new password. */
+/** Mails with invitation and password reset links. */
 import { Type } from 'typebox';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { parseTypeId } from '../../platform/ids.ts';

@@ -1,4 +1,4 @@
-/** What people are in an organization: changing a role, and removing somebody. */
+/** Memberships: changing roles and removing members. */
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Principal } from '../../platform/http/principal.ts';
@@ -22,7 +22,10 @@ export function presentMember(row: MemberRow) {
   };
 }
 
-/** What the audit log compares: no address and no name, which it does not keep once somebody has left. */
+/**
+ * The fields that the audit log compares. Excludes address and name, which must not be kept after
+ * someone leaves.
+ */
 export async function auditedMember(
   tx: Tx,
   organizationId: OrganizationId,
@@ -33,12 +36,12 @@ export async function auditedMember(
   return row && { role: row.role };
 }
 
-/** A secret key without scopes stands for an owner, one with scopes for an admin. */
+/** A secret key without scopes counts as an owner, one with scopes as an admin. */
 export function roleOf({ person, scopes }: Principal): Role {
   return person?.role ?? (scopes === null ? 'owner' : 'admin');
 }
 
-/** @throws ApiError NOT_FOUND, FORBIDDEN, LAST_OWNER */
+/** @throws {ApiError} NOT_FOUND, FORBIDDEN, LAST_OWNER */
 export async function changeRole(
   tx: Tx,
   organizationId: OrganizationId,
@@ -51,7 +54,10 @@ export async function changeRole(
   return { ...member.row, role };
 }
 
-/** Ends a membership, with the sessions in it. @throws ApiError NOT_FOUND, FORBIDDEN, LAST_OWNER */
+/**
+ * Ends a membership and its sessions.
+ * @throws {ApiError} NOT_FOUND, FORBIDDEN, LAST_OWNER
+ */
 export async function removeMember(
   tx: Tx,
   organizationId: OrganizationId,

@@ -1,9 +1,9 @@
 /**
- * Passwords: Argon2id (RFC 9106) by Node's own `crypto`, stored as PHC strings. The parameters are the
- * first choice of the OWASP cheat sheet: 19 MiB, two passes, one lane.
+ * Password hashing with Argon2id (RFC 9106) from Node's `crypto`, stored as PHC strings. The
+ * parameters are the first recommendation of the OWASP cheat sheet: 19 MiB, two passes, one lane.
  *
- * A check costs the same whether or not there is an account: without one, the password is compared with
- * a hash that nobody knows the password of.
+ * Verification takes equally long for unknown accounts: the password is compared with a random
+ * hash.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -17,7 +17,7 @@ export const maxPasswordCharacters = 256;
 const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const hashBytes = 32;
 const saltBytes = 16;
-/** Each takes 19 MiB and a thread of the pool, which files need as well. */
+/** Each hash takes 19 MiB and a thread of the pool that file access needs as well. */
 const maxAtOnce = 2;
 const maxWaiting = 50;
 let running = 0;
@@ -30,17 +30,17 @@ export async function hashPassword(password: string): Promise<string> {
   return format(salt, await compute(password, salt, cost, hashBytes));
 }
 
-/** Nobody knows a password with this hash: it is made up. */
+/** A random hash that no known password matches. */
 const unknownPassword = format(randomBytes(saltBytes), randomBytes(hashBytes));
 
-/** Whether the password is that of the hash; false for null, after the same work. */
+/** Whether the password matches the hash; false for null, after the same work. */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const { salt, hash, ...parameters } = parse(stored ?? unknownPassword);
   const computed = await compute(password, salt, parameters, hash.length);
   return timingSafeEqual(computed, hash) && stored !== null;
 }
 
-/** @throws ApiError VALIDATION_ERROR for one that is too short or too easy to guess */
+/** @throws {ApiError} VALIDATION_ERROR if the password is too short or too easy to guess */
 export function checkPassword(password: string, email: string): void {
   const plain = password.normalize('NFKC').toLowerCase();
   if (password.length < minPasswordCharacters) {
@@ -54,7 +54,7 @@ export function checkPassword(password: string, email: string): void {
   throw fieldError('password', 'is too easy to guess: take four random words, for example');
 }
 
-/** A long password of little else than these is among the first that are guessed. */
+/** A long password that consists mostly of these is among the first guesses. */
 const commonParts = [
   'password',
   'passwort',
@@ -96,7 +96,7 @@ async function compute(
 ): Promise<Buffer> {
   await enter();
   try {
-    // One person types the same password in two forms of Unicode on two systems.
+    // Different systems encode the same typed password in different Unicode forms.
     const message = Buffer.from(password.normalize('NFKC'), 'utf8');
     return await derive('argon2id', { message, nonce, memory, passes, parallelism, tagLength });
   } finally {
@@ -110,7 +110,7 @@ async function enter(): Promise<void> {
     return;
   }
   if (waiting.length >= maxWaiting) throw new ApiError('UNAVAILABLE');
-  // The place is handed on by the one who leaves.
+  // The leaving call passes its place on.
   await new Promise<void>((resolve) => waiting.push(resolve));
 }
 

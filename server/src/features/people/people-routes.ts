@@ -1,4 +1,4 @@
-/** People of an organization: list, role, removal. */
+/** Routes for an organization's people: listing, changing roles, removal. */
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';

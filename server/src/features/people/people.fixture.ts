@@ -1,4 +1,4 @@
-/** People of a service under test: accounts, and requests by their sessions. */
+/** Accounts of a service under test, and requests with their sessions. */
 import type { Role } from '../../platform/http/roles.ts';
 import { send, type Call, type Reply, type TestService } from '../../../test/service.ts';
 
@@ -13,19 +13,19 @@ export type TestPerson = {
 
 const consoleHeader = { 'x-reelfeed-console': '1' };
 
-/** A request of somebody who is not signed in, from the page of the console. */
+/** An unauthenticated request from the console's page. */
 export function atDoor(service: TestService, path: string, body: object): Promise<Reply> {
   return send(`${service.url}/console/account/${path}`, 'POST', { headers: consoleHeader, body });
 }
 
-/** The cookie that an answer sets, as a request sends it back. */
+/** The cookie that a response sets, formatted for a request. */
 export function cookieOf({ headers }: Reply): string {
   const cookies = headers.getSetCookie();
   const found = cookies.find((cookie) => cookie.startsWith('reelfeed_session='));
   return found?.split(';')[0] ?? '';
 }
 
-/** A person by the cookie of a session. */
+/** A person identified by a session cookie. */
 export function personBy(service: TestService, email: string, cookie: string): TestPerson {
   return {
     email,
@@ -38,7 +38,7 @@ export function personBy(service: TestService, email: string, cookie: string): T
   };
 }
 
-/** Invites an address with the key, and gives the token of the link. */
+/** Invites an address with the key. Returns the link's token. */
 export async function inviteBy(
   service: TestService,
   email: string,
@@ -54,7 +54,7 @@ export async function inviteBy(
 
 let count = 0;
 
-/** Makes an account with a role in the organization of a key, signed in. */
+/** Creates a signed-in account with a role in the key's organization. */
 export async function createPerson(
   service: TestService,
   role: Role,

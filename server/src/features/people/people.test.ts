@@ -1,4 +1,4 @@
-/** Proves how people come in, what they are, and how they go: accounts, invitations, roles, sessions. */
+/** The lifecycle of people: accounts, invitations, roles, sessions, removal. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOrganization } from '../../../test/seed.ts';
@@ -115,7 +115,7 @@ test('nobody gives a role above the own, and the last owner stays', async () => 
   assert.equal((await patch(owner, ownerId, 'admin')).body.error.code, 'LAST_OWNER');
   assert.equal((await owner.call('DELETE', `/v1/people/${ownerId}`)).status, 409);
   assert.equal((await patch(owner, adminId, 'owner')).status, 200);
-  // Both go at once: one of them stays.
+  // Both leave concurrently: one of them stays.
   const both = await Promise.all([
     patch(owner, adminId, 'viewer'),
     patch(admin, ownerId, 'viewer'),
@@ -126,7 +126,7 @@ test('nobody gives a role above the own, and the last owner stays', async () => 
   assert.equal(owners.length, 1);
   await service.call('PATCH', `/v1/people/${ownerId}`, { body: { role: 'owner' } });
   await service.call('PATCH', `/v1/people/${adminId}`, { body: { role: 'admin' } });
-  // An admin makes no key that may do more than an admin.
+  // An admin can't create a key with more rights than an admin.
   const key = await admin.call('POST', '/v1/keys', { body: { type: 'secret', name: 'All' } });
   assert.equal(key.status, 403);
 });

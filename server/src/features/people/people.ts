@@ -1,6 +1,6 @@
 /**
- * People: accounts, what they are in which organization, invitations and sessions. Requests of people
- * come by the session of the console; keys are for machines.
+ * People: accounts, memberships with roles, invitations and sessions. People authenticate with the
+ * console's session; keys are for machines.
  */
 export { peopleErrors } from './errors.ts';
 export { lowestRole, lowestRoles } from './roles.ts';

@@ -5,7 +5,7 @@ import type { PersonId } from '../../platform/ids.ts';
 import { provePerson, type ProofParts } from './accounts.ts';
 import { findAccountById, type AccountRow } from './queries.ts';
 
-/** @throws ApiError FORBIDDEN */
+/** @throws {ApiError} FORBIDDEN */
 export function signedIn({ person }: Principal): SignedIn {
   if (person === null) throw new ApiError('FORBIDDEN');
   return person;
@@ -17,8 +17,9 @@ type Asked = {
 };
 
 /**
- * Asks for the password again before an account changes: a browser that was left open must not be
- * enough. Wrong ones are named as fields, since an answer 401 would mean that the session is over.
+ * Asks for the password again before an account is changed: an unattended browser must not be
+ * enough. A wrong one is reported as a field error, because a 401 would mean that the session has
+ * ended.
  */
 export async function proveAgain(
   parts: ProofParts,

@@ -1,4 +1,3 @@
-/** The SQL of accounts and memberships. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
@@ -37,7 +36,7 @@ export type NewPerson = {
   readonly passwordHash: string | null;
 };
 
-/** @returns false when the address has an account already */
+/** @returns false if the address already has an account */
 export async function insertPerson(tx: Tx, person: NewPerson): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
     insert into person (person_id, email, name, password_hash)
@@ -54,7 +53,7 @@ export async function setName(tx: Tx, personId: PersonId, name: string): Promise
   await sql`update person set name = ${name} where person_id = ${personId}`.execute(tx);
 }
 
-/** Does nothing for somebody who is a member already. */
+/** Does nothing for an existing member. */
 export async function insertMembership(
   tx: Tx,
   organizationId: OrganizationId,
@@ -69,7 +68,7 @@ export async function insertMembership(
 
 export type OwnOrganization = { readonly id: string; readonly name: string; readonly role: Role };
 
-/** The organizations of a person, by name; at most 200. */
+/** A person's organizations by name, at most 200. */
 export async function listOwnOrganizations(db: Db, personId: PersonId): Promise<OwnOrganization[]> {
   const { rows } = await sql<OwnOrganization>`
     select organization_id as id, organization.name, role
@@ -79,7 +78,7 @@ export async function listOwnOrganizations(db: Db, personId: PersonId): Promise<
   return rows;
 }
 
-/** The organization that a person has worked in last, or joined first; null without any. */
+/** The organization that a person used last, or else joined first; null without any. */
 export async function chooseOrganization(
   db: Db,
   personId: PersonId,
@@ -142,8 +141,7 @@ export async function findMember(
 }
 
 /**
- * Locks the owners of an organization, so that two changes at once can't leave it without one.
- *
+ * Locks the owners of an organization, so that concurrent changes can't leave it without one.
  * @returns their ids
  */
 export async function lockOwners(tx: Tx, organizationId: OrganizationId): Promise<string[]> {
@@ -161,7 +159,7 @@ export async function hasOwner(db: Db, organizationId: OrganizationId): Promise<
   return rows.length > 0;
 }
 
-/** Whether anybody has an account. */
+/** Whether any account exists. */
 export async function hasPeople(db: Db): Promise<boolean> {
   const { rows } = await sql`select from person limit 1`.execute(db);
   return rows.length > 0;
@@ -179,8 +177,8 @@ export async function updateRole(
 }
 
 /**
- * Ends a membership with the sessions in that organization. An account without any membership is
- * deleted, and nothing of the person is left but the id in the audit log.
+ * Ends a membership and its sessions. An account without memberships is deleted, leaving only its
+ * id in the audit log.
  */
 export async function deleteMembership(
   tx: Tx,
@@ -203,7 +201,7 @@ export async function deleteMembership(
   await sql`delete from person where person_id = ${personId}`.execute(tx);
 }
 
-/** Replaces the link of a person that sets a new password. */
+/** Replaces a person's password reset link. */
 export async function putReset(
   tx: Tx,
   personId: PersonId,
@@ -217,7 +215,7 @@ export async function putReset(
     set token_hash = excluded.token_hash, expires_at = excluded.expires_at`.execute(tx);
 }
 
-/** The person of a link that holds, which stays locked until the transaction ends. */
+/** The person of a valid link, locked until the transaction ends. */
 export async function lockReset(tx: Tx, tokenHash: Buffer): Promise<PersonId | null> {
   const { rows } = await sql<{ id: PersonId }>`
     select person_id as id from password_reset

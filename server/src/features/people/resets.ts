@@ -1,9 +1,9 @@
 /**
- * New passwords for those who have forgotten theirs: by a link that works once, within an hour. The link
- * comes by mail, or from `reelfeed people reset`.
+ * Password resets: a link that works once, within an hour. It is sent by mail or created by
+ * `reelfeed people reset`.
  *
- * Asking for one does the same for every address: it adds a job, and the job looks for the account. So
- * neither the answer nor its time says whether there is one.
+ * A request does the same for every address: it enqueues a job, and the job looks up the account.
+ * So neither the response nor its timing reveals whether the account exists.
  */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -24,7 +24,7 @@ import { hashToken, newToken } from './tokens.ts';
 
 const resetSeconds = 3_600;
 
-/** Makes the link of a person; an earlier one works no more. */
+/** Creates a person's reset link; an earlier one becomes invalid. */
 export async function createResetLink(
   tx: Tx,
   publicUrl: string,
@@ -36,9 +36,8 @@ export async function createResetLink(
 }
 
 /**
- * Sets a new password by a link, and ends all sessions of the person.
- *
- * @throws ApiError LINK_OVER, VALIDATION_ERROR
+ * Sets a new password through a link, and ends all the person's sessions.
+ * @throws {ApiError} LINK_OVER, VALIDATION_ERROR
  */
 export async function resetPassword(
   db: Db,
@@ -50,7 +49,7 @@ export async function resetPassword(
   checkPassword(password, account.email);
   const hash = await hashPassword(password);
   await inTransaction(db, async (tx) => {
-    // The hash took a while: the link may have been used meanwhile.
+    // Hashing took a while, so the link may have been used by now.
     if ((await lockReset(tx, hashToken(token))) === null) {
       throw new ApiError(peopleErrors.LINK_OVER);
     }
@@ -61,7 +60,7 @@ export async function resetPassword(
   });
 }
 
-/** Records a change of an account in each of its organizations. */
+/** Records an account change in each of its organizations. */
 export async function auditEverywhere(
   tx: Tx,
   personId: PersonId,

@@ -1,7 +1,7 @@
 /**
- * Proves what people may do: every operation of the API description × every role × a foreign
- * organization. A role below the declared one is refused before anything is known of the resource; one
- * that suffices is not; and an id of another organization answers like an unknown one.
+ * The permission matrix: every API operation × every role × a foreign organization. A role below
+ * the declared one is rejected before anything about the resource is revealed, a sufficient role is
+ * not rejected, and an id of another organization is treated like an unknown one.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -38,7 +38,7 @@ const guarded = operations.filter(({ lowest }) => lowest !== undefined);
 const people = new Map<Role, TestPerson>();
 for (const role of roles) people.set(role, await createPerson(service, role));
 
-/** What the other organization has, by the first segment of the path. */
+/** Ids of the other organization's resources by the first path segment. */
 const foreign = await createOrganization(service, 'The other');
 async function make(path: string, body: object): Promise<string> {
   const made = await service.call('POST', path, { key: foreign.secretKey, body });
@@ -61,13 +61,13 @@ const unknownIds: Record<string, string> = {
   people: 'inv_01kabc5m8nfe8v8q1m2vr5t9zd',
 };
 
-/** The path with one id in the place of every parameter. */
+/** The path with every parameter replaced by an id. */
 function withId(path: string, ids: Record<string, string>): string {
   const area = path.split('/')[2] ?? '';
   return path.replaceAll(/\{\w+\}/g, ids[area] ?? 'nothing_like_this');
 }
 
-/** A body that no operation takes, so that nothing is changed by those who may. */
+/** Sends a body that no operation accepts, so that even permitted requests change nothing. */
 const ask = (by: TestPerson, { method, path }: Operation, ids = unknownIds): Promise<Reply> =>
   by.call(method, withId(path, ids), {
     ...(method === 'POST' || method === 'PUT' || method === 'PATCH'
@@ -89,7 +89,7 @@ test('every operation with a key declares the lowest role, and every scope has o
 test('each role calls exactly the operations that it may', async () => {
   const wrong: string[] = [];
   for (const operation of guarded) {
-    // A stream of events has no end.
+    // An event stream never ends.
     if (operation.id === 'streamEvents') continue;
     for (const [role, person] of people) {
       const { status, body } = await ask(person, operation);
@@ -121,7 +121,7 @@ test('an id of another organization answers like an unknown one, to every role',
     }
   }
   assert.deepEqual(wrong, []);
-  // Nothing of the other organization was changed, and it is in no list.
+  // The other organization's data is unchanged and in no list.
   const kept = await service.call('GET', `/v1/content/${foreignIds['content']}`, {
     key: foreign.secretKey,
   });

@@ -1,7 +1,7 @@
 /**
- * What each role may do: for every scope of the API, the lowest role. A route may name a role of its own
- * (`config.role`); what no scope opens is for owners. This table is the only place that decides; the
- * authentication of requests enforces it.
+ * Permissions: the lowest role for every API scope. A route may require another role
+ * (`config.role`); anything without a scope is for owners. This table is the only place that
+ * decides; request authentication enforces it.
  */
 import { isAtLeast, type LowestRole, type Role } from '../../platform/http/roles.ts';
 
@@ -22,7 +22,7 @@ export const lowestRoles: Readonly<Record<string, Role>> = {
   'settings:write': 'editor',
   'organization:read': 'viewer',
   'organization:write': 'admin',
-  // Single events name viewers; writing is speaking for viewers, and erasing them.
+  // Individual events identify viewers; writing acts on behalf of viewers and can erase them.
   'events:read': 'analyst',
   'events:write': 'admin',
   // URLs and payloads of other systems.
@@ -38,7 +38,7 @@ export const lowestRoles: Readonly<Record<string, Role>> = {
 export const lowestRole: LowestRole = ({ scope, role }) =>
   role ?? (scope === null ? 'owner' : (lowestRoles[scope] ?? 'owner'));
 
-/** The scopes that a role covers; null: all that there are, and what no scope opens. */
+/** The scopes that a role includes; null means all of them plus routes without a scope. */
 export function scopesOf(role: Role): readonly string[] | null {
   if (role === 'owner') return null;
   return Object.keys(lowestRoles).filter((scope) => isAtLeast(role, lowestRoles[scope] ?? 'owner'));

@@ -1,4 +1,4 @@
-/** A request for each route of people that is answered with success. */
+/** A successful request for each of these routes. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 import { createPerson } from './people.fixture.ts';
@@ -12,7 +12,7 @@ export function routeSamples(service: TestService): Record<string, RouteSample> 
     return `/v1/people/invitations/${made.body.data.id}`;
   };
   const person = async (): Promise<string> => {
-    // Somebody else stays an owner, so that each of them may go.
+    // Someone else remains an owner, so that each of them can leave.
     const made = await createPerson(service, 'viewer');
     return String((await made.call('GET', '/console/account')).body.data.id);
   };

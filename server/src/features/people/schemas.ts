@@ -1,4 +1,4 @@
-/** The schemas of people, invitations and sessions. */
+/** Schemas for people, invitations and sessions. */
 import { Type } from 'typebox';
 import { roles } from '../../platform/http/roles.ts';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
@@ -16,7 +16,7 @@ export const Email = Type.String({
 
 export const PersonName = Type.String({ minLength: 1, maxLength: 100, examples: ['Ada Lovelace'] });
 
-/** A password that is chosen now; one that is given to sign in may be shorter. */
+/** A newly chosen password; one used to sign in may be shorter. */
 export const NewPassword = Type.String({
   ...secretValue,
   minLength: minPasswordCharacters,

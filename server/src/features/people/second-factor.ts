@@ -1,8 +1,8 @@
 /**
- * The second factor: codes of an authenticator app, and ten recovery codes, each of which works once.
+ * The second factor: authenticator app codes, and ten single-use recovery codes.
  *
- * It begins with a pending secret; giving back a code of it turns the factor on. A code is accepted once:
- * the row keeps its time step, and is locked while a code is checked.
+ * Setup creates a pending secret, which becomes active when a valid code is submitted. Each code is
+ * accepted once: the row stores its time step and is locked during verification.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Tx } from '../../platform/database/database.ts';
@@ -15,12 +15,12 @@ import { base32, matchingStep, totpUrl } from './totp.ts';
 
 const secretBytes = 20;
 const recoveryCodes = 10;
-/** 50 bits: ten digits of base32. */
+/** 50 bits: ten base32 digits. */
 const recoveryBytes = 10;
 
 const contextOf = (personId: string): string => `second factor ${personId}`;
 
-/** Makes a secret that counts once a code of it was given back. */
+/** Creates a secret that becomes active once one of its codes is submitted. */
 export async function beginTotp(
   tx: Tx,
   vault: Vault,
@@ -34,9 +34,8 @@ export async function beginTotp(
 
 /**
  * Turns the second factor on.
- *
- * @returns the recovery codes, which can't be read again
- * @throws ApiError SECOND_FACTOR_FAILED
+ * @returns the recovery codes, which can't be retrieved again
+ * @throws {ApiError} SECOND_FACTOR_FAILED
  */
 export async function confirmTotp(
   tx: Tx,
@@ -63,7 +62,7 @@ export async function removeTotp(tx: Tx, personId: PersonId): Promise<void> {
   await setFactors(tx, personId, { secret: null, pending: null, lastStep: 0, recoveryHashes: [] });
 }
 
-/** Whether a code of the app or a recovery code is right; it is used up by this. */
+/** Verifies and consumes an app code or a recovery code. */
 export async function takeSecondFactor(
   tx: Tx,
   vault: Vault,
@@ -100,7 +99,7 @@ function newRecoveryCode(): string {
   return `${text.slice(0, 5)}-${text.slice(5)}`;
 }
 
-/** Guessing 50 random bits is bounded by the limit on attempts, so that no slow hash is needed. */
+/** The attempt limit protects 50 random bits from guessing, so no slow hash is needed. */
 function hashRecovery(code: string): Buffer {
   const plain = code.replaceAll(/[\s-]/g, '').toLowerCase();
   return createHash('sha256').update(plain).digest();

@@ -1,4 +1,3 @@
-/** The SQL of sessions. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
@@ -29,7 +28,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
   );
 }
 
-/** Ends the oldest sessions of a person, so that there are at most `limit`. */
+/** Ends a person's oldest sessions, leaving at most `limit`. */
 export async function endOldestSessions(tx: Tx, personId: PersonId, limit: number): Promise<void> {
   await sql`
     delete from person_session where session_id in (
@@ -45,8 +44,8 @@ export type SessionOwner = {
 };
 
 /**
- * The person behind a session that has not ended, and the role in its organization. A use moves the
- * expiry on, to the minute. Nothing of it is cached: what has ended is refused at once, everywhere.
+ * The person of an active session and the role in its organization. Using it extends the expiry, to
+ * the minute. Nothing is cached, so an ended session is rejected immediately everywhere.
  */
 export async function useSession(
   db: Db,
@@ -82,7 +81,7 @@ export async function deleteSession(db: Db, tokenHash: Buffer): Promise<void> {
   await sql`delete from person_session where token_hash = ${tokenHash}`.execute(db);
 }
 
-/** Which sessions: of an organization, of a person, of both, and all but one. */
+/** Selects sessions by organization, person or both, optionally except one. */
 export type SessionFilter = {
   readonly organizationId?: OrganizationId;
   readonly personId?: PersonId;
@@ -99,7 +98,7 @@ function matches({ organizationId, personId, sessionId, except }: SessionFilter)
   return sql.join(conditions, sql` and `);
 }
 
-/** @returns the ids of those that have ended by this */
+/** @returns the ids of the ended sessions */
 export async function endSessions(tx: Tx, filter: SessionFilter): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     delete from person_session where ${matches(filter)} returning session_id as id`.execute(tx);
@@ -141,7 +140,7 @@ export async function countSessions(db: Db, filter: SessionFilter): Promise<numb
   return rows[0]?.count ?? 0;
 }
 
-/** Deletes at most `limit` sessions that are over. @returns how many */
+/** Deletes at most `limit` expired sessions. Returns how many. */
 export async function deleteExpiredSessions(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from person_session where session_id in (

@@ -1,4 +1,4 @@
-/** Sessions of the people of an organization. */
+/** Routes for the sessions of an organization's people. */
 import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -119,7 +119,7 @@ function addEndRoutes(app: HttpApp, { mutations }: Parts): void {
   );
 }
 
-/** @throws ApiError NOT_FOUND for a text that is no id of a person */
+/** @throws {ApiError} NOT_FOUND if the text is not a person id */
 function toPersonId(id: string): PersonId {
   const personId = parseTypeId('per', id);
   if (personId === null) throw new ApiError('NOT_FOUND');

@@ -1,11 +1,11 @@
 /**
- * Sessions of people. The browser holds a token in a cookie that no script can read; the database holds
- * its SHA-256. The cookie counts only beside the console's header and is `SameSite=Strict`, so no other
- * site can use it.
+ * Sessions of people. The browser holds a token in an HttpOnly cookie; the database holds its
+ * SHA-256. The cookie counts only together with the console's header and is `SameSite=Strict`, so
+ * no other site can use it.
  *
- * A session is over after some time without use, after its longest time whatever the use, when it is
- * ended, and when the person leaves the organization. Each request asks the database, so that all of it
- * holds at once on every process.
+ * A session ends after a period of inactivity, after its maximum lifetime, on request, and when the
+ * person leaves the organization. Each request checks the database, so all of this takes effect
+ * immediately on every process.
  */
 import type { FastifyRequest } from 'fastify';
 import { inBatches } from '../../platform/database/batches.ts';
@@ -25,7 +25,7 @@ import { hashToken, newToken } from './tokens.ts';
 
 const consoleHeader = 'x-reelfeed-console';
 
-/** @throws ApiError FORBIDDEN for a request that the console's page did not make */
+/** @throws {ApiError} FORBIDDEN if the request does not come from the console's page */
 export function requireConsole({ headers }: FastifyRequest): void {
   if (headers[consoleHeader] === undefined) throw new ApiError('FORBIDDEN');
 }
@@ -38,13 +38,13 @@ const deletedAtOnce = 1_000;
 export type SessionTimes = { readonly idleMs: number; readonly maxMs: number };
 
 export type PersonSessions = {
-  /** Begins a session. @returns the value of `Set-Cookie` */
+  /** Starts a session. Returns the value of `Set-Cookie`. */
   start(request: FastifyRequest, who: SessionStart): Promise<string>;
-  /** Ends the session of a request, if it has one. @returns the value of `Set-Cookie` */
+  /** Ends the request's session, if any. Returns the value of `Set-Cookie`. */
   end(request: FastifyRequest): Promise<string>;
-  /** Who is behind a request of the console; null without a session that holds. */
+  /** The person behind a console request, or null without a valid session. */
   readonly personOf: (request: FastifyRequest) => Promise<Principal | null>;
-  /** Deletes sessions that are over. */
+  /** Deletes expired sessions. */
   prune(signal: AbortSignal): Promise<void>;
 };
 
@@ -63,7 +63,7 @@ export function createPersonSessions(
       const token = newToken();
       const replaced = readToken(request);
       await inTransaction(db, async (tx) => {
-        // Nobody goes on under a session that was there before the sign-in.
+        // A session from before the sign-in must not continue.
         if (replaced !== null) await deleteSession(tx, hashToken(replaced));
         await insertSession(tx, {
           sessionId: newTypeId('ses'),
@@ -115,7 +115,7 @@ function setCookie(value: string, maxAge: number, secure: boolean): string {
   );
 }
 
-/** Null without the console's header, and for a text that is no token. */
+/** Returns null without the console's header or if the text is not a token. */
 function readToken({ headers }: FastifyRequest): string | null {
   if (headers[consoleHeader] === undefined) return null;
   const parts = (headers.cookie ?? '').split(';').map((part) => part.trim());

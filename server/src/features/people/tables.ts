@@ -1,4 +1,3 @@
-/** The tables of people. */
 import type { Generated } from 'kysely';
 import type {
   DefaultTimestamp,

@@ -1,4 +1,4 @@
-/** Tokens of sessions and links: 256 random bits, of which the database holds the SHA-256 alone. */
+/** Tokens of sessions and links: 256 random bits, stored only as SHA-256. */
 import { createHash, randomBytes } from 'node:crypto';
 
 export function newToken(): string {

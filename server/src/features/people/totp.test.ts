@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { base32, codeAt, matchingStep, stepAt } from './totp.ts';
 
-// RFC 6238, appendix B: the vectors of SHA-1.
+// Test vectors for SHA-1 from RFC 6238, appendix B.
 const secret = Buffer.from('12345678901234567890');
 const vectors: [seconds: number, code: string][] = [
   [59, '94287082'],

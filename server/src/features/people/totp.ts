@@ -1,9 +1,12 @@
-/** Time-based one-time passwords (RFC 6238): SHA-1, six digits, 30 seconds, as authenticator apps do. */
+/**
+ * Time-based one-time passwords (RFC 6238): SHA-1, six digits, 30 seconds, as in authenticator
+ * apps.
+ */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const stepSeconds = 30;
 const digits = 6;
-/** A code of the step before or after counts, since clocks differ. */
+/** Codes of the adjacent steps are accepted, because clocks differ. */
 const toleratedSteps = 1;
 
 /** The code of a time step (RFC 4226, section 5.3). */
@@ -21,8 +24,8 @@ export function stepAt(nowMs: number): number {
 }
 
 /**
- * The time step that a code is of, if it is later than the last one that was accepted; null for a wrong
- * code, and for one that was used.
+ * The time step of a code if it is later than the last accepted one, or null if the code is wrong
+ * or used.
  */
 export function matchingStep(
   secret: Buffer,
@@ -42,7 +45,7 @@ export function matchingStep(
 
 const base32Digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** Base32 (RFC 4648) without padding, for bytes whose bits are a multiple of five. */
+/** Base32 (RFC 4648) without padding; the number of bits must be a multiple of five. */
 export function base32(bytes: Buffer): string {
   let text = '';
   let value = 0;
@@ -58,7 +61,7 @@ export function base32(bytes: Buffer): string {
   return text;
 }
 
-/** What an authenticator app reads from a QR code. */
+/** The content of the QR code for authenticator apps. */
 export function totpUrl(secret: Buffer, email: string): string {
   const label = `Reelfeed:${encodeURIComponent(email)}`;
   return `otpauth://totp/${label}?secret=${base32(secret)}&issuer=Reelfeed`;

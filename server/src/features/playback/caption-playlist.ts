@@ -3,7 +3,7 @@ import type { StoredAsset } from '../content/content.ts';
 
 const group = 'captions';
 
-/** The master playlist with the captions that are ready as a group of subtitles. */
+/** Adds the ready captions to a master playlist as a group of subtitles. */
 export function withCaptions(master: string, captions: readonly StoredAsset[]): string {
   if (captions.length === 0) return master;
   const names = new Set<string>();
@@ -29,7 +29,7 @@ export function withCaptions(master: string, captions: readonly StoredAsset[]): 
   return lines.join('\n');
 }
 
-/** Names within a group must differ, also from those that look as if they had been made so. */
+/** Names within a group must be unique, even if a given name looks like a generated one. */
 function uniqueName(label: string, names: Set<string>): string {
   let name = label;
   for (let count = 2; names.has(name); count += 1) name = `${label} ${count}`;

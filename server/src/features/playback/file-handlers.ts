@@ -1,15 +1,18 @@
-/** Handlers of other features that answer paths below `/media/` in place of stored files. */
+/** Handlers of other features for paths below `/media/` that are not stored files. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 export type HandledFile = {
   readonly playbackId: string;
-  /** The path below the playback id. */
+  /** The path after the playback id. */
   readonly rest: string;
-  /** Whether the file is for the holder of a token alone. The request has been let pass. */
+  /** Whether the file is only for the token's holder. Access has already been granted. */
   readonly isPrivate: boolean;
 };
 
-/** Answers a request; null where the stored file is to be sent. @throws ApiError */
+/**
+ * Handles a request; null means that the stored file is sent.
+ * @throws {ApiError}
+ */
 export type FileHandler = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -23,7 +26,7 @@ export class FileHandlers {
     this.#handlers.push(handler);
   }
 
-  /** The answer of the first handler that has one. */
+  /** The response of the first handler that has one. */
   async handle(
     request: FastifyRequest,
     reply: FastifyReply,

@@ -1,4 +1,4 @@
-/** Who may fetch the files of an item. */
+/** Access rules for item files. */
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -6,18 +6,18 @@ import { findPlaybackRules, type PlaybackRules } from '../content/content.ts';
 import { DERIVED_FILES } from '../media/media.ts';
 import type { MediaAccess } from './media-urls.ts';
 
-/** Rules are read at most once a second for each item, however many segments are fetched. */
+/** Rules are read at most once per second per item, however many segments are requested. */
 const cachedForMs = 1_000;
 const maxCachedRules = 5_000;
 
 export type FileRules = {
   /**
-   * The rules of a file's item; null when it is gone or archived. They are read again when those in
-   * the cache do not name the file's folder, so that new files are served at once, whichever process
-   * wrote them.
+   * The rules of a file's item, or null if it is gone or archived. Reread if the cached rules do
+   * not include the file's folder, so that new files are served at once, whichever process wrote
+   * them.
    */
   of(file: Pick<FileRequest, 'playbackId' | 'rest'>): Promise<PlaybackRules | null>;
-  /** Forgets what it knows, so that a change of this process counts at once. */
+  /** Clears the cache, so that a change by this process takes effect immediately. */
   forget(): void;
 };
 
@@ -43,20 +43,19 @@ export function createFileRules(db: Db): FileRules {
   };
 }
 
-/** `rest` is the path below the playback id. */
+/** `rest` is the path after the playback id. */
 export type FileRequest = { playbackId: string; rest: string; token: string | null };
 
-/** The folder of a file, as items name it. */
+/** The folder of a file, as items reference it. */
 function folderOf(playbackId: string, rest: string): string {
   return `${playbackId}/${rest.slice(0, rest.indexOf('/'))}`;
 }
 
 /**
- * Lets a request for a file pass, or throws. A token that is given must be valid, whether or not
- * the item asks for one.
- *
- * @returns whether the file is for the holder of the token alone
- * @throws ApiError NOT_FOUND, FORBIDDEN
+ * Grants access to a file or throws. A given token must be valid, even if the item does not require
+ * one.
+ * @returns whether the file is only for the token's holder
+ * @throws {ApiError} NOT_FOUND, FORBIDDEN
  */
 export function checkFileRequest(
   rules: PlaybackRules | null,
@@ -76,7 +75,7 @@ export function checkFileRequest(
   if (!isAllowed) {
     throw new ApiError('FORBIDDEN', { message: 'A valid playback token is required.' });
   }
-  // A kill can leave files that no row names; they wait to be removed.
+  // A kill can leave files that no row references until they are removed.
   if (!rules.folders.has(folderOf(playbackId, rest))) throw new ApiError('NOT_FOUND');
   return { isPrivate: isPrivate || isDownload };
 }

@@ -1,4 +1,4 @@
-/** The paths of an item's files, with or without a token. Who gets which is decided in `media-urls.ts`. */
+/** Paths of an item's files, with or without a token. `media-urls.ts` decides who gets which. */
 import {
   coverOf,
   type AssetKind,
@@ -29,7 +29,7 @@ export function createFileUrls(publicUrl: string): FileUrls {
       ? ''
       : `${publicUrl}/media/${token === null ? '' : `t/${token}/`}${folder}/${name}`;
 
-  /** The first frame of a video, the first image of a carousel. */
+  /** The first frame of a video or the first image of a carousel. */
   function thumbnail(row: ItemRow, token: string | null): string | null {
     const cover = coverOf(row);
     if (cover !== null) return assetFile(cover, 'thumbnail.jpg', token);
@@ -38,7 +38,7 @@ export function createFileUrls(publicUrl: string): FileUrls {
     return image === undefined ? null : assetFile(image, 'small.jpg', token);
   }
 
-  /** Items of before there were hashes have one JPEG alone. */
+  /** Older items without a hash have only one JPEG. */
   function thumbnails(row: ItemRow, token: string | null): DerivedMedia['thumbnails'] {
     const cover = coverOf(row);
     if (cover === null && (row.media_prefix === null || row.thumbnail_hash === null)) return [];

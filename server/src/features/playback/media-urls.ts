@@ -1,12 +1,12 @@
 /**
- * Where the media of an item is reached, and who may reach it.
+ * URLs of an item's media and access to them.
  *
- * An item's files lie under `/media/<playbackId>/<attempt>/…`; the playback id is random, so the
- * path says nothing of the item's id. Protected and private items answer only below
+ * An item's files are under `/media/<playbackId>/<attempt>/…`; the playback id is random, so the
+ * path reveals nothing about the item's id. Protected and private items are served only below
  * `/media/t/<token>/…`: the token is part of the path, so playlists and segments inherit it.
  *
- * The download of a public item needs a token as well, one that opens nothing else: whoever plays an
- * item learns where its stream is, but may have the whole file only from who shows it.
+ * The download of a public item also needs a token, which grants nothing else: anyone who plays an
+ * item learns the stream's location, but should get the whole file only from whoever presents it.
  */
 import type { Signer } from '../../platform/signing-keys.ts';
 import {
@@ -19,7 +19,10 @@ import {
 } from '../content/content.ts';
 import { createFileUrls } from './file-urls.ts';
 
-/** A token is valid for six hours, or the length of the video and half an hour. */
+/**
+ * A token is valid for six hours, or for the length of the video plus half an hour if that is
+ * longer.
+ */
 const shortestTokenMs = 6 * 3_600_000;
 const tokenMarginMs = 30 * 60_000;
 const signatureBytes = 16;
@@ -30,7 +33,10 @@ const withheld: DerivedMedia = {
   downloadUrl: null,
 };
 const expiryBytes = 6;
-/** Downloads of public items get the same URL for an hour, since caches keep what names it. */
+/**
+ * Download URLs of public items stay the same for an hour, because responses that contain them are
+ * cached.
+ */
 const downloadRoundingMs = 3_600_000;
 
 export type SignedMedia = {
@@ -45,13 +51,13 @@ export type SignedMedia = {
 
 export type MediaAccess = MediaUrls & {
   /**
-   * URLs that play a protected or private item until `expiresAt`, which is not after `until`. The
-   * item must be ready.
+   * URLs that play a protected or private item until `expiresAt`, at most `until`. The item must be
+   * ready.
    */
   sign(row: ItemRow, nowMs: number, until?: Date | null): SignedMedia;
-  /** Whether a token opens the files of a playback id at this moment. */
+  /** Whether a token grants access to a playback id's files at this time. */
   accepts(token: string, playbackId: string, nowMs: number): boolean;
-  /** Whether a token opens the download of a playback id, as long as the item is public. */
+  /** Whether a token grants access to a playback id's download while the item is public. */
   acceptsDownload(token: string, playbackId: string, nowMs: number): boolean;
 };
 
@@ -67,7 +73,7 @@ function downloadScope(playbackId: string): string {
 export function createMediaAccess(publicUrl: string, signer: Signer): MediaAccess {
   const { file, assetFile, thumbnail, derived } = createFileUrls(publicUrl);
 
-  /** A token for what `scope` names: the files of a playback id, or its download. */
+  /** A token for `scope`: the files of a playback id, or its download. */
   function tokenFor(scope: string, expiresAtMs: number): string {
     const expiry = Buffer.alloc(expiryBytes);
     expiry.writeUIntBE(expiresAtMs, 0, expiryBytes);
@@ -119,7 +125,7 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
     acceptsDownload: (token, playbackId, nowMs) =>
       isGenuine(token, downloadScope(playbackId), nowMs),
     streamingUrl(row) {
-      // Also before it is ready: what is protected never has a URL that stays.
+      // Applies before it is ready as well: a protected item never has a permanent URL.
       if (row.protected && hasVideo(row)) return '';
       if (row.media_prefix === null) return null;
       if (row.visibility === 'private') return file(row, 'master.m3u8', privateToken(row));

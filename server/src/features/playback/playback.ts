@@ -1,4 +1,4 @@
-/** Playback: signed URLs for those who may play an item; its files are guarded by `file-rules.ts`. */
+/** Playback: signed URLs for authorized viewers; files are guarded by `file-rules.ts`. */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Principal } from '../../platform/http/principal.ts';
@@ -13,8 +13,7 @@ export { cachingFor, mediaHeaders, mediaTypeOf } from './send-media.ts';
 
 /**
  * Signed URLs of an item that needs them.
- *
- * @throws ApiError NOT_FOUND, also for an item that a viewer may not know of; NOT_PROTECTED;
+ * @throws {ApiError} NOT_FOUND, also if a viewer may not see the item; NOT_PROTECTED;
  *   CONTENT_NOT_READY
  */
 export async function signItem(
@@ -30,12 +29,12 @@ export async function signItem(
     throw new ApiError(playbackErrors.NOT_PROTECTED);
   const isReady = row.media_prefix !== null || row.content_type.endsWith('carousel');
   if (!isReady) throw new ApiError(contentErrors.CONTENT_NOT_READY);
-  // What a viewer was given must not outlast the item; a secret key may look at any time.
+  // A viewer's URLs must not outlive the item; a secret key has no such limit.
   const until = type === 'publishable' ? row.expires_at : null;
   return access.sign(row, nowMs, until);
 }
 
-/** An item that a viewer may know of: the same conditions as the feed's, unlisted ones included. */
+/** Whether viewers may see the item: the feed's conditions, plus unlisted items. */
 function mayViewersPlay(row: ItemRow, nowMs: number): boolean {
   const isDue = row.publish_at === null || row.publish_at.getTime() <= nowMs;
   const isOver = row.expires_at !== null && row.expires_at.getTime() <= nowMs;

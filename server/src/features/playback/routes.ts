@@ -29,8 +29,8 @@ export type PlaybackRouteParts = {
 };
 
 /**
- * Where the stream of a broadcast is now that its recording was processed; null for everything else.
- * The address is relative, so a token in the path stays.
+ * The current location of a broadcast's stream after its recording was processed, or null for
+ * anything else. The address is relative, so a token in the path is kept.
  */
 function movedTo(rules: PlaybackRules | null, { playbackId, rest }: FileRequest): string | null {
   const prefix = rules?.mediaPrefix ?? null;
@@ -81,7 +81,7 @@ function addPlaybackTokenRoute(app: HttpApp, parts: PlaybackRouteParts): void {
   );
 }
 
-/** Signed URLs as the API answers them. */
+/** Signed URLs as the API returns them. */
 async function present(db: Db, access: MediaAccess, principal: Principal, id: string) {
   const nowMs = Date.now();
   const { expiresAt, derived, ...urls } = await signItem(db, access, principal, id, nowMs);
@@ -96,7 +96,7 @@ async function present(db: Db, access: MediaAccess, principal: Principal, id: st
 const fileConfig = { access: 'public', limitedAs: 'media' } as const;
 const preflight = { access: 'public', limitedAs: 'nothing' } as const;
 
-/** Any text is let through: what no file can be called is NOT_FOUND, as every unknown id. */
+/** Any text is accepted: a name that no file can have is NOT_FOUND, like any unknown id. */
 const FileParams = Type.Object({ playbackId: Type.String(), '*': Type.String() });
 const TokenParams = Type.Object({ token: Type.String(), ...FileParams.properties });
 
@@ -107,7 +107,8 @@ function addFileRoutes(app: HttpApp, parts: PlaybackRouteParts): void {
     reply: FastifyReply,
     file: FileRequest,
   ): Promise<FastifyReply> {
-    // A refusal must not outlive its reason in a cache; a file replaces this with its own rule.
+    // Errors must not be cached longer than their cause; a file overrides this with its own
+    // caching.
     reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'no-store' });
     const rules = await fileRules.of(file);
     const { isPrivate } = checkFileRequest(rules, file, access, Date.now());

@@ -1,20 +1,20 @@
 /**
- * Memory for files that are sent from one buffer each: a segment takes one read then, and no stream.
- * A slow client holds its buffer for as long as it takes, so all of them together are bounded; whoever
- * gets none is sent a stream, which holds 64 kB.
+ * Pooled buffers for sending small files: a segment then takes a single read and no stream. A slow
+ * client holds its buffer until it is done, so the total is bounded; a request that gets no buffer
+ * uses a stream, which holds 64 kB.
  */
 
 const smallestBytes = 128 * 1024;
 const largestBytes = 2 * 2 ** 20;
-/** Most memory of buffers that are lent, of the process. */
+/** Maximum total size of lent buffers in the process. */
 const maxLentBytes = 64 * 2 ** 20;
-/** Memory that is kept for the next files: a fresh buffer costs a page fault for each 4 kB. */
+/** Memory kept for reuse: a new buffer costs a page fault for every 4 kB. */
 const maxKeptBytes = 16 * 2 ** 20;
 
 export type LentBuffer = {
-  /** As long as was asked for; its first content is arbitrary. */
+  /** Has the requested length; its initial content is arbitrary. */
   readonly bytes: Buffer;
-  /** Ends the loan, once. `isUnused` says that nothing will read the bytes any more. */
+  /** Ends the loan; call once. `isUnused` means that nothing will read the bytes any more. */
   end(state: { isUnused: boolean }): void;
 };
 
@@ -23,7 +23,7 @@ export class SendBuffers {
   #keptBytes = 0;
   #lentBytes = 0;
 
-  /** A buffer for a file of this length; null where it is too long, or too many are lent. */
+  /** A buffer for a file of this length, or null if it is too long or too many are lent. */
   lend(lengthBytes: number): LentBuffer | null {
     if (lengthBytes > largestBytes) return null;
     let sizeBytes = smallestBytes;

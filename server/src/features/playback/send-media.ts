@@ -12,7 +12,7 @@ import { DERIVED_FILES } from '../media/media.ts';
 import { withCaptions } from './caption-playlist.ts';
 import { SendBuffers } from './send-buffers.ts';
 
-/** The types that media files are served with. A file with another ending is not served at all. */
+/** Content types of media files. Files with another extension are not served. */
 const contentTypes: Record<string, string> = {
   m3u8: 'application/vnd.apple.mpegurl',
   m4s: 'video/iso.segment',
@@ -22,15 +22,18 @@ const contentTypes: Record<string, string> = {
   vtt: 'text/vtt; charset=utf-8',
 };
 
-/** A master playlist is replaced when further renditions are there; all else never changes. */
+/** A master playlist is replaced when more renditions are ready; all other files never change. */
 const masterCaching = 'public, max-age=2';
-/** That of a live stream, or of a video that plays while it is processed, changes with each segment. */
+/**
+ * The playlist of a live stream, or of a video that plays during processing, changes with each
+ * segment.
+ */
 const liveCaching = 'public, max-age=1';
 /** The thumbnail of a live stream is replaced every ten seconds. */
 const liveThumbnailCaching = 'public, max-age=10';
 const foreverCaching = 'public, max-age=31536000, immutable';
 
-/** A client follows a redirect at once; what has begun goes on after this. */
+/** A client follows a redirect immediately; a transfer in progress may outlast this. */
 const signedForMs = 5 * 60_000;
 
 type MediaFile = {
@@ -38,14 +41,13 @@ type MediaFile = {
   isPrivate: boolean;
   /** Whether segments are being added to its media playlists. */
   isGrowing: boolean;
-  /** Captions of the item that are ready; a master playlist is sent with them. */
+  /** The item's ready captions, which are added to master playlists. */
   captions: readonly StoredAsset[];
 };
 
 /**
- * Sends a file of the storage: whole, as one byte range, or as 304.
- *
- * @throws ApiError NOT_FOUND, also for a path that no file can have
+ * Sends a stored file: completely, as one byte range, or as 304.
+ * @throws {ApiError} NOT_FOUND, also for a path that no file can have
  */
 export async function sendMedia(
   request: FastifyRequest,
@@ -60,7 +62,7 @@ export async function sendMedia(
     if (url !== null) return reply.redirect(url, 302);
   }
   const hasCaptions = captions.length > 0 && key.endsWith('/master.m3u8');
-  // A plain GET takes one request to the storage: with S3, each costs time and money.
+  // A plain GET needs only one request to the storage: with S3, each costs time and money.
   const isPlain = !hasCaptions && request.method === 'GET' && !isConditional(request.headers);
   const opened = isPlain
     ? await orNotFound(() => readRange(request.headers.range, reply, storage, key))
@@ -80,7 +82,7 @@ export async function sendMedia(
   }
   if (isNotModified(request.headers, file)) return reply.status(304).send();
   if (request.method === 'HEAD') {
-    // With nothing to send, Fastify would say that the length is 0.
+    // Without a body, Fastify would set the length to 0.
     return reply.header('content-length', file.sizeBytes).send(Readable.from([]));
   }
   const isWhole = !isRangeCurrent(request.headers, file);
@@ -91,12 +93,12 @@ export async function sendMedia(
   return sendRead(reply, read);
 }
 
-/** The type of a file by its name; undefined for one that is not served. */
+/** The content type of a file by its name, or undefined if it is not served. */
 export function mediaTypeOf(name: string): string | undefined {
   return contentTypes[name.slice(name.lastIndexOf('.') + 1)];
 }
 
-/** The headers of every answer with media. */
+/** The headers of every media response. */
 export function mediaHeaders(contentType: string): Record<string, string> {
   return {
     'content-type': contentType,
@@ -106,7 +108,7 @@ export function mediaHeaders(contentType: string): Record<string, string> {
   };
 }
 
-/** @param maxAgeSeconds null for what never changes */
+/** @param maxAgeSeconds null for files that never change */
 export function cachingFor(maxAgeSeconds: number | null, isPrivate: boolean): string {
   const caching = maxAgeSeconds === null ? foreverCaching : `public, max-age=${maxAgeSeconds}`;
   return isPrivate ? caching.replace('public', 'private') : caching;
@@ -114,7 +116,7 @@ export function cachingFor(maxAgeSeconds: number | null, isPrivate: boolean): st
 
 const buffers = new SendBuffers();
 
-/** A segment is read by one call, and anything larger as a stream. */
+/** Reads a segment with a single call, and streams anything larger. */
 async function sendRead(reply: FastifyReply, read: StoredRead): Promise<FastifyReply> {
   reply.header('content-length', read.lengthBytes);
   const { raw } = reply;
@@ -126,7 +128,7 @@ async function sendRead(reply: FastifyReply, read: StoredRead): Promise<FastifyR
   return reply.send(lent.bytes);
 }
 
-/** Downloads are large and are fetched once, so the storage sends them where it can. */
+/** Downloads are large and fetched once, so the storage sends them itself if it can. */
 function downloadFromStorage(
   storage: Storage,
   key: string,
@@ -154,7 +156,7 @@ function cachingOf(
   return isPrivate ? caching.replace('public', 'private') : caching;
 }
 
-/** The stored master playlist with the captions of this moment; it is too short for ranges. */
+/** Sends the stored master playlist with the current captions; too short for range requests. */
 async function sendMaster(
   request: FastifyRequest,
   reply: FastifyReply,

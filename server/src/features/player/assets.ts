@@ -1,11 +1,11 @@
-/** The files of the player as `player/dist` has them, read once. */
+/** The player's files from `player/dist`, read once. */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compressedOnce, type BuiltFile } from '../../platform/http/built-file.ts';
 
-/** A file of the player. The hash stands for its content, so an address with it never changes. */
+/** A file of the player. The hash identifies its content, so an address with it never changes. */
 export type PlayerFile = BuiltFile & { readonly hash: string };
 
 const javascript = 'text/javascript; charset=utf-8';
@@ -14,7 +14,7 @@ const folder = fileURLToPath(new URL('../../../../player/dist/', import.meta.url
 const element = 'reelfeed-feed.js';
 let files: ReadonlyMap<string, PlayerFile> | undefined;
 
-/** By name, such as `reelfeed-feed.js`. */
+/** Files by name, such as `reelfeed-feed.js`. */
 export function playerFiles(): ReadonlyMap<string, PlayerFile> {
   files ??= new Map([
     ...globSync('{hls,reelfeed}-*.{js,css}', { cwd: folder }).map(
@@ -25,7 +25,7 @@ export function playerFiles(): ReadonlyMap<string, PlayerFile> {
   return files;
 }
 
-/** The page at `/feed`: the element and nothing else. Its addresses are relative to its folder. */
+/** The page at `/feed`, with only the element. Its addresses are relative to its folder. */
 export function feedPage(publishableKey: string): string {
   const all = playerFiles();
   const hls = [...all.keys()].find((name) => name.startsWith('hls-')) ?? '';

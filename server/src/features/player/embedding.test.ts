@@ -1,4 +1,4 @@
-/** Proves that the page of the guide, served from an origin of its own, plays and counts. */
+/** The guide's example page, served from its own origin, plays and records views. */
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -14,7 +14,7 @@ const example = readFileSync(
   'utf8',
 );
 
-/** The example with the service and the key of this test. */
+/** The example with this test's service and key. */
 function filledIn(): string {
   const { url, publishableKey } = pages.service;
   return example

@@ -3,7 +3,7 @@ import { registerPlayerRoutes } from './routes.ts';
 
 type Parts = {
   publicUrl: string;
-  /** Given to everyone who opens the feed page, for demonstrations; null without one. */
+  /** Given to everyone who opens the feed page, for demonstrations; may be null. */
   playerKey: string | null;
 };
 

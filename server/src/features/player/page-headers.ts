@@ -1,6 +1,6 @@
 /**
- * Headers of the page. Everything comes from the service itself; `mediaOrigins` names the other
- * places that may serve playlists, segments and pictures, such as a CDN or the public URL.
+ * The page's headers. Everything is loaded from the service itself; `mediaOrigins` lists other
+ * origins that may serve playlists, segments and images, such as a CDN or the public URL.
  */
 export function pageHeaders(mediaOrigins: readonly string[]): Record<string, string> {
   const media = [...new Set(mediaOrigins.map(originOf))].join(' ');
@@ -25,7 +25,7 @@ export function pageHeaders(mediaOrigins: readonly string[]): Record<string, str
   };
 }
 
-/** Throws for text that is not an http(s) URL: it would otherwise become part of the policy. */
+/** Throws if the text is not an http(s) URL, because it becomes part of the policy. */
 function originOf(address: string): string {
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {

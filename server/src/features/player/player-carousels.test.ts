@@ -1,4 +1,4 @@
-/** Proves that carousels play wherever they stand, and that one bad slide stops no other. */
+/** Carousels play in any position, and one broken slide does not stop the others. */
 import { strict as assert } from 'node:assert';
 import { test, type TestContext } from 'node:test';
 import { type Page } from 'playwright-core';
@@ -6,10 +6,10 @@ import { addImage, createCarousel } from '../../../test/carousels.ts';
 import { createReadyItems } from '../../../test/seed.ts';
 import { playing, servePage, startPlayerPages } from './player.fixture.ts';
 
-// Newest first, so that the place of each item follows from when it was made.
+// Newest first, so that positions follow from the order of creation.
 const { options, pages } = await startPlayerPages({ REELFEED_FEED_RANKING: 'off' });
 
-/** A page with the element, which records what the element tells. */
+/** A page with the element, which records the element's events. */
 function pageWith(tags: string): string {
   const { url, publishableKey } = pages.service;
   return `<!doctype html><title>Clips</title>
@@ -25,7 +25,7 @@ function pageWith(tags: string): string {
 </script>`;
 }
 
-/** The ids of the slides, in their order. */
+/** The ids of the slides in order. */
 const slides = (page: Page) =>
   page.evaluate(() => {
     const root = document.querySelector('reelfeed-feed')?.shadowRoot;
@@ -34,7 +34,7 @@ const slides = (page: Page) =>
     );
   });
 
-/** Plays every slide that is a clip, from the first to the last. */
+/** Plays every clip slide from first to last. */
 async function playAll(page: Page, expected: readonly string[], pictures: string[] = []) {
   let last = '';
   for (const id of expected) {
@@ -63,7 +63,7 @@ async function addVideos(id: string, contentIds: readonly string[]): Promise<voi
   assert.equal(status, 201, text);
 }
 
-/** Carousels of all kinds among clips: last, in the middle, and first. */
+/** Feeds with all kinds of carousels in last, middle and first position. */
 async function makeFeeds() {
   const { service } = pages;
   const [unpublished = '', archived = ''] = await createReadyItems(service, 2);

@@ -1,4 +1,4 @@
-/** Proves what the elements do beside the feed: links, one item, the shelf, axes, and what is remembered. */
+/** The elements besides the feed: links, a single item, the shelf, axes, and stored preferences. */
 import { strict as assert } from 'node:assert';
 import { test, type TestContext } from 'node:test';
 import axe from 'axe-core';
@@ -17,7 +17,7 @@ async function makeItems() {
     await upload('Three', { tags: 'shown' }),
   ];
   const unlisted = await upload('Hidden', { visibility: 'unlisted' });
-  // Unlisted, so that a feed of everything has nothing but clips: whichever comes first plays.
+  // Unlisted, so that a feed of everything contains only clips, whichever comes first.
   const fields = { tags: ['pictures'], visibility: 'unlisted' };
   const { id: pictures } = await createCarousel(pages.service, 'carousel', fields);
   for (const color of ['#d03030', '#30d030', '#3030d0']) {
@@ -32,7 +32,7 @@ async function makeItems() {
 
 const items = 'skip' in options ? null : await makeItems();
 
-/** Opens a page of another origin with an element in it. */
+/** Opens a page of another origin that contains an element. */
 async function open(
   context: TestContext,
   element: string,
@@ -50,7 +50,7 @@ async function open(
 }
 type Open = BrowserContextOptions & { html?: string; lang?: string };
 
-/** What axe finds on the page as it is. */
+/** Violations that axe finds in the current page. */
 const faults = (page: Page) =>
   page.evaluate(
     `${axe.source}; axe.run().then(({ violations }) =>
@@ -60,7 +60,7 @@ const faults = (page: Page) =>
 const watched = (page: Page) => page.locator('.slide:not([inert])');
 const video = (page: Page) => watched(page).locator('video');
 
-/** The id of the clip that plays in the element that this selector names. */
+/** The id of the playing clip in the element matched by this selector. */
 async function playsIn(page: Page, selector: string): Promise<string> {
   const slide = page.locator(`${selector} .slide.started:not([inert])`);
   await slide.waitFor();
@@ -153,7 +153,7 @@ for (const [dir, after, before] of [
     const first = await playing(page);
     await watched(page).locator('.share').press(after);
     const second = await playing(page, first);
-    // The clip plays while the feed still moves.
+    // The clip plays while the feed is still scrolling.
     const scrolled = () => page.locator('#feed').evaluate((feed) => feed.scrollLeft);
     await until('the feed to stand', scrolled, (left) => left === (dir === 'rtl' ? -390 : 390));
     await watched(page).locator('.share').press(before);

@@ -1,4 +1,4 @@
-/** Proves that watching in the page becomes statistics, whatever becomes of the page. */
+/** Watching on the page is counted, even if the page goes away. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { type Page } from 'playwright-core';
@@ -16,14 +16,14 @@ async function uploadClips(): Promise<[short: string, long: string]> {
   const shortClip = await pages.upload('portrait.mp4', 'Two seconds');
   const longClip = await pages.upload('landscape.mp4', 'Five seconds');
   for (const id of [shortClip, longClip]) await pages.ready(id);
-  // The order of two clips that nobody has watched yet is open; these tests need one.
+  // The order of two unwatched clips is unspecified, but these tests need a fixed one.
   await pages.service.call('POST', '/v1/ranking/rules', {
     body: { type: 'pin', match: { contentId: longClip }, position: 0 },
   });
   return [shortClip, longClip];
 }
 
-/** What was stored since the last call, once `isAll` holds. */
+/** The events stored since the last call, once `isAll` holds. */
 async function arrived(isAll: (events: LoggedEvent[]) => boolean): Promise<LoggedEvent[]> {
   assert(stored !== null);
   const events: LoggedEvent[] = [];
@@ -65,7 +65,7 @@ test(
     await page.getByText('Link copied').waitFor();
     await page.keyboard.press('j');
     await playing(page, slide);
-    // Longer than the clip: it begins again.
+    // Longer than the clip, so it loops.
     await page.waitForTimeout(2_800);
     const watchedSeconds = (performance.now() - startedAtMs) / 1_000;
     await page.goto('about:blank');
@@ -76,7 +76,7 @@ test(
       }),
     );
     assert.deepEqual(errors, []);
-    // Progress is told every few seconds, so a slow machine tells it more often.
+    // Progress is sent every few seconds, so a slow machine sends it more often.
     const kindsOf = (id: string) =>
       events
         .flatMap(({ event, contentId }) => (contentId === id ? [event] : []))

@@ -1,4 +1,4 @@
-/** Proves that the components of the packed package have types, render on a server, and play. */
+/** The packed package's components have types, render on a server, and play. */
 import { strict as assert } from 'node:assert';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
@@ -76,7 +76,7 @@ createApp(App).mount('#app');
 export const none = h(ReelfeedPlayer, { src: '', publishableKey: '' });
 `;
 
-/** A project that has installed the packed package beside React and Vue. */
+/** A project with the packed package, React and Vue installed. */
 async function makeProject(): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), 'reelfeed-components-'));
   after(() => rm(project, { recursive: true, force: true }));

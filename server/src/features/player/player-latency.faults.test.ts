@@ -1,7 +1,6 @@
 /**
- * Measures the latency of broadcasts by their pictures: a bar moves through the picture, so that its
- * place tells when the picture was sent. It is what the service and the player add; the camera and the
- * encoder come on top.
+ * Measures the latency of broadcasts by their pictures: the position of a moving bar encodes the
+ * sending time. This is the latency of the service and the player; camera and encoder add to it.
  */
 import { strict as assert } from 'node:assert';
 import { readFile } from 'node:fs/promises';
@@ -23,10 +22,10 @@ const size = { width: 320, height: 180 };
 const barPixels = 40;
 const pixelsPerSecond = 20;
 const periodMs = (size.width / pixelsPerSecond) * 1_000;
-/** On a busy machine; a quiet one stays below the targets of 4 and 8 seconds. */
+/** Limits for a busy machine; a quiet one stays below the targets of 4 and 8 seconds. */
 const limitsMs = { low: 6_000, normal: 11_000 };
 
-/** A bar that passes through the picture once in 16 seconds, and a tone. */
+/** A bar that crosses the picture once in 16 seconds, and a tone. */
 async function movingBar(): Promise<FlvTag[]> {
   const folder = await temporaryFolder();
   const black = { ...size, channels: 3 as const, background: '#000' };
@@ -53,7 +52,7 @@ async function movingBar(): Promise<FlvTag[]> {
   return readFlvFile(await readFile(file));
 }
 
-/** Sends the clip over and over; a picture is sent when its time has come. @returns when it began */
+/** Sends the clip in a loop in real time. Returns when it started. */
 function send(publisher: RtmpPublisher, clip: readonly FlvTag[], signal: AbortSignal): number {
   const startedAt = Date.now();
   void (async () => {
@@ -72,7 +71,7 @@ function send(publisher: RtmpPublisher, clip: readonly FlvTag[], signal: AbortSi
   return startedAt;
 }
 
-/** When the picture was sent that is shown now, and the time of the look, in milliseconds. */
+/** When the currently shown picture was sent, and the current time, in milliseconds. */
 function look(page: Page): Promise<{ left: number; atMs: number } | null> {
   return page.evaluate(() => {
     const root = document.querySelector('reelfeed-feed')?.shadowRoot;
@@ -108,7 +107,7 @@ for (const latency of ['low', 'normal'] as const) {
       const { body } = await service.call('GET', '/v1/feed');
       return body.data[0]?.id === stream.contentId ? true : null;
     });
-    // A viewer of the first seconds is closer, because nothing else is listed yet.
+    // A viewer in the first seconds is closer to the live edge, because nothing else is listed yet.
     await eventually('a while of it', async () => {
       const { body } = await service.call('GET', `/v1/live-streams/${stream.id}`);
       return body.data.recordedSeconds >= 14 ? true : null;
@@ -116,7 +115,7 @@ for (const latency of ['low', 'normal'] as const) {
     const { page } = await pages.visit(context);
     assert.equal(await playing(page), `slide-${stream.contentId}`);
     const measured: number[] = [];
-    // The player needs a while to find the latest moment.
+    // The player takes a while to reach the live edge.
     const settledAt = Date.now() + 10_000;
     await eventually(
       'forty looks',

@@ -1,4 +1,4 @@
-/** Proves that a browser plays the rungs of a broadcast, and that HEVC plays by them. */
+/** A browser plays the rungs of a broadcast, and through them a broadcast in HEVC. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createStream, freePort, publish } from '../../../test/live-publisher.ts';

@@ -1,4 +1,4 @@
-/** Proves that a live stream plays in a browser, at its latest moment, and goes on as its recording. */
+/** A live stream plays in a browser at the live edge, and continues as its recording. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { sampleEvent } from '../../../test/event-samples.ts';
@@ -82,7 +82,7 @@ test(
     });
     assert.equal(await slide.locator('.seek').isVisible(), true);
     assert.equal(await page.evaluate(() => 'isSamePage' in window), true);
-    // The browser writes a line for each answer other than 2xx: the item is away until it is processed.
+    // The browser logs every response other than 2xx; the item returns 404 until it is processed.
     assert.deepEqual(
       errors.filter((line) => !line.includes('404')),
       [],
@@ -104,7 +104,7 @@ test(
     await page.evaluate(() => Object.assign(window, { isSamePage: true }));
     const slide = page.locator(`#slide-${stream.contentId}`);
     await slide.getByText(/^Starts at .*18:00$/).waitFor();
-    // Before its time even a broadcast that goes on is not shown.
+    // Before its time, even an ongoing broadcast is not shown.
     await using publishing = await publish(port, stream.streamKey, 1);
     const viewer = { key: service.publishableKey };
     const item = `/v1/feed/items/${stream.contentId}`;

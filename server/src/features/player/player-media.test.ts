@@ -1,4 +1,4 @@
-/** Proves that clips, protected ones and pictures can be watched, and what viewers see where something fails. */
+/** Clips, protected ones and images can be watched, and failures show a message. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import axe from 'axe-core';
@@ -20,7 +20,7 @@ async function call(method: string, path: string, body: object): Promise<string>
   return reply.body.data.id;
 }
 
-/** One item of each kind, which the feed shows in this order. */
+/** One item of each kind, in the feed's order. */
 async function makeItems() {
   const { service } = pages;
   const clip = await pages.upload('small.mp4', 'A clip');
@@ -118,7 +118,7 @@ test(
       return body.data.storyboardUrl;
     });
     const { page, errors } = await pages.visit(context, '');
-    // Thumbnails that never come leave the placeholder to be seen.
+    // Blocks thumbnails so that the placeholder stays visible.
     await page.route(/\/thumbnail[\w-]*\.\w+$/, () => undefined);
     await page.goto(`${pages.service.url}/feed${pages.withKey}`);
     await playing(page);
@@ -234,7 +234,7 @@ for (const [width, height] of [
     async (context) => {
       const viewport = { width, height };
       const check = async (page: Page, what: string): Promise<void> => {
-        // By the protocol, which the page's policy for scripts does not concern.
+        // Injected through the protocol, which bypasses the page's script policy.
         const found = await page.evaluate(`${axe.source}; axe.run().then(({ violations }) =>
         violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, target }) =>
           JSON.stringify(target) + html.slice(0, 120)).join(' ')))`);

@@ -1,4 +1,4 @@
-/** Proves that viewers can refuse and report an item in the player's menu, and take it back. */
+/** Viewers can hide and report an item in the player's menu, and undo it. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { addImage, createCarousel } from '../../../test/carousels.ts';

@@ -1,4 +1,4 @@
-/** Proves that a first visit over a slow line shows a picture early and loads nothing else before it. */
+/** On a slow connection, a first visit shows a picture early and loads nothing else before it. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { type Page } from 'playwright-core';
@@ -10,7 +10,7 @@ if (!('skip' in options)) {
   const files = ['portrait.mp4', 'landscape.mp4', 'portrait.mp4'] as const;
   const ids = await Promise.all(files.map((file, index) => pages.upload(file, `Clip ${index}`)));
   for (const id of ids) await pages.ready(id);
-  // An item plays as soon as its first rendition is there; the small ones come later.
+  // An item plays as soon as its first rendition exists; the small ones come later.
   await eventually('all renditions', async () => {
     const { body } = await pages.service.call('GET', '/v1/content');
     const texts = body.data.map(async (item: { streamingUrl: string }) =>
@@ -21,7 +21,7 @@ if (!('skip' in options)) {
   });
 }
 
-/** Slow 4G, as the tools of browsers define it. */
+/** Slow 4G as defined by browser developer tools. */
 const slow4g = {
   offline: false,
   latency: 150,
@@ -30,12 +30,12 @@ const slow4g = {
 };
 const maxBytes = 250_000;
 
-/** Bytes that have come, with the file that they belong to. */
+/** Received bytes and the file they belong to. */
 type Arrival = { readonly path: string; readonly bytes: number; readonly atMs: number };
-/** Files that were asked for. */
+/** A requested file. */
 type Asked = { readonly path: string; readonly atMs: number };
 
-/** Slows the line of a page down, forgets what its browser has kept, and counts what comes. */
+/** Throttles a page's connection, clears its cache, and records what arrives. */
 async function watchLine(page: Page): Promise<{ asked: Asked[]; arrivals: Arrival[] }> {
   const line = await page.context().newCDPSession(page);
   await line.send('Network.enable');
@@ -57,7 +57,7 @@ async function watchLine(page: Page): Promise<{ asked: Asked[]; arrivals: Arriva
   return { asked, arrivals };
 }
 
-/** Notes in the page when the first picture of a clip is shown. */
+/** Records in the page when the first picture of a clip is shown. */
 function noteFirstPicture(): void {
   const look = (): void => {
     const root = document.querySelector('reelfeed-feed')?.shadowRoot;
@@ -69,7 +69,10 @@ function noteFirstPicture(): void {
   requestAnimationFrame(look);
 }
 
-/** Opens the feed over the slow line. @returns what had come when the first picture was shown */
+/**
+ * Opens the feed over the slow connection. Returns what had arrived when the first picture was
+ * shown.
+ */
 async function visitSlowly(page: Page) {
   const { asked, arrivals } = await watchLine(page);
   await page.goto(`${pages.service.url}/feed${pages.withKey}`);

@@ -1,4 +1,4 @@
-/** The player's page in a real browser, on a real service with real clips. */
+/** The player's page in a real browser, with a real service and real clips. */
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
 import { openAsBlob } from 'node:fs';
@@ -12,16 +12,16 @@ import { eventually, startService, type TestService } from '../../../test/servic
 
 export type Visit = {
   readonly page: Page;
-  /** Errors of the console and uncaught ones, in the order in which they came. */
+  /** Console errors and uncaught exceptions, in order. */
   readonly errors: string[];
-  /** Hosts that the page asked for anything. */
+  /** Hosts that the page sent requests to. */
   readonly hosts: Set<string>;
 };
 
-/** Of the tests: they are skipped where there is no browser. */
+/** Test options; without a browser, the tests are skipped. */
 type TestOptions = { readonly skip: string } | { readonly timeout: number };
 
-/** Starts browser and service; where there is no browser, only `options` may be used. */
+/** Starts a browser and a service; without a browser, only `options` may be used. */
 export async function startPlayerPages(
   env: Record<string, string> = {},
 ): Promise<{ options: TestOptions; pages: PlayerPages }> {
@@ -30,7 +30,7 @@ export async function startPlayerPages(
   if (browser === null) return { options: { skip: reason }, pages: new PlayerPages(null, null) };
   return {
     options: { timeout: 180_000 },
-    // On a busy machine a page that is ranked too late would come in another order.
+    // On a busy machine, a page that is ranked too late would come in another order.
     pages: new PlayerPages(
       browser,
       await startService({ REELFEED_FEED_RANKING_BUDGET: '10s', ...env }),
@@ -52,12 +52,12 @@ export class PlayerPages {
     return this.#service;
   }
 
-  /** What follows `/feed` so that the page has its key. */
+  /** The query for `/feed` that passes the key. */
   get withKey(): string {
     return `?key=${this.service.publishableKey}`;
   }
 
-  /** Opens the player in a browser profile of its own. `path` follows `/feed`. */
+  /** Opens the player in its own browser profile. `path` follows `/feed`. */
   async visit(
     context: TestContext,
     path = this.withKey,
@@ -85,7 +85,7 @@ export class PlayerPages {
     return { page, errors, hosts };
   }
 
-  /** Uploads a clip. @returns the id of its item, which is not ready yet */
+  /** Uploads a clip. Returns its item's id, which is not ready yet. */
   async upload(file: ClipName, title: string, fields: object = {}): Promise<string> {
     const form = new FormData();
     form.set('title', title);
@@ -110,7 +110,7 @@ export class PlayerPages {
   }
 }
 
-/** Serves a page on another port, which is another origin. @returns its address */
+/** Serves a page from another port, which is another origin. Returns its address. */
 export async function servePage(html: string): Promise<string> {
   const server = createServer((_request, response) =>
     response.setHeader('content-type', 'text/html; charset=utf-8').end(html),
@@ -121,7 +121,7 @@ export async function servePage(html: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Waits until the watched slide plays and answers what it is. */
+/** Waits until the current slide plays and returns its id. */
 export async function playing(page: Page, except = ''): Promise<string> {
   const handle = await page.waitForFunction(
     (left) => {

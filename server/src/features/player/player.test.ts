@@ -115,7 +115,7 @@ test(
     assert.equal(link, `${pages.service.url}/feed#${slide.replace('slide-', '')}`);
     await watched.getByRole('slider').fill('900');
     assert((await position(page)) > 1);
-    // The feed hides what was watched, so that the item is reached by its link.
+    // The feed hides watched items, so the item is reached through its link.
     await page.goto('about:blank');
     await page.goto(link.replace('#', `${pages.withKey}#`));
     assert.equal(await playing(page), slide);
@@ -163,10 +163,10 @@ test(
 test('a clip whose media is gone is left by itself', options, async (context) => {
   const { page } = await pages.visit(context);
   await playing(page);
-  // The page that is left must not ask for a playlist any more: the first to be asked for is gone.
+  // The old page must not request another playlist, because only the first request fails.
   const url = page.url();
   await page.goto('about:blank');
-  // Only the clip that loads first is gone: those after it, which the page prepares, are intact.
+  // Only the first clip's playlist fails; those that the page preloads are intact.
   let gone: string | null = null;
   await page.route('**/*.m3u8', async (route) => {
     const folder = new URL('.', route.request().url()).pathname;

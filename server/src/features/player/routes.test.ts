@@ -16,12 +16,12 @@ async function startPage(
   return { app, address };
 }
 
-/** Addresses that the page names, relative to the folder of `/feed`. */
+/** Addresses referenced by the page, relative to the folder of `/feed`. */
 function filesOf(html: string): string[] {
   return [...html.matchAll(/(?:src|href)="(player\/[^"]+)"/g)].map((match) => match[1] ?? '');
 }
 
-/** The bytes as they go over the wire. */
+/** The bytes as sent over the network. */
 function wireBytes(url: string, encoding: string): Promise<{ bytes: Buffer; encoding: string }> {
   return new Promise((resolve, reject) => {
     const request = get(url, { headers: { 'accept-encoding': encoding } }, (response) => {

@@ -6,9 +6,9 @@ import { feedPage, playerFiles } from './assets.ts';
 import { pageHeaders } from './page-headers.ts';
 
 export type PlayerOptions = {
-  /** Other origins that media comes from, such as the public URL's or a CDN's. */
+  /** Other origins that serve media, such as the public URL's or a CDN's. */
   readonly mediaOrigins: readonly string[];
-  /** Handed to everyone who opens the page; only for demonstrations. */
+  /** Given to everyone who opens the page; only for demonstrations. */
   readonly defaultPublishableKey?: string;
 };
 
@@ -29,14 +29,15 @@ export function registerPlayerRoutes(app: FastifyInstance, options: PlayerOption
     return reply.type('text/html; charset=utf-8').send(html);
   });
 
-  // The page's addresses are relative to the folder that `/feed` is in.
+  // The page's addresses are relative to the folder of `/feed`.
   app.get('/feed/', route, redirectTo('../feed'));
   addFileRoute(app);
 }
 
 /**
- * Pages of any origin may load the element. An address that names the content, by `v` or by the name
- * of the file, may be cached for ever; the plain one is asked for again each time, and costs 304.
+ * Pages of any origin may load the element. An address that identifies the content, through `v` or
+ * the file name, may be cached forever; the plain one is revalidated each time, at the cost of a
+ * 304.
  */
 function addFileRoute(app: FastifyInstance): void {
   app.get<{ Params: { name: string }; Querystring: { v?: unknown } }>(
@@ -52,7 +53,7 @@ function addFileRoute(app: FastifyInstance): void {
       reply
         .header('access-control-allow-origin', '*')
         .header('cross-origin-resource-policy', 'cross-origin')
-        // Elsewhere, too, the player measures the line by how its own files came.
+        // Lets the player measure the bandwidth by its own files on other origins too.
         .header('timing-allow-origin', '*');
       reply.header('cache-control', caching).header('etag', etag);
       if (request.headers['if-none-match'] === etag) return reply.code(304).send();

@@ -1,6 +1,6 @@
 /**
- * The folders that attempts at an item have put into the storage, `media/<playbackId>/<attempt>`. A row
- * names one of them; the others are of attempts that were killed before their end.
+ * The storage folders of processing attempts, `media/<playbackId>/<attempt>`. The row references
+ * one of them; the others belong to attempts that were killed.
  */
 import type { Db } from '../../platform/database/database.ts';
 import {
@@ -15,7 +15,7 @@ import { isAssetFolder } from '../assets/assets.ts';
 import { findMediaSource, liveFolderOf } from '../content/content.ts';
 import { removeAttempts } from './processing.ts';
 
-/** The attempts that have published files of an item, each as `<playbackId>/<attempt>`. */
+/** The attempts that have published files for an item, each as `<playbackId>/<attempt>`. */
 export async function listAttempts(
   storage: Storage,
   playbackId: string,
@@ -24,14 +24,17 @@ export async function listAttempts(
   const attempts = new Set<string>();
   for await (const { key } of storage.list(`media/${playbackId}`, signal)) {
     const folder = key.split('/').slice(1, 3).join('/');
-    // What was broadcast goes later: viewers may still be watching it.
+    // The broadcast is removed later, because viewers may still be watching it.
     if (folder === liveFolderOf(playbackId)) continue;
     if (!isAssetFolder(folder)) attempts.add(folder);
   }
   return [...attempts];
 }
 
-/** Removes what the item doesn't name. While it is being processed, the end of that asks again. */
+/**
+ * Removes folders that the item doesn't reference. If it is still being processed, the job is
+ * enqueued again at the end of that.
+ */
 export function attemptsJob({ db, storage }: { db: Db; storage: Storage }): HandledJob {
   return handle(
     removeAttempts,
@@ -39,7 +42,7 @@ export function attemptsJob({ db, storage }: { db: Db; storage: Storage }): Hand
       const listed = await findMediaSource(db, organizationId, contentId);
       if (listed === null) return skipped('the item is gone');
       const attempts = await listAttempts(storage, listed.playbackId, signal);
-      // Asked after the listing, so that what is published from here on is not in the list.
+      // Queried after the listing, so anything published later is not in the list.
       const item = await findMediaSource(db, organizationId, contentId);
       if (item === null) return skipped('the item is gone');
       if (item.uploadStatus === 'pending' || item.uploadStatus === 'processing') {

@@ -1,11 +1,11 @@
-/** What `reelfeed doctor` finds out about the media engine. */
+/** Media engine checks of `reelfeed doctor`. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Finding } from '../../platform/finding.ts';
 import { findCage, generateClip } from '../media/media.ts';
 
-/** Encodes a clip of a few pictures. */
+/** Encodes a very short clip. */
 export async function checkMediaEngine(): Promise<Finding[]> {
   const subject = 'Media engine';
   const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-doctor-'));

@@ -1,15 +1,15 @@
 /**
- * Playing a long video while the rest of it is encoded. The engine's playlists grow in its output
- * folder; what is finished of them is copied to the storage, and the item plays from there:
+ * Plays a long video while the rest of it is being encoded. The engine's playlists grow in its
+ * output folder; finished parts are copied to the storage, and the item plays from there:
  *
  *   nothing → the first segments, their playlists and the master are stored → the item names them
  *           → more segments, then a playlist that lists them, again and again → `publishFolder`
  *
  * 1. A segment is durable before a playlist lists it, and no segment is ever replaced.
- * 2. An attempt that follows a killed one continues its playlists: segments are cut at the same
- *    pictures, each can be decoded by itself, and the parameters in the initialization segments are
- *    compared. Where they differ, the attempt has a folder of its own.
- * 3. The engine's process is not trusted: what it writes is read without following links.
+ * 2. An attempt after a killed one continues its playlists: segments are cut at the same pictures,
+ *    each is independently decodable, and the parameters in the initialization segments are
+ *    compared. If they differ, the attempt gets its own folder.
+ * 3. The engine's process is not trusted: its files are read without following links.
  */
 import { constants } from 'node:fs';
 import { open, readlink, realpath, type FileHandle } from 'node:fs/promises';
@@ -22,18 +22,18 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import { growingPlaylist, GROWING_MIN_SEGMENTS, parseMediaPlaylist } from '../media/media.ts';
 
 const pollMs = 1_000;
-/** Once it plays, there are minutes ahead of whoever watches; each round rewrites the playlists. */
+/** Once it plays, viewers have minutes of buffer; each round rewrites the playlists. */
 const playingPollMs = 4_000;
 const master = 'master.m3u8';
 const maxTextBytes = 4_000_000;
 
 export type EarlyPlaybackParts = {
   storage: Storage;
-  /** Where the engine writes. */
+  /** The engine's output folder. */
   outputDir: string;
-  /** Below `media/`: the folder of an attempt before this one, which has no manifest; or null. */
+  /** Folder of the previous attempt below `media/`, which has no manifest; or null. */
   resumed: string | null;
-  /** A folder that nobody else has. */
+  /** A new, unique folder. */
   fresh: string;
   signal: AbortSignal;
   /** Lets the item play from a folder; false ends the copying. */
@@ -42,7 +42,7 @@ export type EarlyPlaybackParts = {
 };
 
 type GrownPlaylist = {
-  /** Of its file, relative to the output folder. */
+  /** File name relative to the output folder. */
   name: string;
   folder: string;
   initSegment: string;
@@ -53,7 +53,7 @@ export class EarlyPlayback {
   readonly #parts: EarlyPlaybackParts;
   readonly #stop = new AbortController();
   readonly #stored = new Set<string>();
-  /** How many segments each published playlist lists. */
+  /** Number of segments in each published playlist. */
   readonly #listed = new Map<string, number>();
   readonly #running: Promise<void>;
   #prefix: string | null = null;
@@ -68,7 +68,7 @@ export class EarlyPlayback {
     return new EarlyPlayback(parts);
   }
 
-  /** Ends the copying. @returns where all files go, and which of them are there already */
+  /** Stops copying. Returns the folder for all files and the names of those already stored. */
   async stop(): Promise<{ mediaPrefix: string; stored: ReadonlySet<string> }> {
     this.#stop.abort();
     await this.#running;
@@ -81,14 +81,14 @@ export class EarlyPlayback {
       try {
         if (!(await this.#copy())) return;
       } catch (error) {
-        // The next round tries again; what is missing at the end is published then.
+        // The next round retries; whatever is missing at the end is published then.
         this.#parts.onError(error);
       }
       await sleep(this.#isPlaying ? playingPollMs : pollMs, undefined, { signal }).catch(() => {});
     }
   }
 
-  /** Copies what is new. @returns false when the item is not to play */
+  /** Copies new files. Returns false if the item must not play. */
   async #copy(): Promise<boolean> {
     const { onPlayable, outputDir } = this.#parts;
     const text = await readText(outputDir, master);
@@ -105,7 +105,7 @@ export class EarlyPlayback {
     return this.#isPlaying;
   }
 
-  /** A playlist with what is finished of it; null while that is too little. */
+  /** A playlist with its finished segments, or null if there are too few. */
   async #grown(name: string): Promise<GrownPlaylist | null> {
     const text = await readText(this.#parts.outputDir, name);
     if (text === null) return null;
@@ -136,7 +136,7 @@ export class EarlyPlayback {
     this.#listed.set(name, segments.length);
   }
 
-  /** The folder of the attempt before, with its segments, if this one makes the same kind of them. */
+  /** The previous attempt's folder with its segments, if this attempt produces compatible ones. */
   async #choosePrefix(playlists: readonly string[]): Promise<string> {
     const { fresh, outputDir, resumed, storage } = this.#parts;
     if (resumed === null) return fresh;
@@ -165,7 +165,7 @@ export class EarlyPlayback {
   }
 }
 
-/** The media playlists that a master playlist names, each once. */
+/** The media playlists referenced by a master playlist, without duplicates. */
 export function playlistsOf(text: string): string[] {
   const named = text.matchAll(/^(?:#EXT-X-MEDIA:.*URI="([^"]+)"|([^#\n].*))$/gm);
   const names = [...named].map(([, uri, line]) => uri ?? line ?? '');
@@ -179,11 +179,11 @@ async function readText(folder: string, name: string): Promise<string | null> {
 }
 
 /**
- * Opens a plain file inside a folder that another process may change at this moment; null when there
- * is none. Where the system does not say what was really opened (other than Linux), there is none.
+ * Opens a regular file inside a folder that another process may be changing. Returns null if there
+ * is none, or if the system can't tell which file was really opened (all but Linux).
  */
 async function openInside(folder: string, name: string): Promise<FileHandle | null> {
-  // The engine can change what is in its folder, and not where that is.
+  // The engine can change the content of its folder but not its location.
   const parent = await realpath(path.dirname(folder));
   const target = path.join(parent, path.basename(folder), name);
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

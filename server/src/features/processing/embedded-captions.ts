@@ -1,4 +1,4 @@
-/** Subtitles that a file brings along become captions of its item, like those that are uploaded. */
+/** Subtitles embedded in a file become captions of its item, like uploaded ones. */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Db, Tx } from '../../platform/database/database.ts';
@@ -10,7 +10,7 @@ import type { SubtitleStore } from './processing.ts';
 type EmbeddedCaptions = {
   owner: AssetOwner;
   playbackId: string;
-  /** Where the engine has left its files; those of subtitles are taken out. */
+  /** The engine's output folder; subtitle files are removed from it. */
   outputDir: string;
   prepared: PrepareResult;
   completed: CompleteResult;
@@ -19,8 +19,8 @@ type EmbeddedCaptions = {
 type StoreParts = { db: Db; storage: Storage; subtitleStores: readonly SubtitleStore[] };
 
 /**
- * Stores the subtitles of a file that can be read, each in a folder that no row names yet. They go
- * again by themselves unless {@link addEmbeddedCaptions} names them within the hour.
+ * Stores a file's readable subtitles, each in a folder that no row references yet. They are removed
+ * automatically unless {@link addEmbeddedCaptions} references them within the hour.
  */
 export async function storeEmbeddedCaptions(
   parts: StoreParts,
@@ -40,7 +40,7 @@ export async function storeEmbeddedCaptions(
   return assets;
 }
 
-/** Adds stored captions to an item that the transaction has locked. */
+/** Adds stored captions to an item locked by the transaction. */
 export async function addEmbeddedCaptions(
   tx: Tx,
   owner: AssetOwner,

@@ -27,7 +27,7 @@ import { addProcessingRoutes } from './routes.ts';
 import { contentEvents } from './webhook-events.ts';
 import { webhookEvents } from '../webhooks/webhooks.ts';
 
-/** How often items are looked for that many watch. */
+/** Interval for looking for popular items. */
 const popularIntervalMs = 5 * 60_000;
 
 type Parts = {
@@ -41,7 +41,10 @@ type Parts = {
   extensionsOf: ExtensionsOf;
 };
 
-/** The level of the cage as a metric, and in `/readyz`. Finding it takes a moment, and no job waits. */
+/**
+ * Reports the cage level as a metric and in `/readyz`. Finding it takes a moment, but no job waits
+ * for it.
+ */
 function showCage(metrics: Metrics): void {
   const gauge = metrics.gauge({
     name: 'media_cage_info',
@@ -50,11 +53,11 @@ function showCage(metrics: Metrics): void {
   });
   findCage()
     .then(({ level, hasSeccomp }) => gauge.set(1, { level, seccomp: String(hasSeccomp) }))
-    // The first job tries again, and fails with the reason.
+    // The first job retries, and fails with the reason.
     .catch(() => undefined);
 }
 
-/** Decodes images, and says in metrics how many are at it. */
+/** Creates the image decoder and its metrics. */
 function openImageDecoder(
   metrics: Metrics,
   options: ConstructorParameters<typeof ImageDecoder>[0],

@@ -1,14 +1,15 @@
 /**
- * Processing of one item, one step at a time. Each run looks where the item stands:
+ * Processing of one item, one step at a time, depending on the item's state:
  *
  *   pending, processing   prepare: first rendition and thumbnail → ready, the next step enqueued
  *   ready                 complete: the other renditions, preview and storyboard, and last the new
  *                         master playlist
  *
- * 1. Files are published under a fresh attempt folder before a row names them, so a kill leaves
- *    at most an unnamed folder, which `attempts.ts` removes, and no reader sees half a rendition.
+ * 1. Files are published under a new attempt folder before a row references them, so a kill leaves
+ *    at most an unreferenced folder, which `attempts.ts` removes, and no reader sees a partial
+ *    rendition.
  * 2. The item's change and the end of the job are one transaction (`context.finish`).
- * 3. Bytes that are at fault fail at once; everything else is tried three times.
+ * 3. Errors caused by the file fail the item immediately; anything else is tried three times.
  */
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
@@ -61,17 +62,17 @@ export type MediaJobParts = {
   db: Db;
   storage: Storage;
   limits: Pick<MediaTaskOptions, 'stallMs' | 'memoryLimitBytes' | 'niceness'>;
-  /** Renditions to make; see `LADDER_STEPS`. */
+  /** Renditions to create; see `LADDER_STEPS`. */
   steps: readonly LadderStep[];
   maxDurationMs: number;
   maxLiveDurationMs: number;
   deadlineMs: number;
   concurrency: number;
-  /** Most threads of each decoder and encoder of one video. */
+  /** Maximum threads per decoder and encoder of one video. */
   threads: number;
   stepsAfterReady: readonly StepAfterReady[];
   subtitleStores: readonly SubtitleStore[];
-  /** Called after an item became ready or failed. */
+  /** Called after an item becomes ready or fails. */
   onChange: () => void;
 };
 
@@ -109,7 +110,7 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
   );
 }
 
-/** Skipping such an item would leave it in `processing` for ever. */
+/** Skipping such an item would leave it in `processing` forever. */
 const bytesGone = [
   'PROCESSING_FAILED',
   'The original bytes are gone from the storage. Upload the file again.',
@@ -125,7 +126,7 @@ function maxDurationOf(limits: Limits, { isVideo }: Pick<MediaSource, 'isVideo'>
   return isVideo ? maxDurationMs : Math.max(maxDurationMs, maxLiveDurationMs);
 }
 
-/** The time for an attempt grows with the length that is allowed. */
+/** An attempt's deadline scales with the maximum allowed duration. */
 function deadlineOf(limits: Limits, source: Pick<MediaSource, 'isVideo'>): number {
   const longer = maxDurationOf(limits, source) / limits.maxDurationMs;
   const deadlineMs = Math.ceil(limits.deadlineMs * longer);
@@ -186,7 +187,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
       status: 'ready',
     });
     await addDerived(tx, { organizationId, contentId }, mediaPrefix, ['download']);
-    // A sound has one rendition and nothing to look at but its waveform.
+    // Audio-only items have a single rendition and only a waveform as their picture.
     if (prepared.info.kind === 'video') {
       await storePreparation(tx, organizationId, contentId, { mediaPrefix, prepared });
       const { durationSeconds } = prepared.info;
@@ -202,7 +203,7 @@ async function prepare(parts: MediaJobParts, context: JobContext, work: Work): P
   return done;
 }
 
-/** Publishes what `prepare` has made; playlists last, since some of it may be played already. */
+/** Publishes the result of `prepare`; playlists last, because some of it may already be playing. */
 async function publishPrepared(
   storage: Storage,
   outputDir: string,
@@ -219,7 +220,7 @@ async function publishPrepared(
   await publishFolder(storage, outputDir, `media/${mediaPrefix}`, signal, { last, stored });
 }
 
-/** Lets an item play while it is prepared, where that is allowed. */
+/** Lets an item play while it is being prepared, if allowed. */
 async function playEarly(
   { db, onChange, storage }: MediaJobParts,
   { log, organizationId, signal }: JobContext,
@@ -228,7 +229,7 @@ async function playEarly(
   const fresh = `${source.playbackId}/${randomBytes(6).toString('hex')}`;
   const { mediaPrefix: before } = source;
   const isBefore = source.isVideo && before !== null;
-  // An attempt that was killed after its last file has left a folder that is played as it is.
+  // An attempt killed after its last file left a complete folder, which is used as it is.
   const isWhole = isBefore && (await readManifest(storage, `media/${before}`, signal)) !== null;
   const isAllowed = source.isVideo && source.playsEarly && !isWhole;
   const early = isAllowed
@@ -297,7 +298,7 @@ async function complete(parts: MediaJobParts, context: JobContext, work: Work): 
   return done;
 }
 
-/** Names files of an attempt at an item that the transaction has locked. */
+/** Adds references to an attempt's files to an item locked by the transaction. */
 async function addDerived(
   tx: Tx,
   owner: AssetOwner,
@@ -311,12 +312,12 @@ async function addDerived(
   }
 }
 
-/** One standstill may be the machine's; a second one is not. */
+/** One stall may be the machine's fault; a second one is not. */
 function isFaultOfBytes({ isStandstill }: MediaError, { attempt }: JobContext): boolean {
   return isStandstill && attempt > 1;
 }
 
-/** The bytes are at fault, so another run would end the same. */
+/** The file itself is at fault, so a retry would fail too. */
 async function fail(context: JobContext, contentId: string, error: MediaError): Promise<JobAnswer> {
   context.log.info({ contentId, code: error.code, detail: error.detail }, 'media refused');
   await context.finish((tx) => failProcessing(tx, context.organizationId, contentId, error));

@@ -1,6 +1,6 @@
 /**
- * Renditions in AV1 for what many watch. AV1 takes about a third fewer bits for the same picture, and
- * several times the work to make, which pays off by the number of plays.
+ * AV1 renditions for popular items. AV1 takes about a third fewer bits for the same quality but
+ * several times the work, which pays off with many plays.
  *
  *   ready, all renditions made (`media_ladder`) → enough plays → renditions in AV1 are made, in the
  *   background and behind all other processing → the master playlist lists them beside the others
@@ -25,7 +25,7 @@ import { av1Rungs, MediaError, planLadder, runMediaTask } from '../media/media.t
 import type { MediaJobParts } from './jobs.ts';
 import { findLadder, findPopular, markExtended } from './queries.ts';
 
-/** Behind everybody's first and further renditions. */
+/** After all items' first and remaining renditions. */
 const rank = 2;
 const maxItemsAtOnce = 20;
 
@@ -41,7 +41,7 @@ export const extendPopular = defineJob({
   },
 });
 
-/** Queues the items with at least so many plays; one that is queued already is found again in vain. */
+/** Enqueues items with at least this many plays. Enqueueing an item again has no effect. */
 export async function queuePopular(db: Db, minPlays: number): Promise<void> {
   const items = await findPopular(db, extendPopular.name, { minPlays, limit: maxItemsAtOnce });
   for (const { contentId, organizationId, seconds } of items) {
@@ -65,7 +65,7 @@ export function popularJob(parts: MediaJobParts): HandledJob {
       const { first, remaining } = planLadder(prepared.info, { steps: parts.steps });
       const made = new Set(prepared.rungs.map(({ name }) => name));
       const videos = [first, ...remaining].filter((rung) => rung.kind === 'video');
-      // An encoder of AV1 drops them.
+      // The AV1 encoder drops them.
       const canBeAv1 = prepared.hasClosedCaptions !== true;
       const remainingRungs = (canBeAv1 ? av1Rungs(videos) : []).filter(
         ({ name }) => !made.has(name) && made.has(name.replace(/av1$/, '')),

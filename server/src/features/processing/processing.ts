@@ -1,4 +1,4 @@
-/** Processing: an uploaded item becomes playable. The steps and their rules are in `jobs.ts`. */
+/** Processing makes an uploaded item playable. Steps and rules are in `jobs.ts`. */
 import { Type } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { extensionPoint } from '../../platform/extension-point.ts';
@@ -10,20 +10,20 @@ import { markFailed, markIncomplete } from '../content/content.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { removePreparation } from './queries.ts';
 
-/** An item that is `ready`, in the transaction that makes it so. */
+/** An item in the transaction that makes it `ready`. */
 export type ReadyItem = {
   readonly organizationId: string;
   readonly contentId: string;
-  /** False if nobody speaks in it; null if it has no sound, or nobody has listened. */
+  /** False if there is no speech; null without audio or if unknown. */
   readonly mayBeSpeech: boolean | null;
 };
 
 export type StepAfterReady = (tx: Tx, item: ReadyItem) => Promise<void>;
 
-/** What else happens in the transaction that makes an item ready, such as enqueuing a job. */
+/** Additional steps in the transaction that makes an item ready, such as enqueuing a job. */
 export const stepsAfterReady = extensionPoint<StepAfterReady>('steps after ready');
 
-/** A text subtitle that a file brings along. */
+/** A text subtitle embedded in a file. */
 export type EmbeddedSubtitle = {
   readonly owner: AssetOwner;
   readonly playbackId: string;
@@ -36,9 +36,8 @@ export type EmbeddedSubtitle = {
 };
 
 /**
- * Stores a subtitle in a folder that no row names yet: the asset is added in the transaction that
- * completes the item, and goes again by itself without that.
- *
+ * Stores a subtitle in a folder that no row references yet. The asset is added in the transaction
+ * that completes the item; otherwise it is removed automatically.
  * @returns null if it can't be read
  */
 export type SubtitleStore = (
@@ -46,17 +45,16 @@ export type SubtitleStore = (
   subtitle: EmbeddedSubtitle,
 ) => Promise<NewAsset | null>;
 
-/** What becomes of the subtitles of a file. */
+/** Handlers for embedded subtitles. */
 export const subtitleStores = extensionPoint<SubtitleStore>('subtitles of files');
 
 /**
- * Gets the bytes of an item that failed before they came, in the background.
- *
+ * Fetches the bytes of an item that failed before they arrived, in the background.
  * @returns false if its bytes come from elsewhere
  */
 export type SourceRetry = (tx: Tx, organizationId: string, contentId: string) => Promise<boolean>;
 
-/** A retry of an item without bytes asks these in turn. */
+/** Tried in turn for a retry of an item without bytes. */
 export const sourceRetries = extensionPoint<SourceRetry>('retries without bytes');
 
 export const processMedia = defineJob({
@@ -74,7 +72,7 @@ export const processMedia = defineJob({
   },
 });
 
-/** What killed attempts have published is removed: see `attempts.ts`. */
+/** Removes the files published by killed attempts: see `attempts.ts`. */
 export const removeAttempts = defineJob({
   name: 'remove-media-attempts',
   payload: Type.Object({ contentId: Type.String() }),
@@ -84,9 +82,9 @@ export const removeAttempts = defineJob({
 });
 
 /**
- * Moves an item to `error`, with its event. An item that is ready stays so: it plays, and its
- * `errorReason` says that the further renditions are missing; what is needed to make them is kept
- * for a retry. What earlier attempts have published goes.
+ * Moves an item to `error`, with its event. A ready item stays ready: it plays, and its
+ * `errorReason` says that the remaining renditions are missing; the data for creating them is kept
+ * for a retry. Files of earlier attempts are removed.
  */
 export async function failProcessing(
   tx: Tx,
@@ -110,17 +108,17 @@ export async function failProcessing(
   });
 }
 
-/** What decides when an item's turn comes. */
+/** Determines an item's place in the processing queue. */
 export type ProcessingOrder =
   | { readonly step: 'first'; readonly sizeBytes: number }
   | { readonly step: 'further'; readonly durationSeconds: number };
 
-/** Of phones' recordings, to guess the length of a video from its size. */
+/** Typical bit rate of phone recordings, used to estimate a video's duration from its size. */
 const typicalBytesPerSecond = 1_500_000;
 
 /**
- * Queues an item for processing, in the transaction that made it `pending` or `ready`. The
- * first renditions of everybody go before anybody's further ones, and short clips before long ones.
+ * Enqueues an item for processing, in the transaction that makes it `pending` or `ready`. First
+ * renditions of all items precede any remaining ones, and short clips precede long ones.
  */
 export async function enqueueProcessing(
   tx: Tx,

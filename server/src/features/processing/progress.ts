@@ -3,7 +3,7 @@ import { recordProgress } from '../content/content.ts';
 
 const progressIntervalMs = 1_000;
 
-/** Writes progress at most once a second, one write at a time. A lost write does not matter. */
+/** Writes progress at most once per second, one write at a time. Losing a write is harmless. */
 export function reportProgress(db: Db, organizationId: string, contentId: string) {
   let writtenAt = performance.now();
   let writing: Promise<void> = Promise.resolve();

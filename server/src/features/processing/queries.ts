@@ -6,7 +6,7 @@ import type { PrepareResult } from '../media/media.ts';
 
 export type Preparation = { mediaPrefix: string; prepared: PrepareResult };
 
-/** Remembers which renditions are missing after the first one was published. */
+/** Stores which renditions are missing after the first one was published. */
 export async function storePreparation(
   tx: Tx,
   organizationId: string,
@@ -48,7 +48,7 @@ export async function removePreparation(
     .execute();
 }
 
-/** Remembers what was made of an item, for renditions that are added later. */
+/** Stores the results for an item, for renditions that are added later. */
 export async function storeLadder(
   tx: Tx,
   organizationId: string,
@@ -67,7 +67,7 @@ export async function storeLadder(
     .execute();
 }
 
-/** What was made of an item that waits for renditions in AV1. */
+/** The stored results of an item that waits for AV1 renditions. */
 export async function findLadder(
   db: Db,
   organizationId: string,
@@ -99,7 +99,7 @@ export async function markExtended(
 
 export type PopularItem = { organizationId: string; contentId: string; seconds: number };
 
-/** Items with at least so many plays that wait for renditions in AV1 and have no job for them. */
+/** Items with at least this many plays that wait for AV1 renditions and have no job for them. */
 export async function findPopular(
   db: Db,
   jobName: string,

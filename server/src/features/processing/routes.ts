@@ -19,11 +19,11 @@ type ProcessingRouteParts = {
   mutations: Mutations;
   urls: MediaUrls;
   sourceRetries: readonly SourceRetry[];
-  /** Called when an item waits for processing again. */
+  /** Called when an item is waiting for processing again. */
   onQueued: () => void;
 };
 
-/** A retry has waited already, so it queues like a clip of no length. */
+/** A retry has already waited, so it is queued like a clip of zero length. */
 function orderOfRetry(row: ItemRow): ProcessingOrder {
   return row.upload_status === 'ready'
     ? { step: 'further', durationSeconds: 0 }
@@ -62,7 +62,7 @@ export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): 
   );
 }
 
-/** @throws ApiError CONFLICT if nobody knows where the bytes come from */
+/** @throws {ApiError} CONFLICT if no source of the bytes is known */
 async function getSourceAgain(
   retries: readonly SourceRetry[],
   tx: Tx,

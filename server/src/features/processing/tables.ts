@@ -1,4 +1,3 @@
-/** The table of prepared media, between the steps of processing. */
 import type {
   DefaultTimestamp,
   Json,

@@ -1,4 +1,4 @@
-/** What webhooks are told of items. */
+/** Webhook events about items. */
 import { Type } from 'typebox';
 import { Nullable } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';

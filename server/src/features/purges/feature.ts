@@ -16,15 +16,12 @@ type Parts = {
   eventLog: EngagementLog;
 };
 
-/**
- * A run is followed by a pause of this many times its duration, because it reads a lot when much is
- * stored.
- */
+/** After a run, pauses for this multiple of its duration, because a run reads a lot. */
 const pauseFactor = 9;
 const maxPauseMs = 3_600_000;
 /**
- * Longer than a process goes on accepting events of a deleted item (three seconds), and than an accepted
- * event takes to be in the log.
+ * Longer than a process may accept events of a deleted item (three seconds), and than an accepted
+ * event takes to reach the log.
  */
 const minAgeMs = 15_000;
 
@@ -58,7 +55,10 @@ export const purges = defineFeature({
   },
 });
 
-/** Takes items out of the log, then out of what was made of it, then out of what has come meanwhile. */
+/**
+ * Removes items from the log, then from derived data, then from events that arrived in the
+ * meantime.
+ */
 export function purgeEvents(eventLog: EngagementLog, purgeItems: PurgeItems): PurgeItems {
   return async (items, signal) => {
     const end = await forgetItemsInLog(eventLog, items, eventLog.start, signal);

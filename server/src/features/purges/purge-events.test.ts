@@ -1,4 +1,4 @@
-/** A purge is complete only when neither the event log nor what is stored of viewers names the item. */
+/** A purge is complete only if neither the event log nor stored viewer data references the item. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -82,7 +82,7 @@ test('items, swipes from them and what viewers met are forgotten, and nothing el
   );
   const { data: entries } = (await service.call('GET', '/v1/audit')).body;
   assert.equal(entries[0].action, 'deleteRankingRule');
-  // A later pass writes views of the item under `noItem`.
+  // A later pass stores views of the item under `noItem`.
   const late = sampleEvent('completion', gone, viewer);
   await appendAsIfAccepted(late);
   assert.deepEqual(await tablesWith(gone), []);
@@ -98,7 +98,7 @@ test('items, swipes from them and what viewers met are forgotten, and nothing el
 /** Tables that record the deletion, or history with its own retention: see docs/operations.md. */
 const history = /^(deleted_content|audit_entry|webhook_|bulk_|event_rejection|event_block)/;
 
-/** The tables whose rows name the item, also in the bytes of facts. */
+/** Tables with rows that contain the item's id, including in binary facts. */
 async function tablesWith(contentId: string): Promise<string[]> {
   const names = await query(
     service,
@@ -119,7 +119,7 @@ async function tablesWith(contentId: string): Promise<string[]> {
   return found;
 }
 
-/** Puts an event into the log as a process would that has not heard of the deletion. */
+/** Appends an event to the log like a process that does not know of the deletion yet. */
 async function appendAsIfAccepted(body: Record<string, unknown>): Promise<void> {
   const { timestamp, ...event } = body;
   const database = openDatabase({ connection: service.connection, poolSize: 1, log: silentLog });

@@ -17,7 +17,7 @@ import { purgeDeleted, type FileRemover, type PurgeParts } from './purges.ts';
 
 const fileJobs = [processMedia, transcribeSpeech, importMedia, makeRecording];
 
-// The service itself purges nothing, so that a test sees the time in between.
+// The service itself purges nothing, so that tests can observe the state before.
 const service = await startService({ REELFEED_ROLES: 'api' });
 const database = openDatabase({ connection: service.connection, poolSize: 4, log: silentLog });
 after(() => database[Symbol.asyncDispose]());
@@ -34,7 +34,7 @@ async function purge(
   await purgeDeleted({ db, storage: through, writers, minAgeMs, steps, log: silentLog }, signal);
 }
 
-/** Ready items with files where processing and uploads leave them. */
+/** Ready items with files in the places where processing and uploads leave them. */
 async function createItemsWithFiles(count: number) {
   const ids = await createReadyItems(service, count, () => ({ section: 'purge' }));
   const rows = await query(
@@ -166,7 +166,7 @@ describe('the purge', () => {
     const items = await createItemsWithFiles(5);
     await deleteForGood(items.map(({ id }) => id));
     let calls = 0;
-    // The process ends, so to say, with the removal of the third item half done.
+    // Simulates a process that ends halfway through removing the third item.
     const breaking: FileRemover = {
       removePrefix: (prefix) => storage.removePrefix(prefix),
       async remove(key) {
@@ -205,7 +205,7 @@ describe('the purge', () => {
   });
 
   test('waits while any job may still write files of the item', async () => {
-    // A recording that an earlier version has enqueued names no item.
+    // A recording job enqueued by an earlier version names no item.
     const waiting = [
       ...fileJobs.map(({ name }) => ({ name, of: 'the item' })),
       { name: makeRecording.name, of: null },

@@ -1,16 +1,17 @@
 /**
- * Purges: removes what is left of content items after they were deleted permanently.
+ * Purges: removes what is left of permanently deleted content items.
  *
  *   (row of `content` deleted) → pending → complete → (forgotten after 30 days)
  *
- * The row goes in the transaction that deletes; a trigger leaves one of `deleted_content`, so a
- * deletion without a purge cannot be. The rest goes here, in the background, well within 24 hours.
+ * The deleting transaction removes the row; a trigger adds one to `deleted_content`, so no deletion
+ * goes without a purge. The rest is removed here in the background, well within 24 hours.
  *
- * 1. Removing is idempotent: a kill leaves items pending, and the next run removes them again.
+ * 1. Removal is idempotent: a kill leaves items pending, and the next run removes them again.
  * 2. An item waits while a job may still write files for it, so that none appear after its purge.
- * 3. The event log goes before what was made of it, so that nothing is made of it once more. An item
- *    waits until every process refuses events of it; those that came until then go from the log last.
- * 4. An item that fails is logged and left for the next run; it holds up no other.
+ * 3. The event log is purged before the data derived from it, so that nothing is derived again. An
+ *    item waits until every process rejects its events; those that arrived until then are removed
+ *    from the log last.
+ * 4. An item that fails is logged and left for the next run; it delays no other.
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
@@ -25,7 +26,7 @@ import {
   type PendingPosition,
 } from '../content/content.ts';
 
-/** The part of the storage that removing files needs. */
+/** The part of the storage interface needed to remove files. */
 export type FileRemover = Pick<Storage, 'remove' | 'removePrefix'>;
 
 export type PurgeParts = {
@@ -33,16 +34,14 @@ export type PurgeParts = {
   storage: FileRemover;
   /** The jobs that write files of items. */
   writers: () => readonly FileWriter[];
-  /** How long ago items must have been deleted. */
+  /** Minimum time since the deletion. */
   minAgeMs: number;
-  /** In their order. */
+  /** Run in this order. */
   steps: readonly PurgeItems[];
   log: Logger;
 };
 
-/**
- * A large batch, because the event log and the viewers of an organization are read once per batch.
- */
+/** A large batch, because the event log and an organization's viewers are read once per batch. */
 const itemsAtOnce = 5_000;
 const forgottenAtOnce = 100;
 
@@ -85,8 +84,8 @@ async function purgeBatch(
 }
 
 /**
- * Removes the renditions, thumbnails and captions, and the original from both places where it may
- * be.
+ * Removes the renditions, thumbnails and captions, and the original from both of its possible
+ * places.
  */
 async function removeFiles(
   storage: FileRemover,

@@ -1,4 +1,4 @@
-/** What `reelfeed doctor` finds out about speech recognition. */
+/** Speech recognition checks of `reelfeed doctor`. */
 import { access, constants, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -12,7 +12,7 @@ export type SpeechSettings = {
   readonly whisperMemoryBytes: number;
 };
 
-/** Loads the model and runs it on a second of a tone. */
+/** Loads the model and runs it on one second of a tone. */
 export async function checkSpeech({
   whisperModel,
   whisperMemoryBytes,

@@ -1,5 +1,5 @@
 /**
- * Recognising the speech of one item. Each run looks where the item stands:
+ * Speech recognition for one item. Each run continues from the item's state:
  *
  *   no language yet      detect it in the first half minute; write it with a track that is preparing
  *   track preparing      transcribe all of it, store the captions, complete the track
@@ -34,7 +34,7 @@ import { generatedTrack, removeUnfinished, transcribeSpeech } from './speech.ts'
 export type SpeechJobParts = {
   db: Db;
   storage: Storage;
-  /** A file of whisper.cpp; null where nothing can be recognised. */
+  /** Path of a whisper.cpp model, or null if recognition is disabled. */
   modelPath: string | null;
   memoryLimitBytes: number;
   niceness: number;
@@ -42,12 +42,12 @@ export type SpeechJobParts = {
   onChange: () => void;
 };
 
-/** A detection that is less sure is of music as often as of speech. */
+/** A less certain detection is as likely music as speech. */
 const minProbability = 0.5;
-/** Longer than any item that became ready. */
+/** Longer than any ready item. */
 const maxDurationSeconds = 24 * 3_600;
 const deadlineMs = 5 * 3_600_000;
-/** A large model works on each piece of 30 seconds for long, without reporting progress. */
+/** A large model may spend a long time on each 30-second piece without reporting progress. */
 const stallMs = 15 * 60_000;
 
 export function speechJob(parts: SpeechJobParts): HandledJob {
@@ -100,7 +100,7 @@ async function findTrack(db: Db, owner: AssetOwner): Promise<Track | 'gone' | nu
   return track === null ? null : { row, track };
 }
 
-/** Detects the language, and opens the track. Null where nothing is recognised. */
+/** Detects the language and creates the track. Returns null if nothing is recognized. */
 async function detect(
   parts: SpeechJobParts,
   context: JobContext,
@@ -146,7 +146,7 @@ async function transcribe(
     return;
   }
   const folder = assetFolder(row.playback_id, track.id);
-  // A killed run may have left it; no row names it while the track is preparing.
+  // May be left over from a killed run; no row references it while the track is preparing.
   await storage.removePrefix(`media/${folder}`, context.signal);
   await putCues(storage, folder, read.cues, row.duration_seconds ?? 0);
   let isTaken = false;
@@ -160,7 +160,10 @@ async function transcribe(
 
 const outputOf = ({ folder }: Work, step: 'detect' | 'all') => path.join(folder, step);
 
-/** Runs the engine: for the language alone where `language` is null, else for all that is said. */
+/**
+ * Runs the engine: to detect the language if `language` is null, otherwise to transcribe
+ * everything.
+ */
 function run(parts: SpeechJobParts, { signal }: JobContext, work: Work, language: string | null) {
   return runMediaTask(
     {

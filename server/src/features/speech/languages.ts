@@ -1,9 +1,9 @@
-/** Codes of whisper that are not those of BCP 47. */
+/** Whisper codes that differ from BCP 47. */
 const renamed: Readonly<Record<string, string>> = { jw: 'jv' };
-/** Languages without a code in ISO 639-1, and the one that a caption track names instead. */
+/** Languages without an ISO 639-1 code, and the one that a caption track uses instead. */
 const nearest: Readonly<Record<string, string>> = { yue: 'zh' };
 
-/** What an item (BCP 47) and its captions (ISO 639-1) call a language that whisper has heard. */
+/** The codes of a detected language: of the item (BCP 47) and its captions (ISO 639-1). */
 export function codesOf(heard: string): { spoken: string; track: string } {
   const spoken = renamed[heard] ?? heard;
   return { spoken, track: nearest[spoken] ?? spoken };

@@ -1,6 +1,6 @@
 /**
- * Proves language and captions on the real engine: FFmpeg's whisper filter loads a model that is made
- * by hand (see `whisper-model.ts`), detects its language, and writes what it hears.
+ * Language detection and captions with the real engine: FFmpeg's whisper filter loads a synthetic
+ * model (see `whisper-model.ts`), detects its language and writes a transcript.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -78,7 +78,7 @@ test('what is certainly no speech is und, and has no captions', async () => {
 test('a killed recognition continues with its track', withEngine, async () => {
   const id = await upload(voice(5));
   await withCaptions(id);
-  // As a kill leaves it: the track is open, its files are there, and the job is queued again.
+  // Simulates a kill: the track is open, its files exist, and the job is queued again.
   const [job] = await query(service, `select organization_id from content where content_id = $1`, [
     id,
   ]);

@@ -31,7 +31,7 @@ export const updates = defineFeature({
   build(parts: Parts, { updateUrl: url }) {
     return {
       routes: (app) => {
-        // The page of the console alone asks for it.
+        // Requested only by the console's page.
         app.get(
           '/console/update',
           {

@@ -1,13 +1,11 @@
-/** The SQL of the look for newer versions. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import type { Release } from './release.ts';
 
 /**
- * Begins a look, so that processes and restarts together look once in `hours`. What was found at the same URL
- * before stays until something newer is found.
- *
- * @returns false where it is not time yet
+ * Starts a check, so that all processes and restarts together check once per `hours`. The last
+ * result for the same URL is kept until something newer is found.
+ * @returns false if it is not time yet
  */
 export async function beginLook(db: Db, url: string, hours: number): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
@@ -32,7 +30,7 @@ export async function keepRelease(
     where url = ${url}`.execute(db);
 }
 
-/** The newest version that was found at this URL; null without one. */
+/** The newest version found at this URL, or null. */
 export async function findRelease(db: Db, url: string): Promise<Release | null> {
   const { rows } = await sql<{ version: string | null; notesUrl: string | null }>`
     select found_version as version, notes_url as "notesUrl"

@@ -1,9 +1,9 @@
-/** The answer of the configured URL: the newest version, and the link to its notes. */
+/** The response of the configured URL: the newest version and a link to its release notes. */
 export type Release = { readonly version: string; readonly notesUrl: string | null };
 
 const maxUrlCharacters = 500;
 
-/** @throws Error saying what is wrong */
+/** @throws {Error} describing the problem */
 export function readRelease(body: Buffer): Release {
   const told: unknown = JSON.parse(body.toString('utf8'));
   if (typeof told !== 'object' || told === null) throw new Error('the answer is no JSON object');
@@ -14,19 +14,19 @@ export function readRelease(body: Buffer): Release {
   return { version, notesUrl: isWebAddress(notesUrl) ? notesUrl : null };
 }
 
-/** It becomes a link in the console, so nothing but a web address may come through. */
+/** It becomes a link in the console, so only web addresses are accepted. */
 function isWebAddress(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > maxUrlCharacters) return false;
   return ['https:', 'http:'].includes(URL.parse(value)?.protocol ?? '');
 }
 
-/** Whether a version comes after another one. Pre-releases are none that anybody is told of. */
+/** Whether one version is newer than another. Pre-releases are never reported. */
 export function isNewer(version: string, than: string): boolean {
   const [found, own] = [numbersOf(version), numbersOf(than.replace(/-.*$/, ''))];
   if (found === null || own === null) return false;
   const at = found.findIndex((number, index) => number !== own[index]);
   if (at >= 0) return (found[at] ?? 0) > (own[at] ?? 0);
-  // The release itself comes after its own pre-releases.
+  // A release is newer than its own pre-releases.
   return than.includes('-');
 }
 

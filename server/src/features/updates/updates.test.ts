@@ -1,4 +1,4 @@
-/** Proves the notice of newer versions: who is asked, how often, with what, and what is told. */
+/** Update notices: what is requested, how often, with which data, and what is shown. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -43,7 +43,7 @@ test('a newer version is told in the console, after one request that tells nothi
     return body.data as object | null;
   });
   assert.deepEqual(found, { version: '99.0.0', notesUrl, ownVersion });
-  // Another process, and a restart as it were, do not ask again on this day.
+  // Neither another process nor a restart requests it again on the same day.
   const second = await startService(receiver.env, { beside: service });
   assert.deepEqual((await second.call('GET', '/console/update')).body.data, found);
   assert.equal((await second.call('GET', '/console/update', { key: null })).status, 401);

@@ -1,6 +1,7 @@
 /**
- * A notice of newer versions, for operators who want one. Once a day the service asks the URL that they have
- * set. The request tells nothing of the installation, and nothing is fetched or installed.
+ * Update notices, for operators who want them. Once a day, the service requests the URL that they
+ * configured. The request reveals nothing about the installation, and nothing is downloaded or
+ * installed.
  */
 import type { Logger } from 'pino';
 import type { Parser } from '../../platform/config-values.ts';
@@ -15,7 +16,10 @@ const hoursBetweenLooks = 24;
 const timeoutMs = 10_000;
 const maxBytes = 16 * 1_024;
 
-/** `off`, or a URL. A link from over plain HTTP could be anybody's, so that is for this machine alone. */
+/**
+ * `off`, or a URL. A link from plain HTTP could be forged, so that is only allowed for this
+ * machine.
+ */
 export function updateUrl(): Parser<string | null> {
   const problem = 'off, or an https URL such as https://example.com/reelfeed.json';
   return (raw) => {
@@ -30,7 +34,7 @@ export function updateUrl(): Parser<string | null> {
 
 type Parts = { readonly db: Db; readonly egress: Egress; readonly log: Logger };
 
-/** Looks for a newer version, if the last look is a day ago. A failure is told at the level `debug` alone. */
+/** Checks for a newer version once a day. Failures are logged only at `debug`. */
 export async function lookForUpdate(
   { db, egress, log }: Parts,
   url: string,
@@ -60,7 +64,7 @@ async function askFor(egress: Egress, url: string, signal: AbortSignal): Promise
 
 export type Update = Release & { readonly ownVersion: string };
 
-/** The newer version that was found last; null without one, or without a URL. */
+/** The newer version found last, or null without one or without a URL. */
 export async function findUpdate(db: Db, url: string | null): Promise<Update | null> {
   const release = url === null ? null : await findRelease(db, url);
   return release !== null && isNewer(release.version, ownVersion)
@@ -68,7 +72,7 @@ export async function findUpdate(db: Db, url: string | null): Promise<Update | n
     : null;
 }
 
-/** The line of `reelfeed doctor`; none where the check is off. */
+/** The line in `reelfeed doctor`; none if the check is off. */
 export async function describeUpdate(db: Db, url: string | null): Promise<Finding[]> {
   if (url === null) return [];
   const subject = 'Version';

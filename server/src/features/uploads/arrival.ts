@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../../platform/http/errors.ts';
 
-/** What an upload has to bring in each stretch of time, so that none holds its place for ever. */
+/** Minimum progress of an upload per time window, so that none occupies its slot forever. */
 export type ArrivalRule = { windowMs: number; leastBytes: number };
 
 export type Arrival = Disposable & {
-  /** Aborts with the REQUEST_TIMEOUT to answer. */
+  /** Aborts with the REQUEST_TIMEOUT error to return. */
   signal: AbortSignal;
 };
 
 /**
- * Watches the bytes of a request arrive, from its first part to its last, and gives up on a sender
- * that falls silent or drips. It counts what the connection has read, so nothing is in the way of
- * the stream; a disk that takes nothing for that long ends the upload as well.
+ * Watches the bytes of a request arrive and gives up on a client that stalls or is too slow. It
+ * counts what the connection has read, so it does not slow down the stream; a disk that accepts
+ * nothing for that long ends the upload too.
  */
 export function watchArrival(raw: IncomingMessage, rule: ArrivalRule): Arrival {
   const controller = new AbortController();

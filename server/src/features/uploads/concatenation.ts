@@ -1,13 +1,14 @@
 /**
- * Uploads in parallel parts: the extension `concatenation` of tus 1.0. The upload URL of an item is
- * the whole; parts are uploads of their own, with their own URLs.
+ * Uploads in parallel parts: the `concatenation` extension of tus 1.0. The item's upload URL is the
+ * whole; each part is an upload with its own URL.
  *
  *   POST `Upload-Concat: partial` → a part's URL takes its bytes → POST `Upload-Concat: final;<URLs>`
  *                                                                  joins the parts, in that order
  *
- * 1. A part belongs to the upload whose URL made it, expires with it, and can't be joined to others.
- * 2. Parts together stay within the largest upload, and within `maxPartials`.
- * 3. A part is joined when it is there whole; the same join asked for again is answered again.
+ * 1. A part belongs to the upload whose URL created it, expires with it, and can't be joined to
+ *    others.
+ * 2. All parts together are limited by the maximum upload size and by `maxPartials`.
+ * 3. A part can be joined once it is complete; repeating the same join returns the same response.
  */
 import { inTransaction } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -25,7 +26,10 @@ import { findOpenSession, hashToken, requireSession, requireWhole, tokenBytes } 
 
 export const maxPartials = 64;
 
-/** Opens a part of an upload. @throws ApiError NOT_FOUND, CONFLICT, PAYLOAD_TOO_LARGE, LIMIT_EXCEEDED */
+/**
+ * Creates a part of an upload.
+ * @throws {ApiError} NOT_FOUND, CONFLICT, PAYLOAD_TOO_LARGE, LIMIT_EXCEEDED
+ */
 export async function createPartial(
   { db, limits }: ResumableParts,
   wholeToken: string,
@@ -58,10 +62,9 @@ export async function createPartial(
 }
 
 /**
- * Joins the parts whose tokens are given, in their order, and takes them as the bytes of the item.
- *
- * @returns null when the same was done before
- * @throws ApiError NOT_FOUND, CONFLICT (a part is not whole), INVALID_REQUEST (not parts of this
+ * Joins the parts with the given tokens in order, and accepts the result as the item's bytes.
+ * @returns null if the same join was done before
+ * @throws {ApiError} NOT_FOUND, CONFLICT (incomplete part), INVALID_REQUEST (not parts of this
  *   upload), INVALID_MEDIA
  */
 export async function joinPartials(
@@ -102,7 +105,10 @@ function notItsPart(): ApiError {
   });
 }
 
-/** What `Upload-Concat` says. @throws ApiError INVALID_REQUEST */
+/**
+ * Parses `Upload-Concat`.
+ * @throws {ApiError} INVALID_REQUEST
+ */
 export function readConcat(
   header: string | string[] | undefined,
 ): { kind: 'partial' } | { kind: 'final'; concat: string; tokens: string[] } | null {

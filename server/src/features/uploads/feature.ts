@@ -60,11 +60,11 @@ export const uploads = defineFeature({
   build(parts: Parts, settings) {
     const { db, mutations, storage, mediaAccess, hints, publicUrl, ownsDataDirectory } = parts;
     const startedAt = Date.now();
-    // A file of this process must not look older than its start, by a clock that is behind.
+    // With a clock that is behind, this process's own files must not look older than its start.
     const ownSince = ownsDataDirectory ? startedAt - storage.maxClockSkewMs : 0;
     const settledBefore = () => Math.max(Date.now() - dayMs, ownSince);
     const uploadLimits = {
-      // Read each time: both can be reloaded.
+      // Getters, because both can be reloaded.
       get maxUploadBytes() {
         return settings.maxUploadBytes;
       },
@@ -102,8 +102,8 @@ export const uploads = defineFeature({
           name: 'clean up work',
           intervalMs: hourMs,
           isLocal: true,
-          // Nobody else works in a data directory of our own: what this process does not hold is a
-          // leftover.
+          // No other process uses our own data directory, so files that this process does not hold
+          // are leftovers.
           run: (signal) => storage.cleanUp(ownsDataDirectory ? 0 : dayMs, signal),
         },
       ],

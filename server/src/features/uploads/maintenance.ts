@@ -13,7 +13,7 @@ const expired = {
   message: 'The upload was not completed before its URL expired.',
 } as const;
 
-/** Ends the uploads whose time is over: their items go to `error`, each with its event. */
+/** Expires overdue uploads: their items go to `error`, each with its event. */
 export async function expireUploads(db: Db, signal: AbortSignal): Promise<void> {
   await inBatches(db, expiredAtOnce, signal, async (tx) => {
     const sessions = await removeExpiredSessions(tx, expiredAtOnce);
@@ -35,8 +35,7 @@ async function recordFailure(tx: Tx, item: FailedItem): Promise<void> {
 
 /**
  * Removes the parts of resumable uploads that are complete, ended or expired.
- *
- * @returns how many files
+ * @returns the number of removed files
  */
 export async function sweepParts(db: Db, storage: Storage, signal: AbortSignal): Promise<number> {
   const files = new Map<string, string[]>();
@@ -44,7 +43,7 @@ export async function sweepParts(db: Db, storage: Storage, signal: AbortSignal):
     const sessionId = key.split('/')[1] ?? '';
     files.set(sessionId, [...(files.get(sessionId) ?? []), key]);
   }
-  // Queried after the listing: files of a session that opens in between are not in the listing.
+  // Queried after the listing, so files of sessions created in between are not in the list.
   const open = await findOpenSessions(db, [...files.keys()]);
   let removed = 0;
   for (const [sessionId, keys] of files) {
@@ -56,16 +55,15 @@ export async function sweepParts(db: Db, storage: Storage, signal: AbortSignal):
 }
 
 /**
- * Each question reads the whole table once, since no index has the keys: it would be written with
- * every change of an item, for one question a day. 500 keys took 42 ms of 140,000 items.
+ * Each query scans the whole table, because no index has the keys: it would be updated with every
+ * change of an item for the sake of one query a day. 500 keys took 42 ms with 140,000 items.
  */
 const keysAtOnce = 20_000;
 
 /**
- * Removes original files that a kill left without a row. Files that were written after
- * `settledBefore` are left alone: they may belong to a transaction that has not committed yet.
- *
- * @returns how many
+ * Removes original files that a kill left without a row. Files written after `settledBefore` are
+ * kept, because they may belong to an uncommitted transaction.
+ * @returns how many were removed
  */
 export async function sweepSources(
   db: Db,

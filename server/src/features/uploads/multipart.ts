@@ -17,7 +17,7 @@ import {
   type UploadLimits,
 } from './receive-media.ts';
 
-/** Bounds of everything in the form but the file itself. */
+/** Limits for all form fields except the file. */
 const formLimits = {
   fields: 50,
   fieldSize: 64 * 1024,
@@ -30,10 +30,9 @@ const formLimits = {
 export type ReceivedForm = { metadata: Metadata; media: ReceivedMedia };
 
 /**
- * Reads one `multipart/form-data` request: metadata fields and one part `file`, in any order.
- *
- * @throws ApiError when a field is wrong, the file is missing, or its bytes are not media; what
- *   was received is removed then
+ * Reads one `multipart/form-data` request: metadata fields and one `file` part, in any order.
+ * Removes what was received if it fails.
+ * @throws {ApiError} if a field is invalid, the file is missing, or its content is not media
  */
 export async function receiveForm(
   request: FastifyRequest,
@@ -51,9 +50,8 @@ export async function receiveForm(
 export type SmallForm = { fields: ReadonlyMap<string, string>; file: ReceivedFile };
 
 /**
- * Reads a form with text fields and one part `file` that is not a video, such as an image.
- *
- * @throws ApiError as `receiveForm` does, and what `checkHead` throws for the first bytes
+ * Reads a form with text fields and one `file` part that is not a video, such as an image.
+ * @throws {ApiError} as `receiveForm`, and the errors of `checkHead` for the first bytes
  */
 export async function receiveSmallForm(
   request: FastifyRequest,
@@ -84,7 +82,7 @@ export async function receiveSmallForm(
 
 type HoldsFile = { file: AsyncDisposable };
 
-/** Reads the parts of a form; `receive` takes its file and `finish` checks what is there. */
+/** Reads the parts of a form; `receive` consumes its file and `finish` validates the result. */
 async function readForm<Received extends HoldsFile, Result>(
   request: FastifyRequest,
   limits: UploadLimits,
@@ -96,7 +94,7 @@ async function readForm<Received extends HoldsFile, Result>(
   let received: Received | null = null;
   try {
     const parts = request.parts({ limits: { ...formLimits, fileSize: Number.MAX_SAFE_INTEGER } });
-    // The form's reader knows nothing of time-outs: it would wait for the next part for ever.
+    // The form parser has no timeout and would wait for the next part forever.
     for await (const part of untilAborted(parts, arrival.signal)) {
       if (part.type === 'field') {
         if (part.valueTruncated) throw fieldError(part.fieldname, 'is too long');
@@ -115,7 +113,7 @@ async function readForm<Received extends HoldsFile, Result>(
   }
 }
 
-/** Errors of the form's own syntax; a client that went away is not one of them. */
+/** Whether the error is in the form's syntax, as opposed to a disconnected client. */
 function isFormError(error: unknown): error is Error {
   if (!(error instanceof Error) || error instanceof ApiError) return false;
   const code = 'code' in error ? String(error.code) : '';
@@ -129,7 +127,7 @@ function formMessage(cause: Error) {
   return { message: 'The multipart form is malformed or has too many parts.', cause };
 }
 
-/** The form's reader has parsed the parts that say they are JSON. */
+/** The form parser has already parsed parts declared as JSON. */
 function textOf({ fieldname, value }: { fieldname: string; value: unknown }): string {
   if (typeof value === 'string') return value;
   try {
@@ -140,7 +138,7 @@ function textOf({ fieldname, value }: { fieldname: string; value: unknown }): st
   }
 }
 
-/** Form fields are text; these are read as the types that the metadata schema wants. */
+/** Form fields are text; converts them to the types of the metadata schema. */
 function toMetadata(request: FastifyRequest, fields: ReadonlyMap<string, string[]>): Metadata {
   const values: Record<string, unknown> = {};
   for (const [name, given] of fields) values[name] = readField(name, given);
@@ -159,7 +157,7 @@ function readField(name: string, given: readonly string[]): unknown {
   return first === '' && name !== 'title' ? null : first;
 }
 
-/** Repeated fields, a JSON array, or a comma list. */
+/** Accepts repeated fields, a JSON array, or a comma-separated list. */
 function readTags(given: readonly string[]): unknown {
   const [first = ''] = given;
   if (given.length === 1 && first.trimStart().startsWith('[')) return readJson('tags', first);

@@ -34,12 +34,12 @@ export type UploadSession = {
   isCompleted: boolean;
   isExpired: boolean;
   expiresAt: Date;
-  /** Of a resumable upload; null before it was created. */
+  /** Length of a resumable upload; null before it is created. */
   lengthBytes: number | null;
   parts: UploadPart[];
-  /** The upload that this one is a part of (`concatenation` of tus). */
+  /** The upload of which this is a part (`concatenation` in tus). */
   wholeId: string | null;
-  /** `Upload-Concat` as it was sent when parts were joined. */
+  /** The `Upload-Concat` header with which the parts were joined. */
   concat: string | null;
 };
 
@@ -98,13 +98,13 @@ export async function findSession(db: Db, tokenHash: Buffer): Promise<UploadSess
   return row === undefined ? null : toSession(row);
 }
 
-/** The same, locked until the transaction ends: of two senders one completes it. */
+/** The same, locked until the transaction ends, so that only one of two clients completes it. */
 export async function lockSession(tx: Tx, tokenHash: Buffer): Promise<UploadSession | null> {
   const row = await selectSession(tx, tokenHash).forUpdate().executeTakeFirst();
   return row === undefined ? null : toSession(row);
 }
 
-/** `joined` says what the upload was joined from, and how long it is. */
+/** `joined` describes the parts that were joined and the total length. */
 export async function completeSession(
   tx: Tx,
   session: UploadSession,
@@ -139,9 +139,8 @@ export async function setUploadLength(
 }
 
 /**
- * Makes `writer` the only one that names bytes of an upload: whoever did before can no more.
- *
- * @returns the pieces before `offset`, or null when the upload is at another offset, or complete
+ * Makes `writer` the only one that may add bytes to an upload; a previous writer no longer can.
+ * @returns the pieces before `offset`, or null if the upload is at another offset or complete
  */
 export async function claimOffset(
   db: Db,
@@ -162,7 +161,7 @@ export async function claimOffset(
   return rows[0]?.parts ?? null;
 }
 
-/** Names the pieces that hold the bytes of an upload. @returns false when another one writes it now */
+/** Records the pieces of an upload. Returns false if another writer has taken over. */
 export async function namePieces(
   db: Db,
   session: UploadSession,
@@ -177,7 +176,7 @@ export async function namePieces(
   return numAffectedRows === 1n;
 }
 
-/** Opens a part of an upload; it expires with the whole. */
+/** Creates a part of an upload; it expires with the whole. */
 export async function insertPartial(
   tx: Tx,
   whole: UploadSession,
@@ -197,7 +196,7 @@ export async function insertPartial(
     .execute();
 }
 
-/** The parts of an upload that arrive on their own. */
+/** The separately uploaded parts of an upload. */
 export async function findPartials(
   db: Db,
   { organizationId, sessionId }: UploadSession,
@@ -225,7 +224,7 @@ export async function removeSession(tx: Tx, session: UploadSession): Promise<voi
     .execute();
 }
 
-/** Those of the sessions that still take bytes. */
+/** Those of the sessions that still accept bytes. */
 export async function findOpenSessions(
   db: Db,
   sessionIds: readonly string[],
@@ -237,7 +236,7 @@ export async function findOpenSessions(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Removes sessions whose time is over. @returns their items, at most `limit` */
+/** Removes at most `limit` expired sessions. Returns their items. */
 export async function removeExpiredSessions(
   tx: Tx,
   limit: number,

@@ -8,30 +8,29 @@ import { uploadErrors } from './errors.ts';
 
 export type UploadLimits = {
   maxUploadBytes: number;
-  /** Free space that an upload leaves to the database. */
+  /** Free disk space that uploads leave for the database. */
   minFreeBytes: number;
   arrival: ArrivalRule;
 };
 
 export type ReceivedMedia = { file: ReceivedFile; mediaType: string };
 
-/** Media that can be stored under a key once. */
+/** Received media that can be stored under a key once. */
 export type ArrivedMedia = {
   mediaType: string;
   sizeBytes: number;
   store: (key: string) => Promise<void>;
 };
 
-/** Received media, which a storage takes over. */
+/** Received media for storage to take over. */
 export function arrivedMedia(storage: Storage, { file, mediaType }: ReceivedMedia): ArrivedMedia {
   return { mediaType, sizeBytes: file.sizeBytes, store: (key) => storage.put(key, file) };
 }
 
 /**
- * Writes incoming media to a scratch file with flat memory. The first bytes must be those of a
- * supported container: nothing parses a file that is not.
- *
- * @throws ApiError INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
+ * Writes incoming media to a scratch file in constant memory. The first bytes must be those of a
+ * supported container: nothing else is parsed.
+ * @throws {ApiError} INVALID_MEDIA, PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
  */
 export async function receiveMedia(
   storage: Storage,
@@ -50,10 +49,9 @@ export async function receiveMedia(
 }
 
 /**
- * Writes incoming bytes to a scratch file with flat memory, once `checkHead` has accepted the first of
- * them. The memory of the chunks is freed, so nobody else may hold them.
- *
- * @throws ApiError PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
+ * Writes incoming bytes to a scratch file in constant memory, once `checkHead` has accepted the
+ * first ones. Frees the memory of the chunks, so nothing else may hold on to them.
+ * @throws {ApiError} PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
  */
 export async function receiveBytes(
   storage: Storage,
@@ -94,7 +92,7 @@ export function requireMedia(head: Buffer): string {
   return format.mediaType;
 }
 
-/** What a sender hears about an error of receiving. */
+/** The error to report to the client for a failed transfer. */
 export function translateReceiving(
   error: unknown,
   limits: Pick<UploadLimits, 'maxUploadBytes'>,
@@ -114,7 +112,10 @@ export function translateReceiving(
   return error;
 }
 
-/** The sender has gone, so nobody hears the answer; it must not look like our fault. */
+/**
+ * The client has disconnected, so nobody receives the response; it must not look like a server
+ * error.
+ */
 function isCutOff(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : '';
   return code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE';

@@ -1,13 +1,13 @@
 /**
- * The bytes of one PATCH.
+ * Receives the bytes of one PATCH.
  *
- * 1. The offset is the sum of the pieces that the row of the upload names. Bytes are named while they
- *    arrive, and stored before they are named: an offset that was answered survives a kill, any
- *    process continues there, and a kill costs less than a megabyte of what came.
- * 2. One request writes an upload at a time. The newest one at the right offset does: whoever wrote
- *    before names nothing more, and is told 409.
- * 3. A transfer that breaks, falls silent or meets a full disk keeps what came before, unless it has
- *    a checksum, which can only be verified over the whole part.
+ * 1. The offset is the total size of the pieces in the upload's row. Pieces are recorded while
+ *    bytes arrive, and stored before they are recorded: an acknowledged offset survives a kill, any
+ *    process can continue from it, and a kill loses less than a megabyte.
+ * 2. Only one request writes an upload at a time: the newest one at the right offset. The previous
+ *    writer records nothing more and gets a 409.
+ * 3. A transfer that breaks, stalls or meets a full disk keeps what arrived before, unless it has a
+ *    checksum, which can only be verified over the whole part.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
@@ -37,26 +37,25 @@ export type Checksum = { algorithm: 'sha1' | 'sha256' | 'md5'; digest: Buffer };
 
 export type Part = {
   offset: number;
-  /** Of the request's body; null where it does not say. */
+  /** From the request's headers, or null if not declared. */
   declaredBytes: number | null;
   checksum: Checksum | null;
   source: Readable;
   signal: AbortSignal;
 };
 
-/** Three blocks of `receive.ts`: with what Node holds for a connection, less than a megabyte. */
+/** Three blocks of `receive.ts`: less than a megabyte, including Node's buffers per connection. */
 const namedEveryBytes = 3 * 256 * 1024;
-/** What a slow line brings is named after this time. */
+/** On a slow connection, pieces are recorded at this interval. */
 const namedEveryMs = 5_000;
-/** Between two checks of the free space. */
+/** Bytes between two checks of the free disk space. */
 const checkedEveryBytes = 32 * 2 ** 20;
-/** Whether enough has come to tell media from other files. */
+/** Enough bytes to tell media from other files. */
 const sniffableBytes = 4_096;
 
 /**
- * Takes the bytes of one PATCH. @returns the offset behind them, and the item when it is complete
- *
- * @throws ApiError CONFLICT (another offset, or overtaken), CHECKSUM_MISMATCH, INVALID_MEDIA,
+ * Receives the bytes of one PATCH. Returns the new offset, and the item if it is complete.
+ * @throws {ApiError} CONFLICT (wrong offset, or overtaken), CHECKSUM_MISMATCH, INVALID_MEDIA,
  *   PAYLOAD_TOO_LARGE, INSUFFICIENT_STORAGE, REQUEST_TIMEOUT
  */
 export async function receivePart(
@@ -72,7 +71,7 @@ export async function receivePart(
   const held = await claimOffset(parts.db, session, part.offset, writer);
   if (held === null) throw wrongOffset(part.offset);
   const names = new Names(parts, session, writer, held);
-  // Of a part of an upload nobody knows yet whether it is the first.
+  // It is not known yet whether a part of an upload will be the first one.
   const isBeginning = part.offset === 0 && session.wholeId === null;
   const arrival = new Arrival(part, { missingBytes, isBeginning });
   try {
@@ -83,7 +82,7 @@ export async function receivePart(
       ? noRoom(error)
       : translateReceiving(error, parts.limits);
   }
-  // What came counts; its sender fell silent.
+  // The client stalled, but what arrived counts.
   part.signal.throwIfAborted();
   const { offset } = names;
   const isWhole = session.wholeId === null && offset === session.lengthBytes;
@@ -116,7 +115,7 @@ async function store(
     }
     arrival.verify();
   } catch (error) {
-    // A full disk: what was written before counts. The first error is the one to tell.
+    // The disk is full, but what was written before counts. The first error is the one to report.
     if (!arrival.hasChecksum && unnamedBytes > 0) {
       await pieces
         .flush(false)
@@ -128,7 +127,7 @@ async function store(
   await names.name(await pieces.flush(arrival.isWhole));
 }
 
-/** The bytes of a request until they end, or its transfer breaks. */
+/** The bytes of a request until they end or the transfer breaks. */
 class Arrival {
   readonly #part: Part;
   readonly #missingBytes: number;
@@ -147,12 +146,15 @@ class Arrival {
     return this.#hash !== null;
   }
 
-  /** Whether nothing is missing of the upload behind the blocks so far. */
+  /** Whether the blocks so far complete the upload. */
   get isWhole(): boolean {
     return this.#bytes === this.#missingBytes;
   }
 
-  /** @throws ApiError INVALID_MEDIA; FileTooLargeError */
+  /**
+   * @throws {ApiError} INVALID_MEDIA
+   * @throws {FileTooLargeError}
+   */
   async *blocks(): AsyncGenerator<Uint8Array> {
     const onFirstBytes = (head: Buffer): void => {
       if (this.#isBeginning && head.length >= sniffableBytes) requireMedia(head);
@@ -165,7 +167,7 @@ class Arrival {
     }
   }
 
-  /** @throws ApiError CHECKSUM_MISMATCH */
+  /** @throws {ApiError} CHECKSUM_MISMATCH */
   verify(): void {
     const { checksum } = this.#part;
     if (checksum === null || this.#hash?.digest().equals(checksum.digest) === true) return;
@@ -180,13 +182,13 @@ class Arrival {
         yield chunk;
       }
     } catch (error) {
-      // The sender has gone, or fell silent: what came is kept, see rule 3.
+      // The client disconnected or stalled: what arrived is kept, see rule 3.
       if (checksum !== null) throw error;
     }
   }
 }
 
-/** What the row of an upload says of its bytes, as far as one writer may change it. */
+/** The pieces in an upload's row, as far as this writer may change them. */
 class Names {
   readonly #parts: ResumableParts;
   readonly #session: Resumable;
@@ -204,7 +206,10 @@ class Names {
     return sizeOf(this.#named);
   }
 
-  /** Names stored pieces and removes the objects that they replace. @throws ApiError CONFLICT */
+  /**
+   * Records stored pieces and removes the objects that they replace.
+   * @throws {ApiError} CONFLICT
+   */
   async name(stored: readonly Piece[]): Promise<void> {
     if (sizeOf(stored) === this.offset) return;
     const { db, storage } = this.#parts;

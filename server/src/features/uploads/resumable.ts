@@ -1,11 +1,11 @@
 /**
- * Resumable uploads by tus 1.0, on the upload URL itself.
+ * Resumable uploads by tus 1.0 at the upload URL itself.
  *
  *   (no length) → created (POST says the length) → bytes arrive (PATCH) → complete
  *                                                └→ terminated (DELETE), expired
  *
- * The offset is the sum of the pieces that a row names, see `receive-part.ts`. Uploads that arrive in
- * parallel parts are in `concatenation.ts`.
+ * The offset is the total size of the pieces in the row, see `receive-part.ts`. Uploads in parallel
+ * parts are in `concatenation.ts`.
  */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -22,7 +22,7 @@ export type ResumableParts = { db: Db; storage: Storage; limits: UploadLimits };
 
 export const partsPrefix = 'partials';
 
-/** How many bytes are there: all of an upload that is complete. */
+/** Number of received bytes; the whole length if the upload is complete. */
 export function offsetOf({ isCompleted, lengthBytes, parts }: UploadSession): number {
   return isCompleted && lengthBytes !== null ? lengthBytes : sizeOf(parts);
 }
@@ -31,7 +31,7 @@ export function sizeOf(pieces: readonly Piece[]): number {
   return pieces.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 }
 
-/** Says how long the upload will be. A repeat with the same length changes nothing. */
+/** Sets the length of the upload. Repeating it with the same length changes nothing. */
 export async function createResumable(
   { db, limits }: ResumableParts,
   token: string,
@@ -51,10 +51,9 @@ export async function createResumable(
 export type Resumable = UploadSession & { lengthBytes: number };
 
 /**
- * The session of an upload, also of one that is complete, so that a sender whose last answer was
- * lost learns it. An upload whose last part arrived just before a kill is completed here.
- *
- * @throws ApiError NOT_FOUND, CONFLICT (not created yet), INVALID_MEDIA
+ * The session of an upload, even a complete one, so that a client whose last response was lost can
+ * find out. If the last part arrived just before a kill, the upload is completed here.
+ * @throws {ApiError} NOT_FOUND, CONFLICT (not created yet), INVALID_MEDIA
  */
 export async function findProgress(
   parts: ResumableParts,
@@ -67,14 +66,17 @@ export async function findProgress(
     await complete(parts, token);
     return { session, isCompletedNow: true };
   } catch (error) {
-    // The request that brought the last part, or another question, was faster.
+    // The request with the last part, or another query, was faster.
     const { isCompleted } = await requireSession(parts.db, token);
     if (isCompleted) return { session, isCompletedNow: false };
     throw error;
   }
 }
 
-/** The session of an upload that was created by tus. @throws ApiError NOT_FOUND, CONFLICT */
+/**
+ * The session of an upload created through tus.
+ * @throws {ApiError} NOT_FOUND, CONFLICT
+ */
 export async function requireResumable(db: Db, token: string): Promise<Resumable> {
   return requireCreated(await requireOpenSession(db, token));
 }
@@ -89,7 +91,7 @@ function requireCreated(session: UploadSession): Resumable {
   return { ...session, lengthBytes };
 }
 
-/** Takes the pieces of an upload as the bytes of its item. */
+/** Accepts an upload's pieces as its item's bytes. */
 export async function complete(parts: ResumableParts, token: string): Promise<ItemRow> {
   const session = await requireResumable(parts.db, token);
   const row = await completeFrom(parts, token, { pieces: session.parts });
@@ -98,9 +100,8 @@ export async function complete(parts: ResumableParts, token: string): Promise<It
 }
 
 /**
- * Joins pieces to one object and takes it as the bytes of the item.
- *
- * @throws ApiError INVALID_MEDIA, NOT_FOUND, CONFLICT (complete already)
+ * Joins pieces into one object and accepts it as the item's bytes.
+ * @throws {ApiError} INVALID_MEDIA, NOT_FOUND, CONFLICT (already complete)
  */
 export async function completeFrom(
   { db, storage, limits }: ResumableParts,
@@ -123,7 +124,7 @@ export async function removePieces(
   for (const { sessionId } of sessions) await storage.removePrefix(`${partsPrefix}/${sessionId}`);
 }
 
-/** What of the file is needed to tell media from other files. */
+/** The part of the file needed to tell media from other files. */
 async function readHead(storage: Storage, pieces: readonly Piece[]): Promise<Buffer> {
   const held: Buffer[] = [];
   let heldBytes = 0;
@@ -140,7 +141,7 @@ const terminated = {
   message: 'The upload was ended by its sender.',
 } as const;
 
-/** Ends an upload for good: its bytes go, and its item fails, unless this was a part of it. */
+/** Terminates an upload: removes its bytes and fails its item, unless it is only a part. */
 export async function terminate({ db, storage }: ResumableParts, token: string): Promise<void> {
   const session = await requireOpenSession(db, token);
   const { organizationId, contentId, wholeId } = session;

@@ -39,7 +39,7 @@ export type UploadRouteParts = {
   publicUrl: string;
   limits: UploadLimits;
   expiryMs: number;
-  /** Called when an item waits for processing. */
+  /** Called when an item is waiting for processing. */
   onUploaded: () => void;
 };
 
@@ -55,7 +55,7 @@ const OpenedUpload = Type.Object({
 export async function addUploadRoutes(app: HttpApp, parts: UploadRouteParts): Promise<void> {
   await app.register(multipart);
   addCreateRoute(app, parts);
-  // The bytes may carry any Content-Type, so this route has parsers of its own: none.
+  // The body may have any Content-Type, so this scope has no body parsers.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
@@ -66,7 +66,7 @@ export async function addUploadRoutes(app: HttpApp, parts: UploadRouteParts): Pr
 
 const MediaFile = { type: 'string', format: 'binary', description: 'A video or audio file.' };
 
-/** Forms are read part by part, so their schema is for readers only. */
+/** Forms are read part by part, so their schema is only documentation. */
 const bodyOfUpload = {
   'application/json': { schema: NewContentMetadata },
   'multipart/form-data': {
@@ -110,7 +110,7 @@ function addCreateRoute(app: HttpApp, parts: UploadRouteParts): void {
 
 function createFromJson(request: FastifyRequest, reply: FastifyReply, parts: UploadRouteParts) {
   const { organizationId } = principalOf(request);
-  // The schema goes by the Content-Type, so a request without a body has met none.
+  // Validation depends on the Content-Type, so a request without a body was not validated.
   if (request.body === undefined) {
     throw new ApiError('INVALID_REQUEST', {
       message: 'The body is missing: send the metadata as JSON, or a multipart form with the file.',
@@ -152,7 +152,7 @@ async function createFromForm(
   const media = arrivedMedia(parts.storage, received.media);
   const fingerprint = JSON.stringify([metadata, file.sha256]);
   await withStoredSource(parts.storage, organizationId, media, async (key) => {
-    // A replayed answer names the bytes of the first request, so these are not taken.
+    // A replayed response belongs to the first request's bytes, so these are not stored.
     let isTaken = false;
     await parts.mutations.mutate(
       request,
@@ -223,7 +223,7 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
   );
 }
 
-/** A part of a file must not be taken for the whole of it (RFC 9110, section 14.5). */
+/** A partial PUT must not be taken for the whole file (RFC 9110, section 14.5). */
 function refusePartialPut(request: FastifyRequest): void {
   if (request.headers['content-range'] === undefined) return;
   throw new ApiError('INVALID_REQUEST', {
@@ -231,7 +231,7 @@ function refusePartialPut(request: FastifyRequest): void {
   });
 }
 
-/** A sender that says how much is coming hears at once that it is too much. */
+/** Rejects an upload right away if its declared size is too large. */
 function refuseDeclaredSize(request: FastifyRequest, { maxUploadBytes }: UploadLimits): void {
   const formOverheadBytes = request.isMultipart() ? 1024 * 1024 : 0;
   if (Number(request.headers['content-length'] ?? 0) > maxUploadBytes + formOverheadBytes) {

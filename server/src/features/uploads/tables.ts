@@ -1,4 +1,3 @@
-/** The table of upload sessions. */
 import type { ColumnType, Generated } from 'kysely';
 import type {
   DefaultTimestamp,
@@ -6,7 +5,7 @@ import type {
   Timestamp,
 } from '../../platform/database/column-types.ts';
 
-/** The first bytes of a stored object, which are bytes of a resumable upload. */
+/** A stored object with the next bytes of a resumable upload. */
 export type UploadPart = { key: string; sizeBytes: number };
 
 type UploadSessionTable = {

@@ -1,4 +1,6 @@
-/** The protocol tus 1.0 (https://tus.io/protocols/resumable-upload) on upload URLs, and their CORS. */
+/**
+ * The tus 1.0 protocol (https://tus.io/protocols/resumable-upload) on upload URLs, including CORS.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -21,7 +23,7 @@ import { findOpenSession } from './uploads.ts';
 
 export type TusRouteParts = ResumableParts & {
   publicUrl: string;
-  /** Called when an item waits for processing. */
+  /** Called when an item is waiting for processing. */
   onUploaded: () => void;
 };
 
@@ -34,7 +36,7 @@ const exposed =
   'Location, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, ' +
   'Upload-Offset, Upload-Length, Upload-Expires, Upload-Concat, X-Request-Id, Retry-After, ETag';
 
-/** Adds the routes to a scope whose bodies are not parsed. */
+/** Adds the routes to a scope that does not parse bodies. */
 export function addTusRoutes(app: HttpApp, parts: TusRouteParts): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store').header('tus-resumable', version);
@@ -49,7 +51,7 @@ export function addTusRoutes(app: HttpApp, parts: TusRouteParts): void {
 
 type TokenRequest = FastifyRequest<{ Params: { token: string } }>;
 
-/** Pages of the organization's `allowedOrigins` may upload; an empty list stands for every origin. */
+/** Pages from the organization's `allowedOrigins` may upload; an empty list allows every origin. */
 async function allowOrigin(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,10 +1,10 @@
 /**
  * Uploads: how the bytes of a new item arrive.
  *
- * 1. An upload that was answered with success is durable: the file is synced under its final
- *    name before the row names it, and the job that processes it is in the same transaction.
- * 2. A session completes once. Of two senders of the same URL, the second gets a conflict.
- * 3. What was refused or interrupted leaves no file, and the URL stays good until it expires.
+ * 1. An acknowledged upload is durable: the file is synced under its final name before the row
+ *    references it, and its processing job is in the same transaction.
+ * 2. A session completes once. Of two clients with the same URL, the second gets a conflict.
+ * 3. A rejected or interrupted upload leaves no file, and its URL remains usable until it expires.
  */
 import { createHash } from 'node:crypto';
 import { isDatabaseAway, sqlState } from '../../platform/database/database-errors.ts';
@@ -39,7 +39,7 @@ export const tokenBytes = 24;
 
 export type OpenedUpload = { row: ItemRow; token: string; expiresAt: Date };
 
-/** Makes a pending item and the session through which its bytes will come. */
+/** Creates a pending item and the session for uploading its bytes. */
 export async function openUpload(
   tx: Tx,
   organizationId: OrganizationId,
@@ -58,19 +58,28 @@ export async function openUpload(
   return { row, token, expiresAt };
 }
 
-/** The session of an upload URL, complete or not. @throws ApiError NOT_FOUND */
+/**
+ * The session of an upload URL, complete or not.
+ * @throws {ApiError} NOT_FOUND
+ */
 export async function requireSession(db: Db, token: string): Promise<UploadSession> {
   const session = checkKnown(await findSession(db, hashToken(token)));
   if (!(await isPresent(db, session.organizationId, session.contentId))) throw unknownUpload();
   return session;
 }
 
-/** The open session of an upload URL. @throws ApiError NOT_FOUND, CONFLICT */
+/**
+ * The open session of an upload URL.
+ * @throws {ApiError} NOT_FOUND, CONFLICT
+ */
 export async function requireOpenSession(db: Db, token: string): Promise<UploadSession> {
   return checkOpen(await requireSession(db, token));
 }
 
-/** The open session of a whole upload. @throws ApiError NOT_FOUND, CONFLICT */
+/**
+ * The open session of a whole upload, not a part.
+ * @throws {ApiError} NOT_FOUND, CONFLICT
+ */
 export async function requireWhole(db: Db, token: string): Promise<UploadSession> {
   const session = await requireOpenSession(db, token);
   if (session.wholeId === null) return session;
@@ -79,16 +88,15 @@ export async function requireWhole(db: Db, token: string): Promise<UploadSession
   });
 }
 
-/** The session of an upload URL that takes bytes; null when there is none. */
+/** The open session of an upload URL, or null. */
 export async function findOpenSession(db: Db, token: string): Promise<UploadSession | null> {
   const session = await findSession(db, hashToken(token));
   return session === null || session.isExpired || session.isCompleted ? null : session;
 }
 
 /**
- * Takes media as those of a session's item. `concat` says from which parts they were joined.
- *
- * @throws ApiError NOT_FOUND, CONFLICT
+ * Accepts media for a session's item. `concat` describes the parts they were joined from.
+ * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function completeUpload(
   db: Db,
@@ -113,7 +121,7 @@ export async function completeUpload(
   );
 }
 
-/** Makes an item whose bytes are here already. */
+/** Creates an item whose bytes have already been received. */
 export async function createUploadedItem(
   tx: Tx,
   organizationId: OrganizationId,
@@ -124,7 +132,7 @@ export async function createUploadedItem(
   return acceptSource(tx, organizationId, contentId, source.key, source.media);
 }
 
-/** Takes stored bytes as those of a pending item. @returns false when the item is gone */
+/** Accepts stored bytes for a pending item. Returns false if the item no longer exists. */
 export async function acceptReceived(
   tx: Tx,
   item: { organizationId: string; contentId: string; key: string; media: ArrivedMedia },
@@ -152,9 +160,9 @@ async function acceptSource(
 }
 
 /**
- * Stores media at their final place for as long as `work` may need it; when `work` throws,
- * the file goes again. A kill in between, or a database that was lost, leaves a file that no row
- * names, which `sweepSources` removes.
+ * Stores media under its final name before running `work`, and removes it again if `work` throws. A
+ * kill or a lost database connection in between leaves a file without a row, which `sweepSources`
+ * removes.
  */
 export async function withStoredSource<T>(
   storage: Storage,
@@ -173,8 +181,8 @@ export async function withStoredSource<T>(
 }
 
 /**
- * Whether it is certain that no row names the file. A connection that was lost during COMMIT leaves
- * that open, and any other kind of error proves nothing.
+ * Whether it is certain that no row references the file. If the connection was lost during COMMIT,
+ * the outcome is unknown; other errors prove nothing.
  */
 export function wasRolledBack(error: unknown): boolean {
   return error instanceof ApiError || (sqlState(error) !== null && !isDatabaseAway(error));

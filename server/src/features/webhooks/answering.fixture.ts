@@ -1,4 +1,4 @@
-/** The service with a receiver whose answer a test chooses. */
+/** The service and a receiver whose response a test controls. */
 import assert from 'node:assert/strict';
 import { startReceiver, type Receiver } from '../../../test/receiver.ts';
 import { startWebhookService, type WebhookService } from './webhooks.fixture.ts';
@@ -6,9 +6,9 @@ import { startWebhookService, type WebhookService } from './webhooks.fixture.ts'
 export type AnsweringService = {
   service: WebhookService;
   receiver: Receiver;
-  /** From now on the receiver answers with this status; at first it is 204. */
+  /** Sets the status that the receiver returns; initially 204. */
   answerWith: (status: number) => void;
-  /** Removes the webhook, and forgets what the receiver was sent and told. */
+  /** Removes the webhook and resets the receiver's requests and status. */
   cleanUp: (webhookId: string) => Promise<void>;
 };
 

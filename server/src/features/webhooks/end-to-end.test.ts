@@ -1,6 +1,6 @@
 /**
- * The service as a process with its own database, as an operator starts it, and a receiver whose
- * certificate an authority of the operator's has issued.
+ * Runs the service as a process with its own database, as an operator starts it, and a receiver
+ * with a certificate from the operator's own certificate authority.
  */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ type PlainVerify = {
   verify(rawBody: string, headers: Received['headers'], secret: string): unknown;
 };
 
-/** What a receiver without any library does, as the guide has it. */
+/** The guide's example of verification without any library. */
 const plain = (await import(
   `data:text/javascript,${encodeURIComponent(example('plain'))}`
 )) as PlainVerify;

@@ -152,7 +152,7 @@ export const webhooks = defineFeature({
     const onDue = () => hints.give(webhookDeliveries);
     // A job may have recorded an event.
     hints.listen(jobAttemptEnded, onDue);
-    // An owner of its data directory is alone: there is nobody to tell.
+    // The owner of a data directory is the only process, so there is no one to notify.
     if (!parts.ownsDataDirectory) shareHint(db, hints, webhookDeliveries);
     const { totalTimeoutMs } = defaultSenderTiming;
     const sending: SenderOptions = {
@@ -216,7 +216,7 @@ export const webhooks = defineFeature({
   },
 });
 
-/** Wakes the sender for deliveries that other processes have made due. */
+/** Wakes the sender for deliveries that other processes made due. */
 function followOthers({ connection, log, hints }: Parts): FeatureService {
   const onHint = () => hints.give(deliveriesElsewhere);
   const options = { connection, log, name: webhookDeliveries, onHint };

@@ -1,4 +1,4 @@
-/** The fields that are there: a field whose value is undefined is left out. */
+/** The fields whose value is not undefined. */
 export function given<T extends object>(
   fields: T,
 ): { [Name in keyof T]?: Exclude<T[Name], undefined> } {

@@ -1,4 +1,4 @@
-/** The guide and its examples, as they stand there. */
+/** The guide and its code examples. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 
@@ -7,7 +7,7 @@ export const guide = await readFile(
   'utf8',
 );
 
-/** The program that is marked with the name. */
+/** The example with this name. */
 export function example(name: string): string {
   const found = new RegExp(`<!-- example: ${name} -->\n\`\`\`js\n([^]*?)\`\`\``).exec(guide);
   assert.ok(found?.[1] !== undefined, `the guide has an example named ${name}`);

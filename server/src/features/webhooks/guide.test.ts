@@ -1,4 +1,4 @@
-/** The examples of docs/webhooks.md, run as they stand there. */
+/** Runs the examples from docs/webhooks.md unmodified. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ import { startWebhookService } from './webhooks.fixture.ts';
 import { pause } from '../../../test/waiting.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-/** Runs a program that may import what the packages of this repository may. */
+/** Runs a program that can import this repository's packages. */
 function run(program: string, env: Record<string, string>) {
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program];
   const child = spawn(process.execPath, args, {
@@ -106,7 +106,7 @@ test('the receiver takes real deliveries once, and refuses forged ones', async (
   await service.call('DELETE', `/v1/webhooks/${webhook.id}`);
 });
 
-/** Sends half of a body and closes the connection. */
+/** Sends half of a body, then closes the connection. */
 async function abortRequest(toPort: number): Promise<void> {
   const socket = connect({ port: toPort, host: '127.0.0.1', rejectUnauthorized: false });
   await once(socket, 'secureConnect');
@@ -197,7 +197,7 @@ test('the filter of the guide and its command for a link are accepted', async ()
   assert.match(answer.data.url, /\/portal\/webhooks#whp_/);
 });
 
-/** The blocks of commands, with what a reader fills in. */
+/** The shell blocks of the guide, with placeholders filled in. */
 function commands(values: Readonly<Record<string, string>>): string[] {
   return [...guide.matchAll(/```sh\n([^]*?)```/g)].map(([, block = '']) =>
     Object.entries(values).reduce((text, [from, to]) => text.replaceAll(from, to), block),
@@ -206,7 +206,9 @@ function commands(values: Readonly<Record<string, string>>): string[] {
 
 const launcher = path.join(root, 'server/bin/reelfeed.js');
 
-/** Runs commands in a shell, which becomes the last of them, so that ending it ends that. */
+/**
+ * Runs shell commands; the shell is replaced by the last one, so that killing it ends that command.
+ */
 function shell(text: string, cwd: string, env: Record<string, string> = {}) {
   const child = spawn('sh', ['-euc', text], {
     cwd,
@@ -229,7 +231,7 @@ test('the commands to try it show, forward and register', async () => {
     'npx reelfeed': `exec node ${launcher}`,
   });
   const [settings = '', listen = '', trigger = ''] = tryIt.split('\n');
-  // Its certificate is one of the tests.
+  // The certificate is a test certificate.
   const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
   const listening = shell(`${settings}\n${listen}`, cwd, env);
   await eventually('it listens', async () =>

@@ -2,9 +2,8 @@ import { fieldError } from '../../platform/http/errors.ts';
 import { parseTimestamp } from '../../platform/time.ts';
 
 /**
- * The moment in a field of a request.
- *
- * @throws ApiError VALIDATION_ERROR
+ * Parses a timestamp from a request field.
+ * @throws {ApiError} VALIDATION_ERROR
  */
 export function requireMoment(field: string, text: string): Date {
   const moment = parseTimestamp(text);

@@ -1,4 +1,3 @@
-/** The tables of webhooks. */
 import type { Generated } from 'kysely';
 import type {
   DefaultTimestamp,
@@ -43,7 +42,7 @@ type WebhookEventTable = {
   is_test: Generated<boolean>;
 };
 
-/** A delivery that has not ended; see `sending/sender.ts` for its states. */
+/** A delivery that has not ended; its states are described in `sending/sender.ts`. */
 type WebhookDeliveryTable = {
   organization_id: string;
   webhook_id: string;

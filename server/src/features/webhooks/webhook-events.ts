@@ -1,4 +1,4 @@
-/** What webhooks are told of webhooks. */
+/** Events about webhooks themselves. */
 import { Type } from 'typebox';
 import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from './outbox/event-declarations.ts';

@@ -1,4 +1,4 @@
-/** What the tests of webhooks share. */
+/** Shared by the webhook tests. */
 import { sql } from 'kysely';
 import { atEnd, silentLog } from '../../../test/database.ts';
 import { eventually, startService, type TestService } from '../../../test/service.ts';
@@ -8,9 +8,9 @@ import { recordEvent } from './webhooks.ts';
 export type WebhookService = TestService & {
   db: Db;
   organizationId: string;
-  /** Records a content.ready event in a transaction of its own. */
+  /** Records a content.ready event in its own transaction. */
   cause(title: string): Promise<void>;
-  /** Registers a webhook for content.ready unless told otherwise, and gives the answer's data. */
+  /** Registers a webhook, by default for content.ready, and returns the response's data. */
   register(url: string, events?: string[]): Promise<CreatedWebhook>;
   deliveries(webhookId: string, query?: string): Promise<ShownDelivery[]>;
 };
@@ -33,7 +33,7 @@ export type ShownDelivery = {
   test?: true;
 };
 
-/** The service on a database of its own, which the test looks into as well. */
+/** The service with its own database, which the test can access too. */
 export async function startWebhookService(
   env: Record<string, string> = {},
 ): Promise<WebhookService> {
@@ -87,7 +87,7 @@ export async function fillLine(db: Db, webhookId: string, count: number): Promis
     from webhook, generate_series(1, ${count}::int) n where webhook_id = ${webhookId}`.execute(db);
 }
 
-/** Waits until every delivery of a webhook that is there has ended. */
+/** Waits until all deliveries of a webhook have ended. */
 export async function allEnded(db: Db, timeoutMs = 30_000): Promise<void> {
   await eventually(
     'no delivery is pending',
@@ -102,8 +102,8 @@ export async function allEnded(db: Db, timeoutMs = 30_000): Promise<void> {
 }
 
 /**
- * Puts `count` ended deliveries of today into the log and the counts, one in a hundred of them
- * failed: a history without the time that it takes to make one.
+ * Inserts `count` ended deliveries of today into the log and the counts, 1 % of them failed, to
+ * avoid the time that sending them would take.
  */
 export async function fillHistory(
   db: Db,

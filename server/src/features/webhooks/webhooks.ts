@@ -1,7 +1,6 @@
 /**
- * Webhooks: other systems are told what happened. This is what other features may use: they declare
- * their events (`webhookEvents`), record one in the transaction that causes it, and give the hint
- * `webhookDeliveries` after the commit.
+ * The public interface of webhooks. Features declare their events (`webhookEvents`), record them in
+ * the transaction that causes them, and give the hint `webhookDeliveries` after the commit.
  */
 export {
   dataAtSending,
@@ -18,7 +17,7 @@ export { listDeliveriesForExport } from './deliveries/export-queries.ts';
 export type { SendMail } from './notices/mail.ts';
 export { signWebhook } from './sending/signing.ts';
 
-/** The `data` of each kind of event. A feature adds its kinds by declaration merging. */
+/** The `data` of each kind of event. Features add their kinds by declaration merging. */
 export interface EventData {}
 
 export type EventKind = keyof EventData;

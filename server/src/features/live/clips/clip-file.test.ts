@@ -1,4 +1,4 @@
-/** Proves which samples a clip takes, and that its file names each of them where it lies. */
+/** Which samples a clip takes, and that its file references each at its offset. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAacHeader } from '../ingest/aac-header.ts';
@@ -14,7 +14,7 @@ const tracks = {
   audio: readAacHeader(audioHeader),
 };
 
-/** Two seconds, with a key frame at its start, and each sample filled with its number. */
+/** Two seconds with a key frame at the start; each sample is filled with its number. */
 function segment(number: number): Buffer {
   const pictures = Array.from({ length: 50 }, (_, index): Sample => {
     const data = Buffer.alloc(4 + (index % 5), index);
@@ -75,12 +75,12 @@ test('the file holds each sample where its tables say', () => {
   const at = (name: string, from = 0) => file.indexOf(name, from, 'latin1') + 4;
   const mdat = at('mdat');
   assert.equal(Number(file.readBigUInt64BE(mdat)), file.length - mdat + 8);
-  // The second chunk of pictures begins with the key frame of the second segment.
+  // The second video chunk starts with the second segment's key frame.
   const co64 = at('co64');
   assert.equal(file.readUInt32BE(co64 + 4), 3);
   const second = Number(file.readBigUInt64BE(co64 + 16));
   assert.deepEqual(file.subarray(second, second + 9), Buffer.from([0, 0, 0, 0, 1, 1, 1, 1, 1]));
-  // Half a second of pictures is decoded only.
+  // Half a second of pictures is decoded but not shown.
   const elst = at('elst');
   assert.deepEqual([file.readUInt32BE(elst + 8), file.readUInt32BE(elst + 12)], [3_600, 45_000]);
   const stss = at('stss');

@@ -1,6 +1,6 @@
 /**
- * A clip of a broadcast as an MP4 file. It begins with the key frame before the wanted moment, which
- * its edit list leaves out, so that a clip is exact without being encoded here.
+ * A clip of a broadcast as an MP4 file. It starts with the key frame before the requested time,
+ * which its edit list skips, so that a clip is exact without re-encoding.
  */
 import { box, fullBox, uint32, uint64 } from '../ingest/boxes.ts';
 import {
@@ -13,15 +13,15 @@ import type { PlacedSample, SegmentSamples } from './segment-samples.ts';
 
 export type Span = { readonly startMs: number; readonly endMs: number };
 
-/** The samples of a clip that lie in one segment. */
+/** The samples of a clip within one segment. */
 export type ClipPart<Source> = { readonly source: Source; readonly samples: SegmentSamples };
 
 const trackNames = ['video', 'audio'] as const;
 const mdatHeaderBytes = 16;
-/** Decoders of AAC need the frame before the one that is heard. */
+/** AAC decoders need the frame before the first audible one. */
 const primingFrames = 1;
 
-/** Which samples of consecutive segments a clip needs. */
+/** Selects the samples of consecutive segments that a clip needs. */
 export function chooseSamples<Source>(
   parts: readonly ClipPart<Source>[],
   { startMs, endMs }: Span,
@@ -44,7 +44,7 @@ export function chooseSamples<Source>(
   }));
 }
 
-/** The header of a clip's file, behind which the samples follow, segment by segment. */
+/** The header of a clip's file; the samples follow it segment by segment. */
 export function clipHeader(
   tracks: Tracks,
   parts: readonly ClipPart<unknown>[],
@@ -77,7 +77,7 @@ export function clipHeader(
 
 type Lists = Record<(typeof trackNames)[number], readonly (readonly PlacedSample[])[]>;
 
-/** Where the samples of each segment begin in the file: pictures first, then sound. */
+/** Offsets of each segment's samples in the file: video first, then audio. */
 function chunkPositions(lists: Lists, dataAt: number) {
   const positions: Record<(typeof trackNames)[number], number[]> = { video: [], audio: [] };
   let at = dataAt;
@@ -103,7 +103,7 @@ function sampleTables(
   const filled = chunks
     .map((chunk, index) => ({ count: chunk.length, position: positions[index] ?? 0 }))
     .filter(({ count }) => count > 0);
-  // A gap, as between two publishers, makes the sample before it longer.
+  // A gap, such as between two publishers, extends the previous sample.
   const durations = samples.map(({ at, duration }, index) =>
     Math.max(0, (samples[index + 1]?.at ?? at + duration) - at),
   );
@@ -127,7 +127,7 @@ function listOf(values: readonly number[]): Buffer {
   return Buffer.concat([uint32(values.length), ...values.map(uint32)]);
 }
 
-/** Counts of equal values that follow each other. */
+/** Run-length encodes equal consecutive values. */
 function runs(values: readonly number[]): Buffer {
   const found: { count: number; value: number }[] = [];
   for (const value of values) {
@@ -139,7 +139,7 @@ function runs(values: readonly number[]): Buffer {
   return Buffer.concat([uint32(found.length), ...entries]);
 }
 
-/** From which chunk on chunks have how many samples. */
+/** Run-length encodes the number of samples per chunk. */
 function chunkRuns(counts: readonly number[]): Buffer {
   const firsts = counts.flatMap((count, index) =>
     count === counts[index - 1] ? [] : [{ chunk: index + 1, count }],

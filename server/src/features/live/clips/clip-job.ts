@@ -1,4 +1,4 @@
-/** Puts the original bytes of a clip together from the segments of its broadcast. */
+/** Assembles a clip's original bytes from its broadcast's segments. */
 import { buffer } from 'node:stream/consumers';
 import type { Db } from '../../../platform/database/database.ts';
 import { randomName } from '../../../platform/ids.ts';
@@ -33,9 +33,9 @@ import { readSamples } from './segment-samples.ts';
 type ClipJobParts = {
   readonly db: Db;
   readonly storage: Storage;
-  /** Free space that a clip leaves to the database. */
+  /** Free disk space that clips leave for the database. */
   readonly uploadLimits: { readonly minFreeBytes: number };
-  /** Called when a clip waits for processing, or has failed. */
+  /** Called when a clip is waiting for processing or has failed. */
   readonly onChange: () => void;
 };
 
@@ -98,8 +98,8 @@ export function clipJob({ db, storage, uploadLimits, onChange }: ClipJobParts): 
 type ReadSegment = (segment: ClipSegment, signal: AbortSignal) => Promise<Buffer | null>;
 
 /**
- * Reads segments: their files while they are there, and afterwards the recording, which consists of
- * them. Null where neither is left.
+ * Reads segments: from their files while they exist, afterwards from the recording, which consists
+ * of them. Returns null if neither is left.
  */
 async function reader(
   storage: Storage,

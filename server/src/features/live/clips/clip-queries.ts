@@ -1,16 +1,15 @@
-/** The SQL of clips. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';
 
 export type ClippedStream = {
   contentId: string;
-  /** Whether the files of its segments are there. */
+  /** Whether its segment files exist. */
   hasSegments: boolean;
   durationMs: number;
 };
 
-/** A stream, a deleted one too; null when it is gone. */
+/** A stream, even a deleted one, or null. */
 export async function findClippedStream(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -25,11 +24,11 @@ export async function findClippedStream(
 export type ClipSegment = {
   fileName: string;
   sizeBytes: number;
-  /** Of its first byte behind the header of the recording. */
+  /** Offset of its first byte after the recording's header. */
   position: number;
 };
 
-/** The segments that hold a span, and the one before it, with the key frame that it may need. */
+/** The segments that contain a time span, plus earlier ones with the key frame that it may need. */
 export async function findClipSegments(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -52,7 +51,7 @@ export async function findClipSegments(
   return rows;
 }
 
-/** A segment may begin in mid-picture group: a key frame is at most twelve seconds away. */
+/** A segment may start in the middle of a GOP: a key frame is at most twelve seconds earlier. */
 const segmentsBefore = 6;
 
 export type OldSegment = {
@@ -61,7 +60,7 @@ export type OldSegment = {
   readonly sizeBytes: number;
 };
 
-/** Adds the segments of a recording whose files are gone, unless they are there. */
+/** Adds the segments of a recording whose files are gone, unless they exist. */
 export async function insertOldSegments(
   tx: Tx,
   { organizationId, liveStreamId }: LiveStreamKey,

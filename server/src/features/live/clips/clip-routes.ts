@@ -10,9 +10,9 @@ import { createClips, type MadeClip } from './clips.ts';
 export type ClipRouteParts = {
   mutations: Mutations;
   urls: MediaUrls;
-  /** The longest video. */
+  /** Maximum duration of a video. */
   maxClipDurationMs: number;
-  /** Called after clips were made. */
+  /** Called after clips are created. */
   onQueued: () => void;
 };
 

@@ -7,7 +7,7 @@ const maxSeconds = 24 * 3_600;
 
 const { title, ...metadata } = NewContentMetadata.properties;
 
-/** What a clip may say; one that breaks these rules fails alone. */
+/** The fields of a clip; an invalid clip fails individually. */
 export const Clip = Closed({
   startSec: Type.Number({
     minimum: 0,
@@ -25,7 +25,7 @@ export const Clip = Closed({
 
 const size = { minItems: 1, maxItems: maxClips, 'x-error-code': 'LIMIT_EXCEEDED' } as const;
 
-/** The shape alone, which is refused as a whole when it is wrong. */
+/** The shape of the request; if it is wrong, the whole request is rejected. */
 export const NewClips = Closed({
   clips: Type.Array(Type.Record(Type.String(), Type.Unknown()), size),
 });

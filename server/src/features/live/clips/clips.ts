@@ -1,12 +1,12 @@
 /**
- * Clips: parts of a broadcast that become videos of their own, while it is live or afterwards.
+ * Clips: parts of a broadcast that become separate videos, while it is live or afterwards.
  *
  *   (request) → pending → source stored, processing enqueued
  *                      └→ error, with content.errored
  *
- * 1. The item and its job are one transaction, so an accepted clip survives a kill.
- * 2. Times count from the first picture of the broadcast, without the gaps between publishers: they
- *    are those of the recording.
+ * 1. The item and its job are in one transaction, so an accepted clip survives a kill.
+ * 2. Times count from the broadcast's first picture, without gaps between publishers, as in the
+ *    recording.
  */
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
@@ -23,7 +23,7 @@ import { recordEvent } from '../../webhooks/webhooks.ts';
 import type { LiveStreamKey, LiveStreamRow } from '../queries.ts';
 import { Clip } from './clip-schemas.ts';
 
-/** Makes the original bytes of a clip; the handler is in `clip-job.ts`. */
+/** Creates a clip's original bytes; the handler is in `clip-job.ts`. */
 export const makeClip = defineJob({
   name: 'make-live-clip',
   payload: Type.Object({
@@ -41,7 +41,7 @@ export const makeClip = defineJob({
     failClip(tx, organizationId, contentId, 'The clip could not be made.'),
 });
 
-/** Gives a clip up: pending → error, with its event. */
+/** Fails a clip: pending → error, with its event. */
 export async function failClip(
   tx: Tx,
   organizationId: string,
@@ -61,7 +61,7 @@ export type MadeClip =
 
 const clipProblems = compileBody(Clip);
 
-/** Makes the items of clips, each with its job. A clip with a wrong value fails alone. */
+/** Creates the items of clips, each with its job. An invalid clip fails individually. */
 export async function createClips(
   tx: Tx,
   key: LiveStreamKey,
@@ -87,7 +87,7 @@ export async function createClips(
   return made;
 }
 
-/** @throws ApiError VALIDATION_ERROR */
+/** @throws {ApiError} VALIDATION_ERROR */
 function checkClip(clip: Record<string, unknown>): asserts clip is Static<typeof Clip> {
   const problems = clipProblems(clip);
   if (problems !== null) throw validationError('body', problems);

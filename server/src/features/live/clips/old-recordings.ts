@@ -1,6 +1,6 @@
 /**
- * The index of recordings from before it was kept: where each segment lies in the file. It is read from
- * the file itself, once, and stored as if it had always been there.
+ * Rebuilds the segment index of recordings made before it was stored. It is read from the file
+ * once, then stored as if it had always existed.
  */
 import { buffer } from 'node:stream/consumers';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
@@ -15,13 +15,16 @@ import type { LiveStreamKey } from '../queries.ts';
 import { insertOldSegments, type OldSegment } from './clip-queries.ts';
 import { readSamples } from './segment-samples.ts';
 
-/** A fragment's tables are some kilobytes; a header is less. */
+/** A fragment's tables take some kilobytes; a header is smaller. */
 const readAtOnce = 64 * 1024;
 const maxTablesBytes = 16 * 1024 * 1024;
 
 type Box = { readonly name: string; readonly size: number };
 
-/** Where the segments of a recording begin: behind `ftyp` and `moov`. Null where it is no such file. */
+/**
+ * The offset of a recording's first segment, after `ftyp` and `moov`, or null if it is not such a
+ * file.
+ */
 export async function recordingHeader(
   storage: Storage,
   sourceKey: string,
@@ -36,7 +39,7 @@ export async function recordingHeader(
   return second.name === 'moov' && end <= start.length ? start.subarray(0, end) : null;
 }
 
-/** @returns false where the file is no recording of ours */
+/** @returns false if the file is not one of our recordings */
 export async function indexRecording(
   { db, storage }: { db: Db; storage: Storage },
   key: LiveStreamKey,
@@ -63,7 +66,7 @@ export async function indexRecording(
   return true;
 }
 
-/** The tables of the fragment at a position, and its size with its media; null behind the last one. */
+/** The tables of the fragment at an offset, and its size including media data; null at the end. */
 async function readFragment(
   storage: Storage,
   sourceKey: string,
@@ -118,7 +121,7 @@ function findVideo(header: Buffer): Tracks['video'] {
   return record === null ? null : readVideoHeader('avc1', record);
 }
 
-/** The configuration stands where `init-segment.ts` puts it. */
+/** The configuration is where `init-segment.ts` puts it. */
 function findAudio(header: Buffer): AacHeader | null {
   const descriptors = boxNamed(header, 'esds');
   const configAt = 24;
@@ -128,7 +131,7 @@ function findAudio(header: Buffer): AacHeader | null {
   return readAacHeader(Buffer.from(descriptors.subarray(configAt + 2, configAt + 2 + length)));
 }
 
-/** The content of the first box of a name. */
+/** The content of the first box with a name. */
 function boxNamed(header: Buffer, name: string): Buffer | null {
   const at = header.indexOf(name, undefined, 'latin1') - 4;
   return at < 0 ? null : Buffer.from(header.subarray(at + 8, at + header.readUInt32BE(at)));

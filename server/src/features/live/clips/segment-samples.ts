@@ -1,16 +1,16 @@
 /**
- * Reads the segments that `media-segment.ts` writes: fragments with a run of samples for each track. A
- * segment of low latency has one for each part.
+ * Reads segments written by `media-segment.ts`: fragments with a run of samples per track. A
+ * low-latency segment has one fragment per part.
  */
 import { audioTrack, videoTrack } from '../ingest/init-segment.ts';
 
-/** A sample, whose bytes stay in its segment. Times are in units of its track. */
+/** A sample, whose bytes stay in its segment. Times are in the track's timescale. */
 export type PlacedSample = {
   readonly at: number;
   readonly duration: number;
   readonly offset: number;
   readonly isKey: boolean;
-  /** Of its bytes, from the beginning of the segment on. */
+  /** Offset of its bytes in the segment. */
   readonly position: number;
   readonly size: number;
 };
@@ -20,7 +20,7 @@ export type SegmentSamples = { readonly video: PlacedSample[]; readonly audio: P
 const entryBytes = 16;
 const notKey = 0x1_0000;
 
-/** @throws RangeError for bytes that are no segment of ours */
+/** @throws {RangeError} if the bytes are not one of our segments */
 export function readSamples(segment: Buffer): SegmentSamples {
   const samples: SegmentSamples = { video: [], audio: [] };
   const outer = boxes(segment, 0, segment.length);
@@ -48,7 +48,10 @@ export function readSamples(segment: Buffer): SegmentSamples {
   }
 }
 
-/** @param place when the run starts, and where its fragment begins, from which its bytes count */
+/**
+ * @param place start time of the run, and the offset of its fragment, to which its data offsets are
+ *   relative
+ */
 function readRun(
   segment: Buffer,
   trun: number,

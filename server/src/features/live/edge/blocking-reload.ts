@@ -3,27 +3,27 @@ import { fieldError } from '../../../platform/http/errors.ts';
 import { partTargetMs } from '../ingest/part-publisher.ts';
 
 export type Directives = {
-  /** The segment that the answer shall have; null for the playlist of this moment. */
+  /** The segment that the response must include, or null for the current playlist. */
   readonly segment: number | null;
-  /** The part of it; null for all of it. */
+  /** The part of that segment, or null for all of it. */
   readonly part: number | null;
   readonly isDelta: boolean;
 };
 
-/** How far a playlist goes. */
+/** The end of a playlist. */
 export type Edge = {
-  /** The number of the segment that is being received. */
+  /** The number of the segment in progress. */
   readonly openSegment: number;
-  /** Its parts so far. */
+  /** Number of its parts so far. */
   readonly openParts: number;
-  /** The parts of the segment before it; 0 where it has none. */
+  /** Number of parts of the previous segment; 0 if it has none. */
   readonly lastParts: number;
 };
 
-/** A player may ask for so many parts beyond the next one. */
+/** How many parts beyond the next one a player may request. */
 const advancePartLimit = Math.ceil(3_000 / partTargetMs);
 
-/** @throws ApiError VALIDATION_ERROR */
+/** @throws {ApiError} VALIDATION_ERROR */
 export function readDirectives(query: Readonly<Record<string, unknown>>): Directives {
   const segment = readNumber(query, '_HLS_msn');
   const part = readNumber(query, '_HLS_part');
@@ -44,8 +44,8 @@ function readNumber(query: Readonly<Record<string, unknown>>, name: string): num
 }
 
 /**
- * Whether a playlist of this edge answers the directives. A part behind the last one of a segment means
- * the first one of the next.
+ * Whether a playlist with this edge satisfies the directives. A part after the last one of a
+ * segment means the first one of the next.
  */
 export function isReached({ segment, part }: Directives, edge: Edge): boolean {
   const { openSegment, openParts, lastParts } = edge;
@@ -55,7 +55,9 @@ export function isReached({ segment, part }: Directives, edge: Edge): boolean {
   return segment < openSegment && (!isBehindLast || openParts > 0);
 }
 
-/** @throws ApiError VALIDATION_ERROR for what is so far ahead that the player must be mistaken */
+/**
+ * @throws {ApiError} VALIDATION_ERROR if the request is so far ahead that the player must be wrong
+ */
 export function refuseFarAhead({ segment, part }: Directives, edge: Edge): void {
   if (segment === null) return;
   const { openSegment, openParts } = edge;

@@ -1,4 +1,4 @@
-/** Tells the processes that serve a broadcast that it has another part or segment. */
+/** Notifies the serving processes that a broadcast has another part or segment. */
 import type { Logger } from 'pino';
 import type { DatabaseConnection, Db } from '../../../platform/database/database.ts';
 import type { FeatureService } from '../../../platform/feature.ts';
@@ -11,7 +11,7 @@ type EdgeHintParts = {
   readonly hints: Hints;
   readonly log: Logger;
   readonly connection: DatabaseConnection;
-  /** True if there are no other processes. */
+  /** Whether there are no other processes. */
   readonly ownsDataDirectory: boolean;
 };
 

@@ -1,4 +1,4 @@
-/** The SQL behind the playlists of broadcasts, as every process with the role `api` reads them. */
+/** SQL for the playlists of broadcasts, used by every process with the role `api`. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import { contentItems } from '../../content/content.ts';
@@ -10,7 +10,7 @@ import type { Latency, LiveStatus } from '../tables.ts';
 export type EdgeState = {
   latency: Latency;
   status: LiveStatus;
-  /** Nothing is added any more. */
+  /** Whether nothing more will be added. */
   isOver: boolean;
   isConnected: boolean;
   segmentCount: number;
@@ -19,7 +19,7 @@ export type EdgeState = {
   rungs: readonly RungEnd[];
 };
 
-/** A stream whose item has this playback id and whose segments are there. */
+/** The stream whose item has this playback id and whose segments exist. */
 export async function findByPlaybackId(db: Db, playbackId: string): Promise<LiveStreamKey | null> {
   const { rows } = await sql<LiveStreamKey>`
     select stream.organization_id as "organizationId", stream.live_stream_id as "liveStreamId"
@@ -29,7 +29,7 @@ export async function findByPlaybackId(db: Db, playbackId: string): Promise<Live
   return rows[0] ?? null;
 }
 
-/** Null when the segments are gone. */
+/** Returns null if the segments are gone. */
 export async function readEdge(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -37,7 +37,7 @@ export async function readEdge(
   const { rows } = await sql<EdgeState>`
     select latency, status, coalesce(${isConnected}, false) as "isConnected",
       status = 'ended' and is_settled and not exists (
-        -- What a killed process has left becomes a segment before the recording is made.
+        -- Parts left by a killed process become a segment before the recording is made.
         select from live_part part where part.organization_id = stream.organization_id
           and part.live_stream_id = stream.live_stream_id) as "isOver",
       segment_count as "segmentCount", target_duration_seconds as "targetDurationSeconds",
@@ -48,7 +48,7 @@ export async function readEdge(
   return rows[0] ?? null;
 }
 
-/** The segments from a number on, before another one. */
+/** The segments from one number (inclusive) to another (exclusive). */
 export async function readSegmentsBetween(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -76,7 +76,7 @@ export type EdgePart = {
   readonly bytes: Buffer;
 };
 
-/** The parts behind one, up to those of a segment. */
+/** The parts after a given one, up to those of a segment. */
 export async function readPartsAfter(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,

@@ -1,6 +1,6 @@
 /**
- * What a process knows of the rungs of a broadcast that it serves. A rung has no parts: its playlist is
- * that of the top up to the last segment that the rung has, or that is a gap for good.
+ * A process's knowledge of the rungs of a broadcast that it serves. A rung has no parts: its
+ * playlist is the top's, up to the last segment that the rung has or that is permanently a gap.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import type { ListedSegment } from '../ingest/playlists.ts';
@@ -9,17 +9,17 @@ import { rungFiles, rungPlaylist } from '../ladder/rung-playlists.ts';
 import { readRungFiles, type RungEnd, type RungFile } from '../ladder/rung-queries.ts';
 import type { LiveStreamKey } from '../queries.ts';
 
-/** A rung that is further behind the top is sent from the storage. */
+/** A rung that lags further behind the top is served from the storage. */
 export const maxRungLag = 8;
 
 type FollowedRung = { last: number; readonly files: Map<number, RungFile> };
 
-/** The listed segments of the top rendition, and `maxRungLag` more before them. */
+/** The listed segments of the top rendition, plus `maxRungLag` earlier ones. */
 export type TopSegments = {
   readonly segments: readonly ListedSegment[];
   readonly listed: number;
   readonly targetDurationSeconds: number;
-  /** Discontinuities before the first of the segments. */
+  /** Number of discontinuities before the first of the segments. */
   readonly earlierDiscontinuities: number;
 };
 
@@ -27,11 +27,10 @@ export class FollowedRungs {
   readonly #rungs = new Map<string, FollowedRung>();
 
   /**
-   * Reads what is new.
-   *
-   * @param ends how far the rungs are
-   * @param first the first segment of the top that is kept
-   * @returns whether there was something
+   * Reads new segments.
+   * @param ends last segments of the rungs
+   * @param first the first of the top's segments that is kept
+   * @returns whether there was anything new
    */
   async read(
     db: Db,
@@ -54,7 +53,7 @@ export class FollowedRungs {
     return true;
   }
 
-  /** The last segment of a rung; null where the rung is not followed. */
+  /** The last segment of a rung, or null if the rung is not followed. */
   lastOf(name: string, { segments }: Pick<TopSegments, 'segments'>): number | null {
     const last = this.#rungs.get(name)?.last;
     const top = segments.at(-1)?.number;
@@ -70,7 +69,10 @@ export class FollowedRungs {
     });
   }
 
-  /** Null where the rung is not followed. @param reports of the other renditions */
+  /**
+   * Returns null if the rung is not followed.
+   * @param reports rendition reports about the other renditions
+   */
   playlist(name: string, top: TopSegments, reports: readonly RenditionReport[]): string | null {
     const last = this.lastOf(name, top);
     if (last === null) return null;

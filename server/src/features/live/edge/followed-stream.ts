@@ -1,12 +1,12 @@
 /**
- * What a process knows of a broadcast that it serves: the segments that are listed, and the parts of the
- * latest ones with their bytes. All viewers of the process share it, so the database is asked once for
- * each part, however many they are.
+ * A process's knowledge of a broadcast that it serves: the listed segments, and the latest ones'
+ * parts with their bytes. It is shared by all viewers of the process, so the database is queried
+ * once per part, however many viewers there are.
  *
  *   following ── nobody has asked for `idleMs`, or the segments are gone ──▶ closed
  *
- * 1. It reads again at each hint of the stream, and each `pollMs`, because hints may get lost.
- * 2. What it has listed it keeps until the window has moved on.
+ * 1. It rereads on each hint for the stream and every `pollMs`, because hints can get lost.
+ * 2. What it has listed is kept until the window has moved past it.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import type { Hints } from '../../../platform/hints.ts';
@@ -33,10 +33,10 @@ import { FollowedRungs, maxRungLag, type TopSegments } from './followed-rungs.ts
 import { firstNear, lengthOf, lowLatencyPlaylist } from './low-latency-playlist.ts';
 
 const pollMs = 500;
-/** A stream that nobody has asked for in so long is not followed any more. */
+/** A stream that nobody has requested for this long is no longer followed. */
 const idleMs = 10_000;
 
-/** The hint that a stream has another part or segment. */
+/** Hint that a stream has another part or segment. */
 export const liveAdded = (liveStreamId: string) => `live-added ${liveStreamId}`;
 
 export class FollowedStream {
@@ -47,14 +47,14 @@ export class FollowedStream {
   readonly #onClosed: () => void;
   readonly #waiting = new Set<() => void>();
   #state: EdgeState | null = null;
-  /** The listed segments, and some before them for rungs that are behind. */
+  /** The listed segments, and some earlier ones for rungs that lag. */
   #segments: ListedSegment[] = [];
-  /** Discontinuities before the first of them. */
+  /** Number of discontinuities before the first of them. */
   #earlierDiscontinuities = 0;
   readonly #rungs = new FollowedRungs();
   readonly #parts = new Map<number, EdgePart[]>();
   readonly #byName = new Map<string, EdgePart>();
-  /** The playlists made since the last change, by name. */
+  /** Playlists generated since the last change, by name. */
   readonly #texts = new Map<string, string | null>();
   #reading: Promise<void> | null = null;
   #isReadAgain = false;
@@ -74,7 +74,7 @@ export class FollowedStream {
     this.#timer.unref();
   }
 
-  /** Null before the first reading, and once the segments are gone. */
+  /** Null before the first read, and once the segments are gone. */
   get state(): EdgeState | null {
     return this.#state;
   }
@@ -85,7 +85,7 @@ export class FollowedStream {
     return { openSegment, openParts: count(openSegment), lastParts: count(openSegment - 1) };
   }
 
-  /** Somebody watches. */
+  /** Reports a request by a viewer. */
   touch(): void {
     this.#askedAt = performance.now();
   }
@@ -99,7 +99,7 @@ export class FollowedStream {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Resolves with true once `isReady`; with false when the time is over, or all is. */
+  /** Resolves with true once `isReady` holds, with false on timeout or at the stream's end. */
   async until(isReady: () => boolean, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
     if (isReady()) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -115,12 +115,12 @@ export class FollowedStream {
     return isReady();
   }
 
-  /** The bytes of a part; null where there are none. */
+  /** The bytes of a part, or null. */
   partBytes(fileName: string): Buffer | null {
     return this.#byName.get(fileName)?.bytes ?? null;
   }
 
-  /** The file that the next part will be; null where it is unknown. */
+  /** The file name of the next part, or null if unknown. */
   get nextPart(): string | null {
     if (this.#state?.isConnected !== true || this.#state.latency !== 'low') return null;
     const open = this.#parts.get(this.#state.segmentCount);
@@ -129,26 +129,26 @@ export class FollowedStream {
     return match === null ? null : `${match[1]}${Number(match[2]) + 1}${match[3]}`;
   }
 
-  /** Whether a publisher is there. */
+  /** Whether a publisher is connected. */
   get isAdvancing(): boolean {
     return this.#state !== null && this.#state.isConnected && !this.#state.isOver;
   }
 
-  /** Null when the segments are gone. */
+  /** Returns null if the segments are gone. */
   playlist(isDelta: boolean): string | null {
     const state = this.#state;
     if (state === null) return null;
     return this.#once(isDelta ? 'delta' : 'full', () => this.#write(state, isDelta));
   }
 
-  /** How far the playlist of a rung goes; null where the storage has the latest one. */
+  /** The end of a rung's playlist, or null if the storage has the latest one. */
   rungEdge(rung: string): Edge | null {
     if (this.#state === null || !this.#isLow(this.#state)) return null;
     const last = this.#rungs.lastOf(rung, { segments: this.#segments });
     return last === null ? null : { openSegment: last + 1, openParts: 0, lastParts: 0 };
   }
 
-  /** Null where the storage has the latest one. */
+  /** Returns null if the storage has the latest playlist. */
   rungPlaylist(rung: string): string | null {
     const state = this.#state;
     if (state === null || this.rungEdge(rung) === null) return null;
@@ -203,7 +203,7 @@ export class FollowedStream {
     return lowLatencyPlaylist(low, isDelta);
   }
 
-  /** Reads what is new. Calls while a reading is under way get the one after it. */
+  /** Reads what is new. Calls during a read get the result of the following one. */
   async refresh(): Promise<void> {
     this.#isReadAgain = true;
     this.#reading ??= this.#readAll();
@@ -267,7 +267,7 @@ export class FollowedStream {
     this.#segments = all.filter(({ number }) => number >= first);
   }
 
-  /** Parts of segments behind those that the state counts come with the next reading. */
+  /** Parts of segments beyond the state's count come with the next read. */
   async #readParts({ segmentCount }: EdgeState): Promise<EdgePart[]> {
     const latest = Math.max(-1, ...this.#parts.keys());
     const number = this.#parts.get(latest)?.at(-1)?.number ?? -1;

@@ -1,4 +1,4 @@
-/** Sends the playlists, parts and segments of broadcasts from the memory of the process. */
+/** Serves the playlists, parts and segments of broadcasts from memory. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../../platform/database/database.ts';
@@ -22,7 +22,7 @@ import { SegmentCache } from './segment-cache.ts';
 type EdgeParts = { readonly db: Db; readonly storage: Storage; readonly hints: Hints };
 
 const maxStreams = 1_000;
-/** A request waits for so many target durations (RFC 8216bis, section 6.2.5.2). */
+/** Maximum wait of a request in target durations (RFC 8216bis, section 6.2.5.2). */
 const maxWaitTargets = 3;
 const playlistSeconds = 1;
 
@@ -41,7 +41,10 @@ export class LiveEdge {
     this.#segments = new SegmentCache(parts.storage);
   }
 
-  /** Null for what is sent from the storage. @throws ApiError */
+  /**
+   * Returns null for files served from the storage.
+   * @throws {ApiError}
+   */
   async handle(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -68,7 +71,7 @@ export class LiveEdge {
     refuseFarAhead(directives, stream.edge);
     const isReady = () => isReached(directives, stream.edge);
     const isThere = await stream.until(isReady, waitMs(stream), request.signal);
-    // While no publisher is there, a player that waits must not believe that the service is at fault.
+    // Without a publisher, a waiting player must not conclude that the service is faulty.
     if (!isThere && stream.isAdvancing) throw tooLate();
     const playlist = stream.playlist(directives.isDelta);
     if (playlist === null) return null;
@@ -78,8 +81,8 @@ export class LiveEdge {
   }
 
   /**
-   * A rung has no parts: a request for one waits for its segment. One that does not come in time is
-   * not an error, because a rung may be dropped at any moment.
+   * A rung has no parts: a request for one waits for its segment. A timeout is not an error,
+   * because a rung may be dropped at any time.
    */
   async #sendRung(
     request: FastifyRequest,
@@ -102,7 +105,7 @@ export class LiveEdge {
     return sendText(reply, playlist, cachingFor(maxAge, isPrivate));
   }
 
-  /** Sends a part, and waits for it if the playlist has announced it. */
+  /** Sends a part, waiting for it if the playlist has announced it. */
   async #sendPart(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -150,7 +153,7 @@ export class LiveEdge {
       .send(bytes);
   }
 
-  /** Null when the item has no segments, or the database is away before they are known. */
+  /** Returns null if the item has no segments, or if the database is away before they are known. */
   async #follow(playbackId: string): Promise<FollowedStream | null> {
     const following = this.#streams.get(playbackId) ?? this.#begin(playbackId);
     const stream = await following;

@@ -1,10 +1,10 @@
 /**
- * The media playlist of a stream of low latency (RFC 8216bis, draft 17, sections 4.4.3.7, 4.4.4.9,
+ * The media playlist of a low-latency stream (RFC 8216bis, draft 17, sections 4.4.3.7, 4.4.4.9,
  * 4.4.5 and B.1).
  *
  * 1. The parts of a segment are listed before it is complete, and stay until it is three target
- *    durations behind the end.
- * 2. Parts are listed of a complete segment only if they are all of it.
+ *    durations from the end.
+ * 2. Parts of a complete segment are listed only if they cover all of it.
  */
 import { playlistFiles, type ListedSegment } from '../ingest/playlists.ts';
 import { partTargetMs } from '../ingest/part-publisher.ts';
@@ -15,26 +15,26 @@ export type ListedPart = Omit<EdgePart, 'bytes'>;
 
 export type LowLatencyPlaylist = {
   readonly segments: readonly ListedSegment[];
-  /** By the numbers of their segments. */
+  /** Parts by segment number. */
   readonly parts: ReadonlyMap<number, readonly ListedPart[]>;
   readonly targetDurationSeconds: number;
   readonly earlierDiscontinuities: number;
-  /** The file of the part that is expected next; null where that is unknown. */
+  /** The file name of the next expected part, or null if unknown. */
   readonly nextPart: string | null;
-  /** Whether players may leave out what they have: the window is a long one. */
+  /** Whether players may skip what they have, which is worthwhile for a long window. */
   readonly canSkip: boolean;
-  /** Reports on the other renditions. */
+  /** Rendition reports about the other renditions. */
   readonly reports: readonly RenditionReport[];
 };
 
 const seconds = (ms: number) => (ms / 1_000).toFixed(3);
 
-/** Older segments may be left out (CAN-SKIP-UNTIL). */
+/** The skip boundary (CAN-SKIP-UNTIL): older segments may be omitted. */
 export function skipSeconds(targetDurationSeconds: number): number {
   return 6 * targetDurationSeconds;
 }
 
-/** @param isDelta leaves out the segments that the player has, if it may */
+/** @param isDelta omits the segments that the player has, if allowed */
 export function lowLatencyPlaylist(playlist: LowLatencyPlaylist, isDelta: boolean): string {
   const { segments, parts, targetDurationSeconds: target, nextPart } = playlist;
   const skipped = isDelta && playlist.canSkip ? skippedCount(playlist) : 0;
@@ -93,7 +93,7 @@ export function lengthOf(parts: readonly { readonly durationMs: number }[]): num
   return parts.reduce((sum, { durationMs }) => sum + durationMs, 0);
 }
 
-/** The index of the first segment that lies within so many milliseconds from the end. */
+/** The index of the first segment within this many milliseconds from the end. */
 export function firstNear(segments: readonly ListedSegment[], ms: number): number {
   let length = 0;
   for (let index = segments.length - 1; index >= 0; index -= 1) {
@@ -103,7 +103,7 @@ export function firstNear(segments: readonly ListedSegment[], ms: number): numbe
   return 0;
 }
 
-/** Segments before the skip boundary. */
+/** Number of segments before the skip boundary. */
 function skippedCount({ segments, targetDurationSeconds }: LowLatencyPlaylist): number {
   return firstNear(segments, skipSeconds(targetDurationSeconds) * 1_000);
 }

@@ -1,6 +1,6 @@
 /**
- * The rules of RFC 8216bis for playlists of low latency, checked over every reload as a strict player
- * would. Those of RFC 8216 are checked as well. It parses by itself.
+ * Checks low-latency playlists against RFC 8216bis and RFC 8216 over every reload, like a strict
+ * player. Uses its own parser.
  */
 import assert from 'node:assert/strict';
 import { PlaylistFollower, readPlaylist, type ReadPlaylist } from '../ingest/hls-rules.fixture.ts';
@@ -16,7 +16,7 @@ export type ReadPart = {
 export type ReadLowLatency = ReadPlaylist & {
   readonly partTarget: number;
   readonly parts: readonly ReadPart[];
-  /** The number of the segment that is not complete yet. */
+  /** The number of the incomplete segment. */
   readonly openSegment: number;
   readonly hint: string | null;
   readonly reports: readonly ReadReport[];
@@ -39,7 +39,10 @@ function one(lines: readonly string[], tag: string): string {
   return found[0] ?? '';
 }
 
-/** Reads a playlist of low latency that has no end. @throws AssertionError */
+/**
+ * Parses a low-latency playlist without an end.
+ * @throws {AssertionError}
+ */
 export function readLowLatency(playlist: string): ReadLowLatency {
   const plain = readPlaylist(playlist);
   const lines = playlist.split('\n');
@@ -71,7 +74,7 @@ export function readLowLatency(playlist: string): ReadLowLatency {
   return read;
 }
 
-/** One for each other rendition, behind the segments. */
+/** One report for each other rendition, after the segments. */
 function readReports(lines: readonly string[]): ReadReport[] {
   const reports = lines
     .filter((line) => line.startsWith('#EXT-X-RENDITION-REPORT:'))
@@ -92,12 +95,12 @@ function readReports(lines: readonly string[]): ReadReport[] {
   return reports;
 }
 
-/** Follows the playlist of a rung, which has no parts, through its versions. */
+/** Follows a rung's playlist, which has no parts, through its versions. */
 export class RungFollower {
   readonly #plain = new PlaylistFollower();
   #reports: readonly ReadReport[] = [];
 
-  /** @throws AssertionError for what the rules forbid */
+  /** @throws {AssertionError} for violations of the rules */
   take(playlist: string): ReadPlaylist & { readonly reports: readonly ReadReport[] } {
     const plain = this.#plain.take(playlist);
     const lines = playlist.split('\n');
@@ -144,17 +147,17 @@ export class LowLatencyFollower {
   #before: ReadLowLatency | null = null;
   #keptHints = 0;
 
-  /** Parts that came under the name that was announced. */
+  /** Number of parts that appeared under their announced name. */
   get keptHints(): number {
     return this.#keptHints;
   }
 
-  /** All parts that were ever listed. */
+  /** All parts ever listed. */
   get parts(): readonly ReadPart[] {
     return [...this.#seen.values()];
   }
 
-  /** @throws AssertionError for what the rules forbid */
+  /** @throws {AssertionError} for violations of the rules */
   take(playlist: string): ReadLowLatency {
     this.#plain.take(playlist);
     const now = readLowLatency(playlist);

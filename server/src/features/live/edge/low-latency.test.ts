@@ -1,4 +1,4 @@
-/** Proves what players of low latency are told, and which of their requests wait. */
+/** What low-latency players are told, and which of their requests wait. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -24,7 +24,7 @@ test('a request waits until its segment or part is there', () => {
   assert.equal(isReached(asked(7, 1), edge), true);
   assert.equal(isReached(asked(7, 2), edge), false);
   assert.equal(isReached(asked(8, 0), edge), false);
-  // Behind the last part of a segment comes the first one of the next.
+  // After the last part of a segment comes the first one of the next.
   assert.equal(isReached(asked(6, 3), nothing), true);
   assert.equal(isReached(asked(6, 4), nothing), false);
   assert.equal(isReached(asked(6, 4), edge), true);
@@ -45,7 +45,7 @@ test('what is too far ahead, and what is no number, is refused', () => {
   assert.deepEqual(read, { segment: 5, part: 1, isDelta: true });
 });
 
-/** A stream whose segments have parts of half a second, at one moment of its life. */
+/** The playlist of a stream with half-second parts, at a given point in time. */
 function playlistAt(parts: number, window: number): LowLatencyPlaylist {
   const partsOf = new Map<number, ListedPart[]>();
   const segments: ListedSegment[] = [];

@@ -1,13 +1,13 @@
 /**
- * The latest segments and headers of broadcasts in memory: all viewers want the same ones in the same
- * seconds, and the storage is asked once for each by a process.
+ * An in-memory cache of the latest segments and headers of broadcasts: all viewers request the same
+ * ones within the same seconds, so each process reads each from the storage once.
  */
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import type { Storage, StoredFile } from '../../../platform/storage/storage.ts';
 
 const maxBytes = 96 * 1024 * 1024;
-/** Larger ones are sent from the storage. */
+/** Larger files are served from the storage. */
 const maxFileBytes = 12 * 1024 * 1024;
 
 export type CachedFile = { readonly file: StoredFile; readonly bytes: Buffer };
@@ -24,7 +24,7 @@ export class SegmentCache {
     this.#storage = storage;
   }
 
-  /** A file that never changes; null when it is absent or too large. */
+  /** An immutable file, or null if it is absent or too large. */
   async read(key: string): Promise<CachedFile | null> {
     const known = this.#files.get(key);
     if (known !== undefined) return known;

@@ -1,12 +1,13 @@
 /**
- * The rungs of one publisher's broadcast, and the media child that makes them.
+ * The rungs of one publisher's broadcast and the media child that produces them.
  *
  *   off ── a segment begins ──▶ running ── child died ──▶ off (up to `maxDeaths` times, then dropped)
  *                                  └── too slow ──▶ off without its largest rung, or dropped
  *
- * 1. The broadcast never waits for its rungs: pictures are handed over and forgotten.
- * 2. What the child has not taken is bounded, in time and in bytes.
- * 3. A process has a bounded number of children; a broadcast beyond it has its top alone.
+ * 1. The broadcast never waits for its rungs: pictures are handed over without waiting.
+ * 2. Pictures that the child has not taken are bounded, in time and in bytes.
+ * 3. The number of children per process is bounded; further broadcasts have only their top
+ *    rendition.
  */
 import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
@@ -25,7 +26,7 @@ import type { VideoHeader } from '../ingest/video-header.ts';
 /** The values that the setting accepts. */
 export const liveSteps = ['off', '240', '360', '540', '720'] as const;
 
-/** The default rungs for the cores of this machine; see docs/live.md. */
+/** The default rungs for this machine's cores; see docs/live.md. */
 export function defaultRungs(
   cores = availableParallelism(),
 ): readonly (typeof liveSteps)[number][] {
@@ -34,7 +35,7 @@ export function defaultRungs(
 }
 
 export type LadderOptions = {
-  /** Short sides of the rungs to make; none where it is empty. */
+  /** Short sides of the rungs to create; empty for none. */
   readonly steps: readonly string[];
   readonly memoryLimitBytes: number;
   readonly niceness: number;
@@ -42,7 +43,7 @@ export type LadderOptions = {
   readonly places: LadderPlaces;
 };
 
-/** How many broadcasts of this process have rungs at the same time, and how many rungs were dropped. */
+/** Limits how many broadcasts of this process have rungs concurrently, and counts dropped rungs. */
 export class LadderPlaces {
   readonly #max: number;
   #taken = 0;
@@ -67,7 +68,7 @@ export class LadderPlaces {
   }
 }
 
-/** A picture, and what it consists of. */
+/** A picture and its codec configuration. */
 export type TopPicture = LivePicture & { readonly video: VideoHeader };
 
 export type RungState = {
@@ -85,7 +86,7 @@ const maxDeaths = 3;
 const deadlineMs = 25 * hourMs;
 /** How long the end of a connection waits for the last segments. */
 const finishMs = 1_500;
-/** How long the very last picture is shown. */
+/** Assumed duration of the very last picture. */
 const lastPictureMs = 33;
 
 type Child = { rungs: LiveRungs; video: VideoHeader | null; kill: AbortController };
@@ -124,7 +125,7 @@ export class LiveLadder {
     });
   }
 
-  /** Names of the rungs that go on. */
+  /** Names of the active rungs. */
   get liveNames(): ReadonlySet<string> {
     return new Set(this.#wanted.map(({ name }) => name));
   }
@@ -133,12 +134,12 @@ export class LiveLadder {
     return this.#planned.filter(({ name }) => !this.#dropped.has(name));
   }
 
-  /** Hands pictures over. It never waits. */
+  /** Passes on pictures without waiting. */
   take(pictures: readonly TopPicture[]): void {
     for (const picture of pictures) this.#takeOne(picture);
   }
 
-  /** No picture follows. Resolves when the last segments are made, or after a while. */
+  /** Call after the last picture. Resolves when the last segments are ready, or on timeout. */
   async finish(): Promise<void> {
     this.#isOver = true;
     const child = this.#child;
@@ -189,7 +190,7 @@ export class LiveLadder {
     return startingMs === null ? lagMs > maxLagMs : startingMs > maxStartMs;
   }
 
-  /** The machine is too slow for all of the rungs. */
+  /** The machine is too slow for all rungs. */
   #drop(child: Child): void {
     const [largest] = this.#wanted;
     if (largest !== undefined) this.#note(largest.name);
@@ -206,7 +207,7 @@ export class LiveLadder {
     this.#options.places.dropped += 1;
   }
 
-  /** The child begins with the first picture of a segment; what follows waits for it to have started. */
+  /** The child starts with the first picture of a segment; later ones wait until it has started. */
   #start(picture: TopPicture): void {
     this.#plan(picture.video);
     const { memoryLimitBytes, niceness, places, scratch } = this.#options;

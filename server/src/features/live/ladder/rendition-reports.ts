@@ -1,12 +1,12 @@
 /**
- * Tells a player of one rendition how far the others are, so that it changes to another one without
- * reading its playlist twice (RFC 8216bis, 4.4.5.4).
+ * Tells a player of one rendition where the others end, so that it can switch without loading
+ * another playlist twice (RFC 8216bis, 4.4.5.4).
  */
 export type RenditionReport = {
-  /** The file of its playlist. */
+  /** The file name of its playlist. */
   readonly uri: string;
   readonly lastSegment: number;
-  /** The last part of that segment; null where it has none. */
+  /** The last part of that segment, or null if it has none. */
   readonly lastPart: number | null;
 };
 

@@ -1,6 +1,6 @@
 /**
- * The playlists of a broadcast's rungs (RFC 8216). They have the numbers, lengths and discontinuities
- * of the top's; a segment that was not made is a gap (RFC 8216bis, 4.4.4.7), at which players take
+ * The playlists of a broadcast's rungs (RFC 8216). They share the top's numbers, durations and
+ * discontinuities; a missing segment is a gap (RFC 8216bis, 4.4.4.7), at which players switch to
  * another rendition.
  */
 import { reportLines, type RenditionReport } from './rendition-reports.ts';
@@ -11,7 +11,7 @@ export const rungFiles = {
   whole: (rung: string) => `rung-${rung}-whole.m3u8`,
 } as const;
 
-/** The rung whose playlist of the moment has this name; null for other files. */
+/** The rung of a live playlist's file name, or null for other files. */
 export function rungOf(fileName: string): string | null {
   return /^rung-(\w+)\.m3u8$/.exec(fileName)?.[1] ?? null;
 }
@@ -19,15 +19,18 @@ export function rungOf(fileName: string): string | null {
 export type RungPlaylist = {
   readonly segments: readonly Omit<ListedRungSegment, 'sizeBytes'>[];
   readonly targetDurationSeconds: number;
-  /** Discontinuities before the first segment that is listed. */
+  /** Number of discontinuities before the first listed segment. */
   readonly earlierDiscontinuities: number;
   readonly isEnded: boolean;
   readonly isWhole: boolean;
-  /** Of the other renditions, where players may wait for the next segment (RFC 8216bis, 4.4.3.8). */
+  /**
+   * Reports about the other renditions, if players may wait for the next segment (RFC 8216bis,
+   * 4.4.3.8).
+   */
   readonly reports?: readonly RenditionReport[];
 };
 
-/** Named for a segment that does not exist, because each must have a name. */
+/** Placeholder name for gaps, because each segment must have a name. */
 const gapName = 'gap.m4s';
 
 export function rungPlaylist(playlist: RungPlaylist): string {
@@ -41,7 +44,7 @@ export function rungPlaylist(playlist: RungPlaylist): string {
     `#EXT-X-MEDIA-SEQUENCE:${segments[0]?.number ?? 0}`,
     `#EXT-X-DISCONTINUITY-SEQUENCE:${earlierDiscontinuities}`,
     ...(isWhole ? ['#EXT-X-PLAYLIST-TYPE:VOD'] : []),
-    // Each segment of a rung begins with a key frame.
+    // Every segment of a rung starts with a key frame.
     '#EXT-X-INDEPENDENT-SEGMENTS',
   ];
   let header: string | null = null;
@@ -65,11 +68,11 @@ function serverControl(targetDurationSeconds: number): string {
   return `#EXT-X-SERVER-CONTROL:CAN-BLOCK-RELOAD=YES,HOLD-BACK=${holdBack}`;
 }
 
-/** The peak of a rung whose encoder may exceed its rate for a while, beside its sound. */
+/** Factor for the peak of a rung, whose encoder may exceed its bit rate briefly, plus its audio. */
 const peakFactor = 1.5;
 const soundBps = 160_000;
 
-/** The lines of the master playlist for these rungs. */
+/** The lines for these rungs in the master playlist. */
 export function rungLines(
   rungs: readonly Rung[],
   { audioCodec, isWhole = false }: { audioCodec: string | null; isWhole?: boolean },

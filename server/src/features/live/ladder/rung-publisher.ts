@@ -1,6 +1,6 @@
 /**
- * Stores the segments of a broadcast's rungs and announces them, beside the broadcast and never in its
- * way. A segment of a rung is the pictures that the media child made, with the sound of the top.
+ * Stores and announces the segments of a broadcast's rungs without ever blocking the broadcast. A
+ * rung's segment combines the media child's pictures with the top's audio.
  */
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -19,15 +19,15 @@ export type RungPublisherParts = {
   readonly db: Db;
   readonly log: Logger;
   readonly claim: Claim;
-  /** The rungs that the broadcast has had before. */
+  /** Rungs that the broadcast already has. */
   readonly rungs: readonly Rung[];
-  /** Names of the rungs that are being made. */
+  /** Names of the active rungs. */
   readonly liveNames: () => ReadonlySet<string>;
-  /** A rung has another segment, or gap. */
+  /** Called when a rung has another segment or gap. */
   readonly onAdded: () => void;
 };
 
-/** A segment of the top that is stored, with the name of its header's file. */
+/** A stored segment of the top, with the name of its header file. */
 export type StoredTop = {
   readonly number: number;
   readonly fileName: string;
@@ -39,7 +39,7 @@ export type StoredTop = {
 type Made = { segment: RungSegment; rung: VideoRung };
 
 const unitsPerMs = 90;
-/** Segments of the top that wait for their rungs. The child lags two at most. */
+/** Maximum top segments waiting for their rungs. The child lags by at most two. */
 const maxTops = 8;
 const maxMade = 32;
 
@@ -49,7 +49,7 @@ export class RungPublisher {
   readonly #tops = new Map<number, StoredTop>();
   #made: Made[] = [];
   #work: Promise<void> = Promise.resolve();
-  /** The rungs that the master playlist lists. */
+  /** The rungs listed in the master playlist. */
   #listed: string;
   #files: LiveFiles | null = null;
 
@@ -59,19 +59,19 @@ export class RungPublisher {
     this.#listed = '';
   }
 
-  /** The segment's rungs that are made already. */
+  /** Number of the segment's rungs that are already produced. */
   madeOf(number: number): number {
     return this.#made.filter(({ segment }) => segment.number === number).length;
   }
 
-  /** Takes a segment that was made. */
+  /** Adds a produced segment. */
   take(segment: RungSegment, rung: VideoRung): void {
     this.#made.push({ segment, rung });
     if (this.#made.length > maxMade) this.#made.shift();
     this.#storeMade(segment.number);
   }
 
-  /** A segment of the top is stored. */
+  /** Reports that a segment of the top has been stored. */
   topStored(files: LiveFiles, top: StoredTop): void {
     this.#files = files;
     this.#tops.set(top.number, top);
@@ -81,7 +81,7 @@ export class RungPublisher {
     this.#enqueue(() => this.#announceTop(files, top));
   }
 
-  /** Resolves when everything that was taken is stored. */
+  /** Resolves when everything added has been stored. */
   async settled(): Promise<void> {
     await this.#work;
   }
@@ -95,7 +95,7 @@ export class RungPublisher {
     for (const one of made) this.#enqueue(() => this.#store(files, top, one));
   }
 
-  /** One after the other. A failure leaves a gap. */
+  /** Runs work sequentially. A failure leaves a gap. */
   #enqueue(work: () => Promise<void>): void {
     this.#work = this.#work.then(work).catch((error: unknown) => {
       this.#parts.log.info({ err: error }, 'live stream: a segment of a rendition was not stored');
@@ -129,7 +129,7 @@ export class RungPublisher {
     } else if (segment.fileName !== null) await files.remove(segment.fileName);
   }
 
-  /** Rungs that are not made go on with gaps; those of a segment without pictures with its sound. */
+  /** Inactive rungs continue with gaps; segments without pictures contain only the audio. */
   async #announceTop(files: LiveFiles, top: StoredTop): Promise<void> {
     const live = this.#parts.liveNames();
     const isSoundAlone = top.segment.tracks.video === null;
@@ -146,7 +146,7 @@ export class RungPublisher {
     await this.#putMaster(files, top);
   }
 
-  /** The master playlist lists the rungs that are being made. */
+  /** The master playlist lists the active rungs. */
   async #putMaster(files: LiveFiles, { segment }: StoredTop): Promise<void> {
     const live = this.#parts.liveNames();
     const rungs = [...this.#rungs.values()].filter(({ name }) => live.has(name));

@@ -1,4 +1,4 @@
-/** The SQL of a broadcast's rungs. Like all writes of a connection, these are fenced by its claim. */
+/** SQL for a broadcast's rungs. Like all writes of a connection, these are fenced by its claim. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { isOurs, type Claim } from '../ingest/publisher-queries.ts';
@@ -10,12 +10,12 @@ export type Rung = {
   readonly name: string;
   readonly width: number;
   readonly height: number;
-  /** As RFC 6381 writes it. */
+  /** In RFC 6381 notation. */
   readonly codec: string;
   readonly maxBitrateBps: number;
 };
 
-/** The rungs that a stream has had segments of, largest first. */
+/** The rungs for which a stream has segments, largest first. */
 export async function readRungs(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -28,7 +28,7 @@ export async function readRungs(
   return rows;
 }
 
-/** Without files it is a gap for good. */
+/** Without files, it is a permanent gap. */
 export type NewRungSegment = {
   readonly number: number;
   readonly fileName: string | null;
@@ -36,7 +36,7 @@ export type NewRungSegment = {
   readonly sizeBytes: number | null;
 };
 
-/** Adds a segment of a rung to the one of the top. @returns false when the claim is lost */
+/** Adds a rung's segment for a segment of the top. Returns false if the claim is lost. */
 export async function insertRungSegment(
   tx: Tx,
   claim: Claim,
@@ -67,7 +67,7 @@ export async function insertRungSegment(
   return rows.length === 1;
 }
 
-/** A segment of the top with the files of a rung; without them it is a gap. */
+/** A segment of the top with a rung's files; without files, it is a gap. */
 export type ListedRungSegment = {
   readonly number: number;
   readonly durationMs: number;
@@ -78,10 +78,7 @@ export type ListedRungSegment = {
   readonly sizeBytes: number | null;
 };
 
-/**
- * The last segments of a rung in their order, up to a number of the top; all of them when `count` is
- * null.
- */
+/** The last segments of a rung in order, up to a number of the top; all if `count` is null. */
 export async function readRungSegments(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -106,7 +103,7 @@ export async function readRungSegments(
 /** The last segment of a rung, which may be a gap. */
 export type RungEnd = { readonly name: string; readonly last: number };
 
-/** For statements that call the stream `stream`: the ends of its rungs as JSON, largest first. */
+/** For statements that alias the stream as `stream`: its rungs' ends as JSON, largest first. */
 export const rungEnds = sql<RungEnd[]>`coalesce((
   select jsonb_agg(jsonb_build_object('name', rung.name, 'last', own.last)
     order by rung.max_bitrate_bps desc)
@@ -119,7 +116,7 @@ export const rungEnds = sql<RungEnd[]>`coalesce((
     and rung.live_stream_id = stream.live_stream_id and own.last is not null
 ), '[]')`;
 
-/** The files of a rung's segment; none where it is a gap. */
+/** The files of a rung's segment; absent for a gap. */
 export type RungFile = {
   readonly rung: string;
   readonly number: number;
@@ -127,7 +124,7 @@ export type RungFile = {
   readonly headerName: string | null;
 };
 
-/** The files of all rungs from a segment on. */
+/** The files of all rungs, starting at a segment. */
 export async function readRungFiles(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,

@@ -1,4 +1,4 @@
-/** The rungs of one publisher's broadcast: made by its ladder, stored by its rung publisher. */
+/** The rungs of one publisher's broadcast: produced by its ladder, stored by its rung publisher. */
 import type { StoredTop, RungPublisherParts } from './rung-publisher.ts';
 import { RungPublisher } from './rung-publisher.ts';
 import { LiveLadder, type LadderOptions, type RungState, type TopPicture } from './live-ladder.ts';
@@ -22,22 +22,22 @@ export class Rungs {
     return this.#ladder.states;
   }
 
-  /** Whether every rung that is being made has its segment of this number. */
+  /** Whether every active rung has its segment with this number. */
   hasMade(number: number): boolean {
     return this.#publisher.madeOf(number) >= this.#ladder.liveNames.size;
   }
 
-  /** Hands pictures over. It never waits. */
+  /** Passes on pictures without waiting. */
   take(pictures: readonly TopPicture[]): void {
     this.#ladder.take(pictures);
   }
 
-  /** A segment of the top is stored. */
+  /** Reports that a segment of the top has been stored. */
   topStored(files: LiveFiles, top: StoredTop): void {
     this.#publisher.topStored(files, top);
   }
 
-  /** No picture follows. Resolves when the last segments are stored, or after a while. */
+  /** Call after the last picture. Resolves when the last segments are stored, or on timeout. */
   async finish(): Promise<void> {
     await this.#ladder.finish();
     await this.#publisher.settled();

@@ -1,4 +1,4 @@
-/** Proves that what AMF0 writes is read as it was, and the bounds of what is read. */
+/** AMF0 values survive a round trip, and limits on input are enforced. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 /**
- * AMF0, the encoding of RTMP's commands (Adobe, "Action Message Format -- AMF 0"). Only what encoders
- * send is understood; anything else throws `RtmpError`.
+ * AMF0, the encoding of RTMP commands (Adobe, "Action Message Format -- AMF 0"). Supports only what
+ * encoders send; anything else throws `RtmpError`.
  */
 import { RtmpError } from './rtmp-error.ts';
 
@@ -21,11 +21,14 @@ const type = {
   longString: 12,
 } as const;
 
-/** Far beyond what a command or the metadata of a stream holds. */
+/** Far more than a command or a stream's metadata contains. */
 const maxDepth = 6;
 const maxValues = 500;
 
-/** Reads all values of a message. @throws RtmpError */
+/**
+ * Decodes all values of a message.
+ * @throws {RtmpError}
+ */
 export function decodeAmf(bytes: Buffer): AmfValue[] {
   const reader = new Reader(bytes);
   const values: AmfValue[] = [];
@@ -80,7 +83,7 @@ class Reader {
   }
 
   #object(depth: number): AmfObject {
-    // Without a prototype, so that no name means anything.
+    // Without a prototype, so that no name has a special meaning.
     const object = Object.create(null) as AmfObject;
     for (;;) {
       const name = this.#text(this.#take(2).readUInt16BE());

@@ -1,31 +1,31 @@
 /**
- * Puts messages together from chunks (Adobe, "Real Time Messaging Protocol 1.0", section 5.3). The bytes
- * come from anybody, so everything that is kept has a bound.
+ * Assembles messages from chunks (Adobe, "Real Time Messaging Protocol 1.0", section 5.3). The
+ * input is untrusted, so all buffers are bounded.
  */
 import { initialChunkBytes, messageType, type RtmpMessage } from './messages.ts';
 import { RtmpError } from './rtmp-error.ts';
 
-/** What a connection sends before it publishes: commands. */
+/** For commands, which a connection sends before it publishes. */
 const maxCommandBytes = 64 * 1024;
-/** A key frame of a stream of 100 Mbit/s is about so large. */
+/** About the size of a key frame at 100 Mbit/s. */
 const maxMediaBytes = 4 * 1024 * 1024;
 const maxChunkBytes = 1024 * 1024;
 /** Encoders use about six. */
 const maxChunkStreams = 16;
-/** A timestamp of 24 bits that says that one of 32 bits follows. */
+/** A 24-bit timestamp that announces a 32-bit one. */
 const extendedTimestamp = 0xff_ff_ff;
 const headerBytesByFormat = [11, 7, 3, 0] as const;
 
 type ChunkStream = {
   timestamp: number;
-  /** The latest timestamp field, which is a difference unless `isAbsolute`. */
+  /** The latest timestamp field: a difference, unless `isAbsolute`. */
   field: number;
   isAbsolute: boolean;
   isExtended: boolean;
   length: number;
   type: number;
   streamId: number;
-  /** The parts of a message that is not complete. */
+  /** The parts of an incomplete message. */
   parts: Buffer[];
   received: number;
 };
@@ -38,12 +38,15 @@ export class ChunkReader {
   #maxMessageBytes = maxCommandBytes;
   readonly #streams = new Map<number, ChunkStream>();
 
-  /** From here on messages may be as large as those that carry media. */
+  /** From now on, accepts messages large enough for media. */
   allowMedia(): void {
     this.#maxMessageBytes = maxMediaBytes;
   }
 
-  /** Takes bytes, and gives the messages that are complete with them. @throws RtmpError */
+  /**
+   * Adds bytes and yields the messages that they complete.
+   * @throws {RtmpError}
+   */
   *read(bytes: Buffer): Generator<RtmpMessage> {
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     for (;;) {
@@ -56,7 +59,7 @@ export class ChunkReader {
     }
   }
 
-  /** `done` when the bytes do not hold another whole chunk. */
+  /** `done` if the bytes do not contain another complete chunk. */
   #readChunk(): { done: boolean; message: RtmpMessage | null } {
     const more = { done: true, message: null };
     const header = this.#readBasicHeader();
@@ -130,7 +133,7 @@ export class ChunkReader {
 
 type ReadHeader = { format: number; fields: Buffer; isExtended: boolean; extended: number };
 
-/** Takes over the header of a chunk, and moves the timestamp when it begins a message. */
+/** Applies a chunk header, advancing the timestamp at the start of a message. */
 function applyHeader(stream: ChunkStream, header: ReadHeader): void {
   const { format, fields, isExtended, extended } = header;
   if (stream.received > 0) return;
@@ -145,7 +148,7 @@ function applyHeader(stream: ChunkStream, header: ReadHeader): void {
   }
   if (fields.length === 11) stream.streamId = fields.readUInt32LE(7);
   stream.timestamp = stream.isAbsolute ? stream.field : (stream.timestamp + stream.field) >>> 0;
-  // A further message without a header of its own repeats the field as a difference (5.3.1.2.4).
+  // A further message without its own header reuses the field as a difference (5.3.1.2.4).
   stream.isAbsolute = false;
 }
 

@@ -1,11 +1,11 @@
-/** Cuts messages into chunks (Adobe, "Real Time Messaging Protocol 1.0", section 5.3). */
+/** Splits messages into chunks (Adobe, "Real Time Messaging Protocol 1.0", section 5.3). */
 import { initialChunkBytes, uint32, type RtmpMessage } from './messages.ts';
 
 const extendedTimestamp = 0xff_ff_ff;
 
 /**
- * Writes each message with a whole header, which costs 11 bytes, on a chunk stream of its own kind.
- * `chunkBytes` is what the other side was told.
+ * Writes each message with a full header, which costs 11 bytes, on a chunk stream for its type.
+ * `chunkBytes` is the size announced to the peer.
  */
 export class ChunkWriter {
   chunkBytes = initialChunkBytes;

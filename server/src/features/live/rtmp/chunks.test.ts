@@ -1,4 +1,4 @@
-/** Proves that messages survive being cut into chunks and bytes, and that nothing else gets through. */
+/** Messages survive any split into chunks and bytes, and nothing else gets through. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const message = fc.record(
   { noNullPrototype: true },
 );
 
-/** Gives bytes to a reader in pieces of these sizes. */
+/** Feeds bytes to a reader in pieces of these sizes. */
 function readInPieces(reader: ChunkReader, all: Buffer, sizes: readonly number[]): RtmpMessage[] {
   const messages: RtmpMessage[] = [];
   let at = 0;
@@ -66,11 +66,11 @@ test('messages may interleave, and repeat their header as a difference', () => {
     // 130 bytes of video on chunk stream 4, of which 128 come first.
     video(0x04, 0, 0, 10, 0, 0, 130, messageType.video, 1, 0, 0, 0),
     Buffer.alloc(128, 7),
-    // A whole sound on chunk stream 5 comes between.
+    // A complete audio message on chunk stream 5 in between.
     video(0x05, 0, 0, 11, 0, 0, 2, messageType.audio, 1, 0, 0, 0, 1, 2),
     video(0xc4),
     Buffer.alloc(2, 7),
-    // The next sound: the same length and kind, 20 ms later; then another, without any header.
+    // The next audio message: same length and type, 20 ms later; then another without a header.
     video(0x85, 0, 0, 20, 3, 4),
     video(0xc5, 5, 6),
   ]);

@@ -1,11 +1,11 @@
-/** Sends a clip over and over, at the pace of its timestamps. */
+/** Sends a clip in a loop, in real time. */
 import { sleep } from '../../../platform/lifecycle.ts';
 import { readAudioTag, readVideoTag } from '../ingest/flv-tags.ts';
 import { messageType } from './messages.ts';
 import type { FlvTag } from './flv-file.ts';
 import type { RtmpPublisher } from './rtmp-publisher.ts';
 
-/** Sent so far ahead of the clock, so that a timer that is late does not show. */
+/** Sends this far ahead of the clock to hide late timers. */
 const aheadMs = 50;
 
 export class ClipLoop {
@@ -14,7 +14,7 @@ export class ClipLoop {
   readonly #lengthMs: number;
   readonly #pace: number;
 
-  /** @param pace 1 for the pace of an encoder, 2 for twice as fast */
+  /** @param pace 1 for real time, 2 for twice as fast */
   constructor(tags: readonly FlvTag[], pace = 1) {
     const { headers, media } = splitClip(tags);
     this.#headers = headers;
@@ -23,7 +23,7 @@ export class ClipLoop {
     this.#pace = pace;
   }
 
-  /** Resolves when the signal aborts, or the connection is over. */
+  /** Resolves when the signal aborts or the connection ends. */
   async send(publisher: RtmpPublisher, signal: AbortSignal): Promise<void> {
     for (const { type, payload } of this.#headers) await publisher.send(type, 0, payload);
     const startedAt = performance.now();
@@ -39,7 +39,7 @@ export class ClipLoop {
   }
 }
 
-/** The headers of a clip, and its pictures and sound. */
+/** Splits a clip into headers and media. */
 export function splitClip(tags: readonly FlvTag[]): Record<'headers' | 'media', FlvTag[]> {
   const split: Record<'headers' | 'media', FlvTag[]> = { headers: [], media: [] };
   for (const tag of tags) {
@@ -50,7 +50,7 @@ export function splitClip(tags: readonly FlvTag[]): Record<'headers' | 'media', 
   return split;
 }
 
-/** From the first picture to the one that would come behind the last. */
+/** The duration from the first picture to the one that would follow the last. */
 function lengthOf(tags: readonly FlvTag[]): number {
   const pictures = tags.filter(({ type }) => type === messageType.video);
   const spanMs = (pictures.at(-1)?.timestampMs ?? 0) - (pictures[0]?.timestampMs ?? 0);

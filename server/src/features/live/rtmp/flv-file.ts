@@ -1,4 +1,4 @@
-/** Reads an FLV file (Adobe, "Flash Video File Format 10.1", annex E.2 and E.3) of our own making. */
+/** Reads an FLV file (Adobe, "Flash Video File Format 10.1", annex E.2 and E.3) that we created. */
 import { messageType } from './messages.ts';
 
 export type FlvTag = {
@@ -11,7 +11,7 @@ const tagHeaderBytes = 11;
 const previousSizeBytes = 4;
 const mediaTypes: readonly number[] = [messageType.audio, messageType.video];
 
-/** The tags with sound and pictures, in their order. */
+/** The audio and video tags in order. */
 export function readFlvFile(bytes: Buffer): FlvTag[] {
   const tags: FlvTag[] = [];
   let at = bytes.readUInt32BE(5) + previousSizeBytes;

@@ -1,4 +1,4 @@
-/** The messages of RTMP (Adobe, "Real Time Messaging Protocol 1.0", sections 5.4 and 7). */
+/** RTMP messages (Adobe, "Real Time Messaging Protocol 1.0", sections 5.4 and 7). */
 export const messageType = {
   setChunkSize: 1,
   abort: 2,
@@ -20,11 +20,11 @@ export type RtmpMessage = {
   readonly payload: Buffer;
 };
 
-/** The version byte, and the packets of the handshake (section 5.2). */
+/** The protocol version, and the size of handshake packets (section 5.2). */
 export const protocolVersion = 3;
 export const handshakeBytes = 1536;
 
-/** Chunks are so long until a side says otherwise. */
+/** Initial chunk size of both sides. */
 export const initialChunkBytes = 128;
 
 export function uint32(value: number): Buffer {

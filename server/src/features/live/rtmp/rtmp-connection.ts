@@ -1,10 +1,10 @@
 /**
- * The server's side of one RTMP connection of a publisher.
+ * The server side of a publisher's RTMP connection.
  *
  *   handshake → connect → createStream → publish (the key is judged) → media … → closed
  *
- * A connection that has not published in time, or within some bytes, is closed, as is one that falls
- * silent, and one that does anything but publish.
+ * A connection that has not published within some time and some bytes is closed, as is one that
+ * falls silent or does anything but publish.
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -20,32 +20,35 @@ import {
 } from './messages.ts';
 import { RtmpError } from './rtmp-error.ts';
 
-/** What becomes of a published stream. */
+/** The receiver of a published stream. */
 export type RtmpPublication = {
-  /** Takes a message with sound or pictures. The connection is not read on until it resolves. */
+  /** Receives an audio or video message. Reading pauses until it resolves. */
   media(message: RtmpMessage): Promise<void> | void;
-  /** Takes what the encoder says of its stream. */
+  /** Receives the encoder's stream metadata. */
   metadata(message: RtmpMessage): void;
 };
 
-/** Why a key is refused: no stream has it, its stream has ended, or too many publish to this server. */
+/**
+ * Why a key is rejected: no stream has it, its stream has ended, or this server has too many
+ * publishers.
+ */
 export type RtmpRefusal = 'unknown' | 'ended' | 'full';
 
 export type RtmpHandlers = {
-  /** Judges a key. */
+  /** Checks a key. */
   publish(key: string, connection: RtmpConnection): Promise<RtmpPublication | RtmpRefusal>;
-  /** Called once, when no more is read, with what went wrong; null for an orderly end. Never rejects. */
+  /** Called once after reading, with the error, or null after a clean end. Never rejects. */
   closed(error: Error | null): Promise<void>;
 };
 
 export type RtmpLimits = {
-  /** Time until the key must have been sent. */
+  /** Time limit for sending the key. */
   readonly publishWithinMs: number;
-  /** Longest silence of a publisher. */
+  /** Maximum silence of a publisher. */
   readonly silenceMs: number;
 };
 
-/** The handshake and some commands; an encoder needs less than a tenth of it. */
+/** For the handshake and some commands; an encoder needs less than a tenth of it. */
 const maxBytesBeforePublish = 64 * 1024;
 const acknowledgeEveryBytes = 2_500_000;
 const sentChunkBytes = 4_096;
@@ -83,12 +86,12 @@ export class RtmpConnection {
     return this.#handshake === null;
   }
 
-  /** Serves the connection to its end; call it once. */
+  /** Serves the connection to its end; call once. */
   run(): void {
     void this.#run();
   }
 
-  /** Ends the connection. Media that was received is still handed on. */
+  /** Closes the connection. Media already received is still passed on. */
   close(): void {
     this.#socket.destroy();
   }
@@ -100,13 +103,13 @@ export class RtmpConnection {
     }, publishWithinMs);
     this.#socket.setNoDelay(true);
     this.#socket.setTimeout(silenceMs, () => {
-      // While what has arrived is being stored nothing is read, and nobody is silent.
+      // Nothing is read while media is being stored, so the publisher is not silent.
       if (this.#isReceiving) this.#socket.setTimeout(silenceMs);
       else this.#socket.destroy(new RtmpError('it fell silent'));
     });
     let failure: Error | null = null;
     try {
-      // What is written last must reach the other side, so leaving the loop does not destroy.
+      // The last write must reach the peer, so leaving the loop must not destroy the socket.
       const chunks = this.#socket.iterator({ destroyOnReturn: false });
       for await (const bytes of chunks as AsyncIterable<Buffer>) {
         this.#isReceiving = true;
@@ -118,7 +121,8 @@ export class RtmpConnection {
       failure = error as Error;
     }
     clearTimeout(late);
-    // First, so that whoever ends a stream in good order knows by the close that all of it is stored.
+    // Done first, so that a publisher that ends cleanly knows from the close that everything is
+    // stored.
     await this.#handlers.closed(failure);
     this.#socket.end();
     this.#socket.destroySoon();
@@ -140,7 +144,7 @@ export class RtmpConnection {
     }
   }
 
-  /** Answers the simple handshake (section 5.2). @returns the bytes behind it */
+  /** Answers the simple handshake (section 5.2). Returns the remaining bytes. */
   #shakeHands(bytes: Buffer): Buffer {
     const all = Buffer.concat([this.#handshake ?? Buffer.alloc(0), bytes]);
     if (all[0] !== protocolVersion) throw new RtmpError('this is not RTMP');
@@ -233,7 +237,7 @@ export class RtmpConnection {
     this.#send(this.#writer.write(controlChunks, { type, streamId: 0, timestamp: 0, payload }));
   }
 
-  /** Answers are small and few: whoever does not read them is cut off. */
+  /** Responses are few and small: a peer that does not read them is disconnected. */
   #send(bytes: Buffer): void {
     if (!this.#socket.write(bytes)) throw new RtmpError('it does not read its answers');
   }

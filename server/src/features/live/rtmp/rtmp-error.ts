@@ -1,4 +1,4 @@
-/** The other side broke the protocol, or sent what is not taken. The connection is closed. */
+/** A protocol violation or unsupported request by the peer. Closes the connection. */
 export class RtmpError extends Error {
   override readonly name = 'RtmpError';
 }

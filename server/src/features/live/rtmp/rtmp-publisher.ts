@@ -1,4 +1,4 @@
-/** The client's side of RTMP: publishes messages, for simulcasts, `reelfeed live test` and the tests. */
+/** The client side of RTMP: publishes messages, for simulcasts, `reelfeed live test` and tests. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -14,7 +14,7 @@ const controlChunks = 2;
 const commandChunks = 3;
 const mediaChunks = 4;
 const chunkBytes = 65_536;
-/** Kinds of user control messages (section 7.1.7). */
+/** Types of user control messages (section 7.1.7). */
 const pingRequest = 6;
 const pingResponse = 7;
 
@@ -23,10 +23,10 @@ export class RtmpPublisher implements Disposable {
   readonly #writer = new ChunkWriter();
   readonly #commands: AsyncGenerator<AmfValue[]>;
   readonly #greeted = Promise.withResolvers<void>();
-  /** Given by the server. */
+  /** Assigned by the server. */
   #streamId = 1;
 
-  /** Resolves when the connection is over, however it ended. */
+  /** Resolves when the connection has ended for any reason. */
   readonly closed: Promise<void>;
 
   private constructor(socket: Socket) {
@@ -36,9 +36,8 @@ export class RtmpPublisher implements Disposable {
   }
 
   /**
-   * Connects to `rtmp://host[:port]/app`, or by TLS to `rtmps://…`, and publishes under `name`.
-   *
-   * @throws RtmpError when the server refuses
+   * Connects to `rtmp://host[:port]/app`, or over TLS to `rtmps://…`, and publishes as `name`.
+   * @throws {RtmpError} if the server refuses
    */
   static async open(url: string, name: string): Promise<RtmpPublisher> {
     const { protocol, hostname, port } = new URL(url);
@@ -50,9 +49,8 @@ export class RtmpPublisher implements Disposable {
   }
 
   /**
-   * Publishes over a connection that is open. It is closed if that fails.
-   *
-   * @throws RtmpError when the server refuses
+   * Publishes over an open connection, which is closed if that fails.
+   * @throws {RtmpError} if the server refuses
    */
   static async over(socket: Socket, url: string, name: string): Promise<RtmpPublisher> {
     socket.on('error', () => undefined);
@@ -70,12 +68,12 @@ export class RtmpPublisher implements Disposable {
     return this.#socket.writable;
   }
 
-  /** Bytes that wait to be sent. */
+  /** Number of bytes waiting to be sent. */
   get waitingBytes(): number {
     return this.#socket.writableLength;
   }
 
-  /** Sends without waiting: the caller bounds `waitingBytes`. @returns the bytes it took */
+  /** Sends without waiting: the caller bounds `waitingBytes`. Returns the bytes queued. */
   post(type: number, timestamp: number, payload: Buffer): number {
     const bytes = this.#writer.write(mediaChunks, {
       type,
@@ -87,7 +85,7 @@ export class RtmpPublisher implements Disposable {
     return bytes.length;
   }
 
-  /** Sends sound or pictures; resolves when there is room for more. */
+  /** Sends audio or video; resolves when there is room for more. */
   async send(type: number, timestamp: number, payload: Buffer): Promise<void> {
     const message = { type, timestamp, payload, streamId: this.#streamId };
     if (this.#socket.write(this.#writer.write(mediaChunks, message))) return;
@@ -95,14 +93,14 @@ export class RtmpPublisher implements Disposable {
     await Promise.race([drained, this.closed]);
   }
 
-  /** Ends the stream in good order. */
+  /** Ends the stream cleanly. */
   async end(): Promise<void> {
     this.#command(['deleteStream', 0, null, this.#streamId]);
     this.#socket.end();
     await this.closed;
   }
 
-  /** Cuts the connection off, as a lost network does. */
+  /** Drops the connection, like a network failure. */
   [Symbol.dispose](): void {
     this.#socket.destroy();
   }
@@ -126,11 +124,11 @@ export class RtmpPublisher implements Disposable {
     this.#streamId = typeof streamId === 'number' ? streamId : 1;
     this.#command(['publish', 5, null, name, 'live'], this.#streamId);
     await this.#begun();
-    // What the server says from here on is read, so that it can go on, and ignored.
+    // Further server messages must be read to keep the connection going, but are ignored.
     void this.#drain();
   }
 
-  /** The answer to a command. Servers send other commands in between. */
+  /** The result of a command. Servers may send other commands in between. */
   async #result(transaction: number, read?: AmfValue[]): Promise<AmfValue | undefined> {
     let [verb, number, , value] = read ?? (await this.#nextCommand());
     while (number !== transaction || (verb !== '_result' && verb !== '_error')) {
@@ -165,7 +163,7 @@ export class RtmpPublisher implements Disposable {
     return next.value;
   }
 
-  /** Answers the handshake, and gives the commands that the server sends. */
+  /** Completes the handshake and yields the server's commands. */
   async *#readCommands(): AsyncGenerator<AmfValue[]> {
     const reader = new ChunkReader();
     let greeting: Buffer | null = Buffer.alloc(0);

@@ -7,15 +7,14 @@ import type { Egress } from '../../../platform/egress/egress.ts';
 import { RtmpPublisher } from '../rtmp/rtmp-publisher.ts';
 
 export const targetSchemes = ['rtmp:', 'rtmps:'] as const;
-/** For the name, TCP, TLS and the start of publishing together. */
+/** Time limit for DNS, TCP, TLS and the start of publishing together. */
 const connectWithinMs = 10_000;
 
 export type Target = { readonly url: string; readonly streamKey: string };
 
 /**
- * Publishes to a target. The connection goes to the very address that was judged.
- *
- * @throws EgressError, RtmpError
+ * Publishes to a target. Connects to exactly the address that was checked.
+ * @throws {EgressError | RtmpError}
  */
 export async function connectTarget(
   egress: Egress,

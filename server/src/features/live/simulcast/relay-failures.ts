@@ -1,4 +1,4 @@
-/** Messages for the owner of a stream when a simulcast fails. */
+/** Messages for a stream's owner when a simulcast fails. */
 import { EgressError, type EgressFailure } from '../../../platform/egress/egress-errors.ts';
 import { RtmpError } from '../rtmp/rtmp-error.ts';
 
@@ -11,7 +11,7 @@ const sentences: Partial<Record<EgressFailure, string>> = {
 };
 const maxLength = 300;
 
-/** One sentence, which names no address that a host leads to. */
+/** One sentence that does not reveal the addresses of a host. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof EgressError) {
     return sentences[error.failure] ?? 'The connection to the server failed.';

@@ -1,4 +1,4 @@
-/** Proves that a server that takes nothing, or breaks off, holds up nobody and is tried again. */
+/** A target that accepts nothing or disconnects delays nobody and is retried. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
@@ -23,7 +23,7 @@ const headers: StreamHeaders = {
   audio: null,
 };
 
-/** A server of ours that does with media what `publication` says. */
+/** A test server whose handling of media is defined by `publication`. */
 async function startTarget(publication: (key: string) => RtmpPublication): Promise<Server> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -38,7 +38,7 @@ async function startTarget(publication: (key: string) => RtmpPublication): Promi
 const openAt = (server: Server) => () =>
   RtmpPublisher.open(`rtmp://127.0.0.1:${(server.address() as AddressInfo).port}/app`, 'a-key');
 
-/** The states of a relay, as they come. */
+/** Records the states of a relay. */
 function statesOf() {
   const seen: RelayStatus[] = [];
   let wake = (): void => undefined;

@@ -1,11 +1,12 @@
 /**
- * Passes a broadcast on to one server.
+ * Forwards a broadcast to one server.
  *
  *   connecting ── published ──▶ sending ── closed, or takes nothing ──▶ failed ── a while ──▶ connecting
  *
- * 1. Ingest never waits for it: what the server does not take in time is dropped up to a key frame.
- * 2. It buffers `maxWaitingBytes` and one message at most.
- * 3. Times begin at 0 with each connection, and go on through jumps of the encoder's clock.
+ * 1. Ingest never waits for it: what the server does not accept in time is dropped up to the next
+ *    key frame.
+ * 2. It buffers at most `maxWaitingBytes` plus one message.
+ * 3. Timestamps start at 0 with each connection and continue across jumps of the encoder's clock.
  */
 import { awaitedLater } from '../../../platform/awaited-later.ts';
 import { sleep } from '../../../platform/lifecycle.ts';
@@ -27,24 +28,24 @@ export type RelayStatus = { readonly status: TargetStatus; readonly message: str
 
 export type RelayParts = {
   readonly headers: Readonly<StreamHeaders>;
-  /** Opens a connection that publishes. */
+  /** Opens a publishing connection. */
   readonly open: (signal: AbortSignal) => Promise<RtmpPublisher>;
   readonly onStatus: (status: RelayStatus) => void;
   readonly timings?: RelayTimings;
 };
 
 export type RelayTimings = {
-  /** A server that takes no byte for so long hangs. */
+  /** A server that accepts no byte for this long counts as hanging. */
   readonly hangMs: number;
-  /** The first pause; each further one is twice as long. */
+  /** The first pause; each further one doubles. */
   readonly pauseMs: number;
 };
 
-/** About five seconds of 6 Mbit/s. */
+/** About five seconds at 6 Mbit/s. */
 const maxWaitingBytes = 4 * 1024 * 1024;
 const usualTimings: RelayTimings = { hangMs: 15_000, pauseMs: 1_000 };
 const maxPauseMs = 60_000;
-/** A connection that held for so long makes earlier failures count no more. */
+/** A connection that lasted this long resets the failure count. */
 const soundAfterMs = 60_000;
 const watchEveryMs = 500;
 const endWithinMs = 1_000;
@@ -66,7 +67,7 @@ export class Relay implements AsyncDisposable {
     this.#running = awaitedLater(this.#run(this.#stopping.signal));
   }
 
-  /** Takes a message with sound or pictures, other than a header. Never waits. */
+  /** Sends an audio or video message that is not a header. Never waits. */
   take(message: RtmpMessage, { isKeyFrame }: { isKeyFrame: boolean }): void {
     const publisher = this.#publisher;
     if (publisher === null || !publisher.isOpen) return;
@@ -84,12 +85,12 @@ export class Relay implements AsyncDisposable {
     this.#parts.onStatus({ status: 'sending', message: null });
   }
 
-  /** A header has changed. */
+  /** Reports a changed header. */
   takeHeader(message: RtmpMessage): void {
     if (!this.#needsKeyFrame) this.#post(message);
   }
 
-  /** Ends what is sent in good order, unless the server takes too long. */
+  /** Ends the stream cleanly, unless the server takes too long. */
   async [Symbol.asyncDispose](): Promise<void> {
     const publisher = this.#publisher;
     this.#publisher = null;
@@ -114,7 +115,7 @@ export class Relay implements AsyncDisposable {
     this.#postedBytes += posted ?? 0;
   }
 
-  /** Headers have the time of what was sent before them. */
+  /** Headers get the time of the preceding message. */
   #timeOf({ timestamp, type }: RtmpMessage): number {
     if (type !== messageType.audio && type !== messageType.video) return 0;
     this.#clock ??= new EncoderClock(timestamp, 0);
@@ -140,7 +141,7 @@ export class Relay implements AsyncDisposable {
     }
   }
 
-  /** Sends until the connection is over. @throws what ended it */
+  /** Sends until the connection ends. Throws the reason. */
   async #send(signal: AbortSignal): Promise<void> {
     using publisher = await this.#parts.open(signal);
     this.#clock = null;

@@ -1,4 +1,4 @@
-/** The simulcasts of one publisher's broadcast: a relay for each target of the stream. */
+/** The simulcasts of one publisher's broadcast: one relay per target. */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
@@ -34,7 +34,7 @@ export class Relays {
     this.#log = log;
   }
 
-  /** Begins with targets that were added, and ends with those that were removed. Returns at once. */
+  /** Starts relays for added targets and stops those of removed ones. Returns immediately. */
   refresh(): void {
     if (this.#isOver || performance.now() - this.#refreshedAt < refreshEveryMs) return;
     this.#refreshedAt = performance.now();
@@ -56,12 +56,12 @@ export class Relays {
     }
   }
 
-  /** Takes what the encoder says of its stream. */
+  /** Receives the encoder's stream metadata. */
   takeMetadata(message: RtmpMessage): void {
     this.#headers.metadata = message;
   }
 
-  /** Takes a message that the broadcast has taken. Never waits. */
+  /** Forwards a message accepted by the broadcast. Never waits. */
   take(message: RtmpMessage): void {
     const isVideo = message.type === messageType.video;
     const tag = isVideo ? readVideoTag(message.payload) : readAudioTag(message.payload);

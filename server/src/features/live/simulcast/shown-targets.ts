@@ -1,8 +1,8 @@
-/** The simulcast targets of a stream as they are shown with it, without their keys. */
+/** A stream's simulcast targets as shown, without their keys. */
 import { sql } from 'kysely';
 import type { TargetStatus } from '../tables.ts';
 
-/** A server that the broadcast is passed on to. */
+/** A server to which the broadcast is forwarded. */
 export type ShownTarget = {
   readonly id: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export type ShownTarget = {
   readonly message: string | null;
 };
 
-/** A column of a query of `live_stream stream`: the targets in their order. */
+/** A column for a query on `live_stream stream`: the targets in order. */
 export const shownTargets = sql`coalesce((
   select json_agg(json_build_object('id', target_id, 'name', name, 'url', url, 'keyEnd', key_end,
     'status', target.status, 'message', message) order by target.created_at, target_id)

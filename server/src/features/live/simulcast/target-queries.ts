@@ -1,4 +1,3 @@
-/** The SQL of simulcast targets. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { isOurs, type Claim } from '../ingest/publisher-queries.ts';
@@ -39,7 +38,7 @@ export async function countTargets(db: Db, key: LiveStreamKey): Promise<number> 
   return rows[0]?.count ?? 0;
 }
 
-/** @returns false when there is no such target */
+/** @returns false if there is no such target */
 export async function deleteTarget(tx: Tx, key: LiveStreamKey, targetId: string): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('live_simulcast_target')
@@ -63,7 +62,7 @@ export async function readTargets(
   return rows;
 }
 
-/** Notes how a target does. Nothing happens when the claim is lost, or the target is gone. */
+/** Records a target's status. Does nothing if the claim is lost or the target no longer exists. */
 export async function updateTargetStatus(
   db: Db,
   claim: Claim,

@@ -1,4 +1,4 @@
-/** The servers that a stream is passed on to: added and removed one at a time, also while it is live. */
+/** Routes for simulcast targets, which can be added and removed individually, even while live. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { principalOf } from '../../../platform/http/principal.ts';

@@ -1,4 +1,4 @@
-/** The servers that a stream is passed on to. Their keys are stored sealed and never shown again. */
+/** Simulcast targets. Their keys are stored encrypted and never shown again. */
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
 import type { Tx } from '../../../platform/database/database.ts';
 import { EgressError } from '../../../platform/egress/egress-errors.ts';
@@ -17,12 +17,12 @@ export type TargetFields = {
   readonly name?: string;
 };
 
-/** Binds a sealed key to its place. */
+/** Binds an encrypted key to its target. */
 export function keyContext(key: LiveStreamKey, targetId: string): string {
   return `live-simulcast:${key.organizationId}:${key.liveStreamId}:${targetId}`;
 }
 
-/** @throws ApiError VALIDATION_ERROR for a URL that may not be used */
+/** @throws {ApiError} VALIDATION_ERROR if a URL is not allowed */
 export async function checkTargets(
   egress: Egress,
   targets: readonly TargetFields[],
@@ -35,7 +35,7 @@ export async function checkTargets(
       if (error instanceof EgressError) throw fieldError(field(index), error.message);
       throw error;
     }
-    // The URL is shown, so it may hold no secret.
+    // The URL is shown, so it must not contain secrets.
     if (new URL(url).search !== '') {
       const message = 'must have no query: what it holds belongs into the stream key';
       throw fieldError(field(index), message);
@@ -43,7 +43,10 @@ export async function checkTargets(
   }
 }
 
-/** The caller has checked the URL. @throws ApiError CONFLICT */
+/**
+ * The caller must have checked the URL.
+ * @throws {ApiError} CONFLICT
+ */
 export async function addTarget(
   tx: Tx,
   vault: Vault,
@@ -69,7 +72,7 @@ export async function addTarget(
   return targetId;
 }
 
-/** @throws ApiError NOT_FOUND */
+/** @throws {ApiError} NOT_FOUND */
 export async function removeTarget(tx: Tx, key: LiveStreamKey, targetId: string): Promise<void> {
   if (await deleteTarget(tx, key, targetId)) return;
   throw new ApiError('NOT_FOUND', { message: 'There is no simulcast target with this id.' });

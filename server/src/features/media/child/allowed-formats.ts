@@ -1,7 +1,7 @@
 /**
- * The decoders that uploaded bytes may reach, by FFmpeg's names. What is missing here is never
- * opened, however a file labels its streams: most of FFmpeg's several hundred decoders are for
- * games and cameras of the past and see little testing.
+ * Allowlist of decoders for uploads, by FFmpeg's names. All others stay closed, whatever a file
+ * claims its streams are: most of FFmpeg's several hundred decoders are for old games and cameras
+ * and are rarely tested.
  */
 export const VIDEO_DECODERS: ReadonlySet<string> = new Set([
   'h264',

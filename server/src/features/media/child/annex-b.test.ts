@@ -1,4 +1,4 @@
-/** Proves that what x264 writes becomes what MP4 stores. */
+/** Tests the conversion of x264's output to the form that MP4 stores. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { avcRecord, lengthPrefixed, splitUnits } from './annex-b.ts';

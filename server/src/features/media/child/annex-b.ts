@@ -1,9 +1,12 @@
-/** H.264 as x264 writes it (ISO/IEC 14496-10, annex B), and as MP4 stores it (ISO/IEC 14496-15). */
+/**
+ * Converts H.264 from x264's byte stream format (ISO/IEC 14496-10, annex B) to MP4's (ISO/IEC
+ * 14496-15).
+ */
 
 const SEQUENCE_PARAMETERS = 7;
 const PICTURE_PARAMETERS = 8;
 
-/** The units between start codes. */
+/** Splits a byte stream into the NAL units between its start codes. */
 export function splitUnits(bytes: Buffer): Buffer[] {
   const units: Buffer[] = [];
   let start = -1;
@@ -15,14 +18,14 @@ export function splitUnits(bytes: Buffer): Buffer[] {
   return units;
 }
 
-/** A unit ends with a bit that is set, so zeros behind it belong to the next start code. */
+/** A NAL unit ends with a set bit, so trailing zeros belong to the next start code. */
 function withoutZeros(unit: Buffer): Buffer {
   let end = unit.length;
   while (end > 0 && unit[end - 1] === 0) end -= 1;
   return unit.subarray(0, end);
 }
 
-/** The units of a picture behind their lengths of four bytes. */
+/** The NAL units of a picture, each prefixed with its length in four bytes. */
 export function lengthPrefixed(picture: Buffer): Buffer {
   const parts = splitUnits(picture).flatMap((unit) => {
     const length = Buffer.alloc(4);
@@ -32,7 +35,7 @@ export function lengthPrefixed(picture: Buffer): Buffer {
   return Buffer.concat(parts);
 }
 
-/** The AVCDecoderConfigurationRecord of an encoder's header, for 4:2:0 with 8 bits. */
+/** Builds the AVCDecoderConfigurationRecord from an encoder's header, for 8-bit 4:2:0. */
 export function avcRecord(header: Buffer): Buffer {
   const units = splitUnits(header);
   const ofType = (type: number) => units.filter((unit) => ((unit[0] ?? 0) & 31) === type);

@@ -13,23 +13,23 @@ export type AudioStage = {
   readonly stream: SourceStream;
   readonly packets: AsyncIterable<Packet>;
   readonly encoder: CodecContext;
-  /** The sound is encoded once and copied into each rung. */
+  /** The audio is encoded once and copied to every rung. */
   readonly outputs: readonly HlsOutput[];
   readonly maxSeconds: number;
   readonly meter: TaskMeter;
   readonly coverage: Coverage;
-  /** That of the pictures; null for a sound alone. */
+  /** Shared with the video stage, or null for audio-only sources. */
   readonly pace: Pace | null;
-  /** Applied to the sound before it is encoded; null leaves it as it is. */
+  /** Applied to the audio before encoding; null leaves it unchanged. */
   readonly loudness: LoudnessChange | null;
 };
 
-/** A picture that lasts for less than this after the sound needs no silence. */
+/** If the video outlasts the audio by less than this, no silence is added. */
 const MIN_SILENCE_SECONDS = 0.1;
-/** Silence after the end of the sound is made in pieces of this length, beside the pictures. */
+/** Silence after the end of the audio is generated in pieces of this length. */
 const SILENCE_PIECE_SECONDS = 5;
 
-/** Every frame has the encoder's length, the last one filled up. */
+/** Every frame has the encoder's frame size; the last one is padded. */
 const TO_ENCODER_FORMAT = [
   'aformat=sample_fmts=fltp:channel_layouts=stereo',
   `asetnsamples=n=${AUDIO_FRAME_SAMPLES}:p=1`,
@@ -37,13 +37,16 @@ const TO_ENCODER_FORMAT = [
 ];
 
 /**
- * Differences between timestamps and samples from this on are filled with silence or cut. It lies
- * above the rounding of containers that count in milliseconds and below what an ear notices as
- * sound that is not in time with the lips.
+ * Gaps or overlaps between timestamps and samples that reach this size are filled with silence or
+ * trimmed. The threshold is above the rounding of containers with millisecond timestamps and below
+ * the lip-sync error that people notice.
  */
 const MIN_GAP_SECONDS = 0.01;
 
-/** Sound like `frame` at 48 kHz, gaps filled with silence; the first graph starts at time 0. */
+/**
+ * Converts audio like `frame` to 48 kHz and fills gaps with silence; the first graph starts at time
+ * 0.
+ */
 function soundGraph(frame: Frame, stage: AudioStage, isFirst: boolean): string {
   return [
     audioInput(frame, { timeBase: stage.stream.stream.timeBase }),
@@ -63,13 +66,13 @@ function silenceGraph(fromSample: bigint, seconds: number): string {
   ].join(',');
 }
 
-/** What makes one graph unfit for the next frame, in one word to compare. */
+/** The properties of a frame that require a new graph when they change, as a comparable string. */
 function soundFormat(frame: Frame): string {
   const { nbChannels, mask } = frame.channelLayout;
   return [frame.sampleRate, frame.format, nbChannels, mask].join();
 }
 
-/** Encodes frames for all outputs and remembers where they end. */
+/** Encodes frames for all outputs and tracks where they end. */
 class SoundWriter {
   readonly #encoder: CodecContext;
   readonly #outputs: readonly HlsOutput[];
@@ -88,7 +91,7 @@ class SoundWriter {
 
   async write(frames: AsyncIterable<Frame>): Promise<void> {
     for await (const frame of frames) {
-      // Where two graphs meet, the filled-up end of one overlaps the start of the next.
+      // At the boundary between two graphs, the padded end of one overlaps the start of the next.
       if (frame.pts < this.#nextSample) frame.pts = this.#nextSample;
       this.#nextSample = frame.pts + BigInt(frame.nbSamples);
       await this.#pace?.room(this.endSeconds);
@@ -114,7 +117,7 @@ class SoundWriter {
   }
 }
 
-/** Decodes the sound, encodes it, and returns where it ends, in seconds. */
+/** Decodes and encodes the audio. Returns its end in seconds. */
 export async function runAudio(stage: AudioStage): Promise<number> {
   const { coverage, meter, source, stream } = stage;
   const decoder = await openDecoder(stream, 1);
@@ -134,7 +137,7 @@ export async function runAudio(stage: AudioStage): Promise<number> {
   }
   if (graph !== null) await writer.write(graph.push(null));
   graph?.[Symbol.dispose]();
-  // The last frame of a damaged file can claim to last longer than its samples do.
+  // In a damaged file, the last frame can claim a longer duration than its samples have.
   coverage.endSeconds = Math.min(coverage.endSeconds, writer.endSeconds);
   if (stage.pace !== null) await fillWithSilence(writer, stage.pace);
   await writer.finish();
@@ -142,8 +145,8 @@ export async function runAudio(stage: AudioStage): Promise<number> {
 }
 
 /**
- * Goes on with silence where the picture is longer. Players buffer only what has both, and would
- * wait for sound that never comes.
+ * Pads the audio with silence to the end of the video. Players buffer only the range that both
+ * tracks cover, and would otherwise wait for audio that never comes.
  */
 async function fillWithSilence(writer: SoundWriter, pace: Pace): Promise<void> {
   for (;;) {

@@ -1,8 +1,8 @@
 /**
- * Hands items from one stage of a task to the next and makes the faster stage wait.
+ * Passes items from one stage of a task to the next and slows down the faster stage.
  *
- * One producer, one consumer. A stage that fails ends the whole task and with it the process, so
- * a queue needs no way to fail.
+ * Supports one producer and one consumer. A failing stage ends the whole task and its process, so
+ * the queue has no error state.
  */
 export class BoundedQueue<T> implements AsyncIterable<T> {
   readonly #capacity: number;
@@ -15,7 +15,7 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     this.#capacity = capacity;
   }
 
-  /** Resolves once there is room again, so that a producer that awaits it stays within capacity. */
+  /** Resolves once there is room again, so a producer that awaits it stays within capacity. */
   async push(item: T): Promise<void> {
     this.#items.push(item);
     this.#wakeConsumer?.();

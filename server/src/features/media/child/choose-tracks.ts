@@ -1,4 +1,4 @@
-/** The tracks of a source: which are used and kept, and what the owner is told about each. */
+/** Selects which tracks of a source to use or keep, and describes each to the owner. */
 import { avGetCodecName, Codec, type FormatContext, type Stream } from 'node-av/lib';
 import {
   AVMEDIA_TYPE_AUDIO,
@@ -17,7 +17,7 @@ import type { SourceTrack } from '../tasks.ts';
 import { AUDIO_DECODERS, VIDEO_DECODERS } from './allowed-formats.ts';
 import { isText, MAX_OTHER_SOUNDS, MAX_SUBTITLES } from './kept-tracks.ts';
 
-/** One track that will be decoded. */
+/** A track that will be decoded. */
 export type ChosenTrack = {
   readonly stream: Stream;
   readonly decoder: Codec;
@@ -26,9 +26,9 @@ export type ChosenTrack = {
 
 type Reason = Exclude<SourceTrack['reason'], null>;
 
-/** A forged file has thousands. */
+/** Forged files can have thousands of tracks. */
 const MAX_TOLD_TRACKS = 50;
-/** More than the area of any picture and the channels of any sound. */
+/** Exceeds any picture area or channel count. */
 const DEFAULT_WEIGHT = 1e9;
 
 export function codecNameOf({ codecpar }: Stream): string {
@@ -45,12 +45,12 @@ function findDecoder(stream: Stream, allowed: ReadonlySet<string>): Codec | null
   return decoder !== null && allowed.has(decoder.name ?? '') ? decoder : null;
 }
 
-/** Covers and pictures of chapters are of no use as a picture that moves. */
+/** Cover art and chapter thumbnails are still images, not video. */
 function isCover({ disposition }: Stream): boolean {
   return (disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS)) !== 0;
 }
 
-/** Prefers the track marked as default, then the larger picture or the richer sound. */
+/** Prefers the track marked as default, then the largest picture or the most channels. */
 function weight({ codecpar, disposition }: Stream): number {
   const isDefault = (disposition & AV_DISPOSITION_DEFAULT) !== 0;
   const richness =
@@ -60,11 +60,11 @@ function weight({ codecpar, disposition }: Stream): number {
   return richness + (isDefault ? DEFAULT_WEIGHT : 0);
 }
 
-/** The byte of the configuration that holds the profile, and the one with what others can show. */
+/** Offsets in the Dolby Vision configuration: the profile, and the base layer's compatibility. */
 const DOVI_PROFILE_BYTE = 2;
 const DOVI_COMPATIBILITY_BYTE = 7;
 
-/** Refuses Dolby Vision whose base layer has colours that no other display understands. */
+/** Rejects Dolby Vision whose base layer has colors that no other display understands. */
 function checkColors({ stream }: ChosenTrack): void {
   const configuration = stream.codecpar.getCodedSideData(AV_PKT_DATA_DOVI_CONF);
   if (configuration === null) return;
@@ -80,21 +80,20 @@ function checkColors({ stream }: ChosenTrack): void {
 export type Choice = {
   readonly video: ChosenTrack | null;
   readonly audio: ChosenTrack | null;
-  /** What a player can choose instead of `audio`, in the order of the file; none without a picture. */
+  /** Alternative audio tracks, in file order; empty without video. */
   readonly otherSounds: readonly ChosenTrack[];
-  /** Subtitles that become captions; none without a picture. */
+  /** Subtitles that become captions; empty without video. */
   readonly subtitles: readonly Stream[];
-  /** Why each of the others is not used, by index. */
+  /** Why each remaining track is not used, by stream index. */
   readonly reasons: ReadonlyMap<number, Reason>;
-  /** The codec of the sound that would have been used if it could be decoded. */
+  /** The codec of the audio track that would have been used, had it been decodable. */
   readonly lostSound: string | null;
 };
 
 /**
- * Chooses one picture and its first sound, and what is kept beside them.
- *
- * @throws MediaError UNSUPPORTED_MEDIA where there is a picture and none that can be decoded, or
- *   neither picture nor sound, or colours that can't be shown
+ * Chooses a video track, its main audio track, and the additional tracks to keep.
+ * @throws {MediaError} UNSUPPORTED_MEDIA if no video track can be decoded, if there is neither
+ *   video nor audio, or if the colors can't be displayed
  */
 export function chooseTracks(container: FormatContext): Choice {
   const reasons = new Map<number, Reason>();
@@ -139,7 +138,7 @@ export function chooseTracks(container: FormatContext): Choice {
   return { video: video.best, audio: audio.best, otherSounds, subtitles, reasons, lostSound };
 }
 
-/** The subtitles that are text; adds why the others are not kept. */
+/** The text subtitles. Records in `reasons` why the others are not kept. */
 function chooseSubtitles(
   { streams }: FormatContext,
   hasPicture: boolean,
@@ -166,7 +165,7 @@ function unsupported(what: 'picture' | 'sound', stream: Stream): MediaError {
   );
 }
 
-/** A language as the file names it, where that is a code and says something. */
+/** The language that the file declares, if it is a valid code other than `und`. */
 function languageOf({ metadata }: Stream): string | null {
   const language = metadata?.get('language') ?? null;
   return language !== null && /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i.test(language) && language !== 'und'
@@ -174,7 +173,7 @@ function languageOf({ metadata }: Stream): string | null {
     : null;
 }
 
-/** What the owner is told; `lengths` are in seconds, by index. */
+/** The tracks as described to the owner; `lengths` are in seconds, by stream index. */
 export function describeTracks(
   container: FormatContext,
   { reasons }: Choice,
@@ -212,7 +211,10 @@ function roundedLength(seconds: number | undefined): number | null {
     : Math.round(seconds * 1_000) / 1_000;
 }
 
-/** The length that the container's index gives to a track, in seconds; null where it gives none. */
+/**
+ * The length that the container's index declares for a track, in seconds, or null if it declares
+ * none.
+ */
 export function indexedLength({ duration, timeBase }: Stream): number | null {
   return duration === AV_NOPTS_VALUE || duration <= 0n
     ? null

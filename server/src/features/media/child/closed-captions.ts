@@ -1,21 +1,22 @@
 /**
- * Closed captions inside of pictures: CEA-608 bytes in A/53 user data (ATSC A/53 part 4, 6.2.3). Decoders
- * attach them to frames, filters pass them on, and libx264 writes them into the stream again.
+ * Closed captions embedded in pictures: CEA-608 bytes in A/53 user data (ATSC A/53 part 4, 6.2.3).
+ * Decoders attach them to frames, filters pass them on, and libx264 writes them back into the
+ * stream.
  */
 import type { Frame } from 'node-av/lib';
 import { AV_FRAME_DATA_A53_CC } from 'node-av/constants';
 
-/** One entry: five marker bits, a valid bit, a type of two bits, then two bytes. */
+/** One entry: five marker bits, a valid bit, two type bits, then two data bytes. */
 const ENTRY_BYTES = 3;
 const MARKER_BITS = 0xf8;
 const VALID_BIT = 0x04;
 const TYPE_BITS = 0x03;
-/** The field of line 21 that carries the channels CC1 and CC2. */
+/** The field of line 21 that carries channels CC1 and CC2. */
 const FIELD_1 = 0;
 const FIELD_2 = 1;
 const PARITY_BIT = 0x80;
 
-/** The pairs of bytes for CC1 and CC2 that a frame carries, without their parity and without padding. */
+/** The CC1 and CC2 byte pairs of a frame, without parity bits and padding. */
 export function captionPairs(frame: Frame): [number, number][] {
   const data = frame.getSideData(AV_FRAME_DATA_A53_CC);
   const pairs: [number, number][] = [];
@@ -28,12 +29,15 @@ export function captionPairs(frame: Frame): [number, number][] {
   return pairs;
 }
 
-/** Takes the captions from a frame, so that a filter that drops the frame does not keep them for later. */
+/**
+ * Removes the captions from a frame, so that a filter that drops the frame does not hold on to
+ * them.
+ */
 export function removeCaptions(frame: Frame): void {
   frame.removeSideData(AV_FRAME_DATA_A53_CC);
 }
 
-/** Control codes of CC1: a row of captions that roll up, an empty row, the start of the last row. */
+/** CC1 control codes: roll-up mode, carriage return, cursor to the start of the last row. */
 const ROLL_UP: readonly [number, number][] = [
   [0x14, 0x25],
   [0x14, 0x2d],
@@ -46,7 +50,7 @@ function withParity(byte: number): number {
   return ones % 2 === 0 ? byte | PARITY_BIT : byte;
 }
 
-/** The pairs that show `text` as a new row. */
+/** The byte pairs that display `text` as a new row. */
 export function rowPairs(text: string): [number, number][] {
   const letters = Buffer.from(text, 'ascii');
   const count = Math.ceil(letters.length / 2);
@@ -57,10 +61,10 @@ export function rowPairs(text: string): [number, number][] {
   return [...ROLL_UP, ...pairs];
 }
 
-/** Line 21 has a pair for each field of 30 pictures; of more pictures each carries one field. */
+/** At 30 fps, each picture carries a pair for both fields; at higher rates, for one field. */
 const PAIRED_RATE = 30;
 
-/** Attaches what a broadcast would: the pair of this place in a row, and padding in the second field. */
+/** Attaches what a broadcast would: the row's pair, with padding in the second field. */
 export function attachPair(
   frame: Frame,
   { pairs, place, rate }: { pairs: readonly [number, number][]; place: number; rate: number },

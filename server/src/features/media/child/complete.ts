@@ -14,13 +14,13 @@ import { TaskMeter } from './task-meter.ts';
 import { transcode } from './transcode.ts';
 import { verifyAll } from './verify.ts';
 
-/** `prepare` measured the length; a later decode may differ by a frame or two. */
+/** `prepare` measured the duration; a later decode may differ by a frame or two. */
 const SLACK_SECONDS = 2;
 
 /**
- * Makes the rungs that `prepare` left, the preview and the storyboard, in one pass over the source,
- * and a master playlist that lists all rungs. The rungs of `prepare` lie elsewhere; the caller puts
- * the folders together.
+ * Creates the rungs that `prepare` left out, the preview and the storyboard in one pass over the
+ * source, plus a master playlist of all rungs. The rungs made by `prepare` are in another folder;
+ * the caller merges the two.
  */
 export async function complete(
   task: CompleteTask,
@@ -38,7 +38,7 @@ export async function complete(
   return { rungs: all, master: MASTER_PLAYLIST, subtitles };
 }
 
-/** The further renditions; the sounds that a player can choose instead of the first come last. */
+/** The remaining renditions, followed by the alternative audio tracks. */
 async function makeRungs(
   task: CompleteTask,
   opened: Source,

@@ -11,13 +11,13 @@ async function bytesAt(file: FileHandle, position: number, length: number): Prom
   return bytes.subarray(0, bytesRead);
 }
 
-/** AVI, WAV and WebP: chunks named RIFF in a row, each of which states its length. */
+/** AVI, WAV and WebP are sequences of RIFF chunks, each of which declares its length. */
 async function riffProblem(file: FileHandle, sizeBytes: number): Promise<string | null> {
   for (let position = 0; position + RIFF_HEADER_BYTES <= sizeBytes;) {
     const header = await bytesAt(file, position, RIFF_HEADER_BYTES);
     if (header.toString('latin1', 0, 4) !== 'RIFF') return null;
     const length = header.readUInt32LE(4);
-    // A recorder that could not go back to its start leaves 0 or the largest number.
+    // A recorder that could not seek back to the header leaves 0 or the maximum value there.
     if (length === 0 || length === 0xffff_ffff) return null;
     const end = position + RIFF_HEADER_BYTES + length;
     if (end > sizeBytes) return `the RIFF chunk at ${position} ends at ${end} of ${sizeBytes}`;
@@ -26,7 +26,7 @@ async function riffProblem(file: FileHandle, sizeBytes: number): Promise<string 
   return null;
 }
 
-/** FLV: each tag is followed by its own length, so the last four bytes lead to the last tag. */
+/** In FLV, each tag is followed by its length, so the last four bytes lead to the last tag. */
 async function flvProblem(file: FileHandle, sizeBytes: number): Promise<string | null> {
   const tail = await bytesAt(file, Math.max(0, sizeBytes - 4), 4);
   const tagBytes = tail.length < 4 ? 0 : tail.readUInt32BE(0);
@@ -39,7 +39,10 @@ async function flvProblem(file: FileHandle, sizeBytes: number): Promise<string |
   return isTag ? null : 'the last FLV tag is cut off';
 }
 
-/** A transport stream that begins with a whole packet consists of them; a capture is cut anywhere. */
+/**
+ * A transport stream that begins on a packet boundary must end on one. A capture may begin and end
+ * anywhere.
+ */
 async function transportProblem(file: FileHandle, sizeBytes: number): Promise<string | null> {
   const packets = transportPackets(await bytesAt(file, 0, SNIFF_BYTES));
   if (packets === null || packets.firstOffset > 0) return null;
@@ -48,9 +51,9 @@ async function transportProblem(file: FileHandle, sizeBytes: number): Promise<st
 }
 
 /**
- * Says what shows that the end of a file is missing, or null where nothing does. It covers the
- * containers whose cut files FFmpeg plays as if they were whole; for the others the length that
- * they declare is compared with what could be decoded.
+ * Returns evidence that the end of a file is missing, or null if there is none. Covers the
+ * containers whose truncated files FFmpeg plays as if they were complete; for all others, the
+ * declared duration is compared with what could be decoded.
  */
 export async function missingEnd(
   path: string,

@@ -13,14 +13,13 @@ import { TaskMeter } from './task-meter.ts';
 import { makeStill } from './thumbnail.ts';
 
 const SEEK_LEAD_SECONDS = 1;
-/** A moment may lie this much behind the last picture. */
+/** Upper limit on the requested time, which may lie beyond the last picture. */
 const MAX_SECONDS = 24 * 3_600;
 
 /**
- * Writes the picture that is shown at a moment as thumbnails; the last one where the moment lies
- * behind it.
- *
- * @throws MediaError as `openSource`, and CORRUPT_MEDIA where no picture can be decoded
+ * Writes thumbnails of the picture shown at the given time, or of the last picture if the time is
+ * beyond the end.
+ * @throws {MediaError} as `openSource`, and CORRUPT_MEDIA if no picture can be decoded
  */
 export async function makeCover(
   { outputDir, seconds, sourcePath }: StillTask,
@@ -33,7 +32,7 @@ export async function makeCover(
   await probe.container.closeInput();
   await using pictures = await openTrack(probe, 'video');
   const { stream } = pictures;
-  // Where seeking fails, reading starts where the file does.
+  // If seeking fails, reading starts at the beginning of the file.
   await seek(pictures, seconds - SEEK_LEAD_SECONDS);
   const frame = await frameAt(pictures, seconds, meter);
   if (frame === null) throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail: 'no picture' });

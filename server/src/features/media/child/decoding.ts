@@ -20,9 +20,9 @@ export type Coverage = {
   packets: number;
   failures: number;
   frames: number;
-  /** Where the last frame ends, in seconds from the start of the source. */
+  /** End of the last frame, in seconds from the start of the source. */
   endSeconds: number;
-  /** True once a frame carried a caption of CEA-608. */
+  /** Whether any frame carried CEA-608 captions. */
   hasClosedCaptions: boolean;
 };
 
@@ -30,14 +30,14 @@ export function emptyCoverage(): Coverage {
   return { packets: 0, failures: 0, frames: 0, endSeconds: 0, hasClosedCaptions: false };
 }
 
-/** How reading ends. A forged length of a packet asks for more memory than there is. */
+/** Errors that end reading. A forged packet length asks for more memory than there is. */
 const ENDS: ReadonlySet<number> = new Set([AVERROR_EOF, AVERROR_INVALIDDATA, AVERROR_ENOMEM]);
 
 /**
- * Reads packets up to the end of a container; the caller frees them.
+ * Reads packets to the end of a container; the caller frees them.
  *
- * A read error ends the stream like the end of the file does: a cut file is recognised by what is
- * missing at its end, and players show what there is.
+ * A read error ends the stream as the end of the file does: truncation is detected by what is
+ * missing at the end, and players show what there is.
  */
 export async function* readPackets(container: FormatContext): AsyncGenerator<Packet> {
   for (;;) {
@@ -55,7 +55,7 @@ export async function* readPackets(container: FormatContext): AsyncGenerator<Pac
   }
 }
 
-/** Reads the packets of one track of a source from its start; the caller frees them. */
+/** Reads the packets of one track from its start; the caller frees them. */
 export async function* trackPackets(
   container: FormatContext,
   { shifts, stream }: SourceStream,
@@ -73,13 +73,13 @@ export async function* trackPackets(
   }
 }
 
-/** Where a frame lies on the time line of its source, in seconds. */
+/** A frame's position on the source's timeline, in seconds. */
 type Span = {
   readonly startSeconds: number;
   readonly endSeconds: number;
 };
 
-/** The place of a stream's clock on the common time line of the source. */
+/** Maps a stream's clock to the source's common timeline. */
 class StreamClock {
   readonly #secondsPerTick: number;
   readonly #restartTicks: bigint;
@@ -95,10 +95,10 @@ class StreamClock {
   }
 
   /**
-   * Moves a frame of this time of the stream's clock onto the time line.
+   * Moves a frame with this stream timestamp onto the timeline.
    *
-   * A restart is judged by where the frame before started and not by where it ended: with pictures
-   * stored out of order at a varying rate, a frame can claim the length of another one.
+   * Clock restarts are detected from the start of the previous frame, not its end: with reordered
+   * pictures at a variable frame rate, a frame can report another frame's duration.
    */
   place(frame: Frame, time: bigint): Span {
     if (time !== AV_NOPTS_VALUE && time - this.#startTicks < this.#lastTicks - this.#restartTicks) {
@@ -123,11 +123,12 @@ type DecodeOptions = {
 };
 
 /**
- * Decodes packets into frames whose timestamps count from the start of the source.
+ * Decodes packets into frames with timestamps relative to the start of the source. Yielded frames
+ * belong to the caller.
  *
- * A packet that cannot be decoded is counted and skipped, as a player would. Yielded frames belong
- * to the caller. Throws TOO_LONG or CORRUPT_MEDIA when time runs past `maxSeconds`, which also
- * bounds what a forged timestamp can make the later stages fill up.
+ * A packet that cannot be decoded is counted and skipped, as a player would.
+ * @throws {MediaError} TOO_LONG or CORRUPT_MEDIA when time exceeds `maxSeconds`, which also limits
+ *   how much a forged timestamp can make later stages fill in
  */
 export async function* decode(
   packets: AsyncIterable<Packet>,
@@ -141,8 +142,8 @@ export async function* decode(
     if (startSeconds > maxSeconds) throw pastTheEnd(source);
     coverage.frames += 1;
     coverage.hasClosedCaptions ||= captionPairs(frame).length > 0;
-    // The last frame alone decides, and it ends no later than the container says. A forged length
-    // would have later stages repeat it for days.
+    // Only the last frame counts, and its end is capped at the container's duration. Otherwise a
+    // forged frame duration would make later stages repeat it for days.
     const declaredEnd = Math.min(source.declaredSeconds ?? maxSeconds, maxSeconds);
     coverage.endSeconds = Math.min(endSeconds, Math.max(declaredEnd, startSeconds));
     const { num, den } = stream.stream.timeBase;
@@ -175,9 +176,9 @@ export async function* decode(
 }
 
 /**
- * An empty packet shows the picture before once more; Theora stores a picture without a change so.
- * To a decoder it would mean the end. Only a repeat at the very end makes a frame, since later stages
- * show each frame until the next one.
+ * An empty packet repeats the previous picture; Theora stores unchanged pictures this way. A
+ * decoder would take it for the end of the stream. Only a repeat at the very end needs a frame,
+ * because later stages show each frame until the next one.
  */
 function isRepeat(packet: Packet): boolean {
   return packet.size === 0 && packet.pts !== AV_NOPTS_VALUE;
@@ -191,7 +192,10 @@ function pastTheEnd(source: Source): MediaError {
       });
 }
 
-/** False where the decoder rejected bytes. Running out of memory says nothing about them. */
+/**
+ * Returns false if the decoder rejected the data. Running out of memory is thrown as an error,
+ * since it says nothing about the data.
+ */
 function isDecoded(answer: number): boolean {
   if (answer === AVERROR_ENOMEM) throw new EngineError('decode', answer);
   return answer >= 0 || answer === AVERROR_EOF || answer === AVERROR_EAGAIN;

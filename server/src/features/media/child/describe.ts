@@ -12,13 +12,13 @@ import { isHdrTransfer } from './picture-filters.ts';
 import type { Source, SourceStream } from './source.ts';
 
 const DEFAULT_FRAME_RATE = 30;
-/** A rate beyond this is a clock of the container and not a rate of pictures. */
+/** A higher rate is the container's clock rather than a frame rate. */
 const MAX_TRUSTED_RATE = 120;
-/** A forged length of frames gives less than any camera, and 0 when it is rounded. */
+/** A forged frame duration yields a lower rate than any camera's, or 0 after rounding. */
 const MIN_RATE = 0.001;
-/** Containers that count in milliseconds state a steady rate a little too high. */
+/** Millisecond timestamps yield a slightly high base rate even for a constant rate. */
 const VARYING_RATE = 1.1;
-/** Pixels stretched further than this are a damaged header. */
+/** A pixel aspect ratio beyond this means a damaged header. */
 const MAX_PIXEL_STRETCH = 8;
 
 /** Rotation and mirroring from the stream's display matrix. */
@@ -31,9 +31,9 @@ function perSecond(rate: FrameRate): number {
 }
 
 /**
- * The rate of pictures. With a steady rate both of the container's figures agree but for rounding,
- * and the one next to a common rate is meant; with a varying one the higher figure is right as
- * long as it is a plausible rate at all.
+ * The frame rate. At a constant rate, the container's two figures agree except for rounding, and
+ * the one closer to a common rate is right. At a variable rate, the higher one is right as long as
+ * it is plausible.
  */
 function framesPerSecond(stream: SourceStream): number {
   const average = perSecond(stream.stream.avgFrameRate);
@@ -57,7 +57,7 @@ function displaySize(
     : { width, height: codecpar.height };
 }
 
-/** Describes an opened source; `durationSeconds` is what the container claims, or 0. */
+/** Describes an opened source; `durationSeconds` is the container's claim, or 0. */
 export function describeSource(source: Source): MediaInfo {
   const { video, audio } = source;
   const common = {

@@ -22,26 +22,26 @@ export const AUDIO_SAMPLE_RATE = 48_000;
 export const AUDIO_BITRATE_BPS = 128_000;
 /** Samples per AAC frame. */
 export const AUDIO_FRAME_SAMPLES = 1024;
-/** Distance of key frames. Every segment starts with one, so a player can switch at each. */
+/** Key frame interval. Every segment starts with a key frame, so a player can switch at each. */
 export const GOP_SECONDS = 2;
 
-/** How long the bit rate may exceed its cap, as seconds of the capped rate. */
+/** Size of the rate control buffer, in seconds at the maximum bit rate. */
 const BUFFER_SECONDS = 1.5;
 
-/** Constant quality under the rung's cap: easy pictures stay small. */
+/** Constant quality below the rung's bit rate cap: simple pictures stay small. */
 const H264_OPTIONS = {
   fast: { preset: 'veryfast', crf: '23' },
   slow: { preset: 'slow', crf: '22' },
 } as const;
-/** SVT-AV1's scale ends at 63; 35 looks like 23 of x264. Its presets from 10 on are for servers. */
+/** SVT-AV1's CRF scale goes to 63; 35 looks like x264's 23. Presets from 10 up target real time. */
 const AV1_OPTIONS = { preset: '9', crf: '35', 'svtav1-params': 'scd=0:tune=0' } as const;
 
-/** Frames between two key frames: {@link GOP_SECONDS}, never shorter than it. */
+/** Frames per GOP, rounded up so that it is never shorter than {@link GOP_SECONDS}. */
 export function gopFrames(rung: VideoRung): number {
   return Math.ceil((GOP_SECONDS * rung.frameRate.num) / rung.frameRate.den);
 }
 
-/** Opens the encoder of a rung with up to `threads` threads; its time base is one frame. */
+/** Opens the video encoder of a rung with up to `threads` threads. Its time base is one frame. */
 export async function openVideoEncoder(rung: VideoRung, threads: number): Promise<CodecContext> {
   const isAv1 = rung.codec === 'av1';
   const name = isAv1 ? FF_ENCODER_LIBSVTAV1 : FF_ENCODER_LIBX264;
@@ -67,12 +67,12 @@ export async function openVideoEncoder(rung: VideoRung, threads: number): Promis
   return context;
 }
 
-/** Without B frames times of decoding are those of showing, and few pictures are held back. */
+/** Without B-frames, decoding and presentation times are equal and little is buffered. */
 const LIVE_OPTIONS = { ...H264_OPTIONS.fast, profile: 'high', bf: 0, sc_threshold: 0 } as const;
-/** Key frames come where they are asked for; this is beyond every segment. */
+/** Key frames are forced at segment starts, so the GOP size only needs to exceed every segment. */
 const LIVE_GOP_FRAMES = 1_000;
 
-/** Opens the encoder of a rung of a broadcast, whose times are in milliseconds. */
+/** Opens the encoder of a live rung. Its time base is one millisecond. */
 export async function openLiveEncoder(rung: VideoRung): Promise<CodecContext> {
   const codec = required(Codec.findEncoderByName(FF_ENCODER_LIBX264), FF_ENCODER_LIBX264);
   const context = new CodecContext();
@@ -86,7 +86,6 @@ export async function openLiveEncoder(rung: VideoRung): Promise<CodecContext> {
   return context;
 }
 
-/** Sets the picture size and the bit rate of a rung. */
 function describePictures(context: CodecContext, rung: VideoRung): void {
   context.width = rung.width;
   context.height = rung.height;
@@ -102,7 +101,7 @@ function describePictures(context: CodecContext, rung: VideoRung): void {
   context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER, AV_CODEC_FLAG_CLOSED_GOP);
 }
 
-/** Opens an AAC encoder, stereo unless asked otherwise, whose time base is one sample. */
+/** Opens an AAC encoder, stereo by default. Its time base is one sample. */
 export async function openAudioEncoder(layout = AV_CHANNEL_LAYOUT_STEREO): Promise<CodecContext> {
   const codec = required(Codec.findEncoderByName(FF_ENCODER_AAC), 'aac');
   const context = new CodecContext();
@@ -118,15 +117,15 @@ export async function openAudioEncoder(layout = AV_CHANNEL_LAYOUT_STEREO): Promi
 }
 
 /**
- * Feeds one frame, or null for the end, and yields finished packets, which the caller frees. With
- * `isKey` the picture becomes a key frame, from which the next ones are counted.
+ * Feeds one frame (null flushes) and yields finished packets, which the caller frees. `isKey`
+ * forces a key frame and restarts the key frame interval.
  */
 export async function* encode(
   context: CodecContext,
   frame: Frame | null,
   isKey = false,
 ): AsyncGenerator<Packet> {
-  // A frame still says which type it had in the source, and the encoder would copy that choice.
+  // The frame still has its picture type from the source, which the encoder would follow.
   if (frame !== null) frame.pictType = isKey ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
   check(await context.sendFrame(frame), 'encode frame');
   for (;;) {
@@ -140,7 +139,7 @@ export async function* encode(
   }
 }
 
-/** Encodes and frees frames and hands each packet to `write`, which frees it. */
+/** Encodes and frees frames. Each packet is passed to `write`, which frees it. */
 export async function encodeAll(
   frames: AsyncIterable<Frame>,
   context: CodecContext,

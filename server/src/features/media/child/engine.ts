@@ -1,7 +1,7 @@
 import { FFmpegError } from 'node-av/lib';
 import { AVERROR_EAGAIN, AVERROR_EOF, AVERROR_INVALIDDATA } from 'node-av/constants';
 
-/** A call into FFmpeg that answered with an error code. */
+/** An error code returned by an FFmpeg call. */
 export class EngineError extends Error {
   readonly operation: string;
   readonly engineCode: number;
@@ -13,26 +13,29 @@ export class EngineError extends Error {
     this.engineCode = engineCode;
   }
 
-  /** True where FFmpeg blames the bytes it was given. */
+  /** Whether FFmpeg attributes the error to the input data. */
   get isInvalidData(): boolean {
     return this.engineCode === AVERROR_INVALIDDATA;
   }
 }
 
-/** Passes a non-negative answer on and throws {@link EngineError} for the rest. */
+/** Returns a non-negative result; throws {@link EngineError} otherwise. */
 export function check(engineCode: number, operation: string): number {
   if (engineCode < 0) throw new EngineError(operation, engineCode);
   return engineCode;
 }
 
-/** Throws when FFmpeg has no such part; the package is pinned, so this is a broken installation. */
+/**
+ * Throws if the FFmpeg build lacks a component. The package is pinned, so the installation is
+ * broken.
+ */
 export function required<T>(part: T | null | undefined, name: string): T {
   if (part === null || part === undefined) throw new Error(`The media engine lacks ${name}.`);
   return part;
 }
 
 /**
- * Reads the answer of a `receive` call: true for a frame or packet, false when more input is
+ * Interprets the result of a `receive` call: true for a frame or packet, false if more input is
  * needed or the end is reached.
  */
 export function received(engineCode: number, operation: string): boolean {

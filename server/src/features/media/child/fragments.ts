@@ -1,22 +1,22 @@
 /**
- * Reads what the index of fragmented MP4 says, as a player does: of each fragment when it starts, how
- * long it is, and whether its bytes are there. ISO/IEC 14496-12. Media data is not read.
+ * Reads the index of fragmented MP4 (ISO/IEC 14496-12) as a player does: the start and duration of
+ * each fragment, and whether its data is present. Media data itself is not read.
  */
 import { open, type FileHandle } from 'node:fs/promises';
 
 export type FragmentTrack = {
   readonly kind: 'video' | 'audio';
   readonly ticksPerSecond: number;
-  /** Where the edit list has showing start: what lies before is reordering delay or priming. */
+  /** Presentation start in the edit list; anything before it is reordering delay or priming. */
   readonly editTicks: number;
 };
 
 /** The samples of one track in one segment, in seconds of the track's clock. */
 export type TrackRun = {
-  /** In the order of decoding. */
+  /** In decoding order. */
   startSeconds: number;
   endSeconds: number;
-  /** When the first sample in the order of showing is shown. */
+  /** Presentation time of the first sample in presentation order. */
   shownSeconds: number;
   samples: number;
   startsWithKey: boolean;
@@ -48,7 +48,7 @@ function child(bytes: Buffer, ...path: string[]): Buffer {
   return found;
 }
 
-/** The start of the only edit of a track, in ticks of its media. */
+/** Media time of the track's single edit, in ticks. */
 function editTicks(track: Buffer): number {
   const edits = [...boxes(track)].find(({ type }) => type === 'edts');
   if (edits === undefined) return 0;
@@ -59,7 +59,7 @@ function editTicks(track: Buffer): number {
   return Math.max(0, list.version === 1 ? list.u64() : list.i32());
 }
 
-/** The tracks of an initialization segment, by their id. */
+/** The tracks of an initialization segment by track id. */
 export function readTracks(init: Buffer): Map<number, FragmentTrack> {
   const tracks = new Map<number, FragmentTrack>();
   for (const { type, body } of boxes(child(init, 'moov'))) {
@@ -76,7 +76,7 @@ export function readTracks(init: Buffer): Map<number, FragmentTrack> {
   return tracks;
 }
 
-/** Reads a full box's fields one after the other. */
+/** Reads the fields of a full box in sequence. */
 class Fields {
   readonly #bytes: Buffer;
   #at = 4;
@@ -104,13 +104,13 @@ class Fields {
     return Number(this.#bytes.readBigUInt64BE(this.#at - 8));
   }
 
-  /** A field that is there if the flag is set. */
+  /** Reads a field that is present only if the flag is set. */
   optional(flag: number): number | null {
     return (this.flags & flag) === 0 ? null : this.u32();
   }
 }
 
-/** Adds the samples of a `traf` box to the runs of its segment. Returns the bytes of its samples. */
+/** Adds the samples of a `traf` box to its segment's runs. Returns their size in bytes. */
 function readFragment(
   traf: Buffer,
   tracks: ReadonlyMap<number, FragmentTrack>,
@@ -170,8 +170,7 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
 
 /**
  * The runs of each track in a media segment.
- *
- * @throws Error where boxes or samples are missing or don't fit together
+ * @throws {Error} if boxes or samples are missing or inconsistent
  */
 export async function readSegment(
   path: string,

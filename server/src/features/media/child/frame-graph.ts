@@ -3,16 +3,15 @@ import { AV_NOPTS_VALUE } from 'node-av/constants';
 import { MediaError } from '../media-error.ts';
 import { check, received, required } from './engine.ts';
 
-/** Every graph text names its ends so that they can be found after parsing. */
+/** Names of the inputs and outputs in graph descriptions, used to look them up after parsing. */
 export const GRAPH_INPUT = 'buffer@in';
 export const GRAPH_AUDIO_INPUT = 'abuffer@in';
 export const GRAPH_OUTPUT = 'buffersink@out';
 export const GRAPH_AUDIO_OUTPUT = 'abuffersink@out';
 
 /**
- * A chain of FFmpeg filters with at most one input and exactly one output.
- *
- * Frames that come out belong to the caller, who frees them.
+ * A chain of FFmpeg filters with at most one input and exactly one output. Output frames belong to
+ * the caller, who frees them.
  */
 export class FrameGraph implements Disposable {
   readonly #graph: FilterGraph;
@@ -28,11 +27,11 @@ export class FrameGraph implements Disposable {
     );
   }
 
-  /** Builds the graph that `description` spells out in FFmpeg's filter syntax. */
+  /** Builds the graph described in FFmpeg's filter syntax. */
   static async open(description: string): Promise<FrameGraph> {
     const graph = new FilterGraph();
     graph.alloc();
-    // The stages of a task already run side by side; more threads per filter only cost memory.
+    // The stages of a task already run in parallel; more threads per filter only cost memory.
     graph.nbThreads = 1;
     check(graph.parse2(description), 'parse filters');
     check(await graph.config(), 'configure filters');
@@ -40,8 +39,8 @@ export class FrameGraph implements Disposable {
   }
 
   /**
-   * Feeds one frame, or null for the end, and yields what becomes ready. Each output is made when it
-   * is asked for: one input may stand for minutes of output, which would not fit into memory.
+   * Feeds one frame (null flushes) and yields the frames that become ready. Outputs are created on
+   * demand, because one input may expand to minutes of output that would not fit in memory.
    */
   async *push(frame: Frame | null): AsyncGenerator<Frame> {
     const input = required(this.#input, 'the graph input');
@@ -49,7 +48,7 @@ export class FrameGraph implements Disposable {
     yield* this.pull();
   }
 
-  /** Yields the frames that are ready; for a graph without input, all it ever makes. */
+  /** Yields the frames that are ready; a graph without input yields everything it generates. */
   async *pull(): AsyncGenerator<Frame> {
     for (;;) {
       const frame = new Frame();
@@ -67,7 +66,7 @@ export class FrameGraph implements Disposable {
   }
 }
 
-/** Numbers that describe the frames which will be fed into a graph. */
+/** Timing of the frames that will be fed into a graph. */
 export type InputTiming = {
   readonly timeBase: { readonly num: number; readonly den: number };
 };
@@ -87,10 +86,13 @@ export function videoInput(frame: Frame, timing: InputTiming): string {
   return `${GRAPH_INPUT}=${options.join(':')}`;
 }
 
-/** With more channels, nothing says where each is heard unless the sound does. */
+/** Above this, the channel order is ambiguous unless the audio declares its layout. */
 const MAX_PLAIN_CHANNELS = 8;
 
-/** The input filter for sound like `frame`. @throws MediaError UNSUPPORTED_MEDIA for its channels */
+/**
+ * The input filter for audio like `frame`.
+ * @throws {MediaError} UNSUPPORTED_MEDIA if the channel layout is unknown
+ */
 export function audioInput(frame: Frame, timing: InputTiming): string {
   const { num, den } = timing.timeBase;
   const { mask, nbChannels } = frame.channelLayout;
@@ -108,7 +110,7 @@ export function audioInput(frame: Frame, timing: InputTiming): string {
   return `${GRAPH_AUDIO_INPUT}=${options.join(':')}`;
 }
 
-/** Seconds at which a frame starts, or null when it carries no time. */
+/** Start of a frame in seconds, or null if it has no timestamp. */
 export function frameSeconds(frame: Frame, timeBase: { num: number; den: number }): number | null {
   return frame.pts === AV_NOPTS_VALUE ? null : (Number(frame.pts) * timeBase.num) / timeBase.den;
 }

@@ -50,10 +50,10 @@ function cellCount(pixels: number): number {
   return Math.max(16, Math.round(pixels / PIXELS_PER_CELL));
 }
 
-/** The picture source in FFmpeg's filter syntax. */
+/** The video source in FFmpeg's filter syntax. */
 function pictureSource(clip: ClipSpec): string {
   const size = `s=${clip.width}x${clip.height}:r=${clip.frameRate}`;
-  // Cells of one pixel would be noise to the eye and to the encoder.
+  // Cells of one pixel would look like noise and encode like it.
   const cells = `s=${cellCount(clip.width)}x${cellCount(clip.height)}:r=${clip.frameRate}`;
   const enlarge = `scale=${clip.width}:${clip.height}:flags=neighbor`;
   const smaller = clip.drawnSmaller ?? 1;
@@ -83,10 +83,10 @@ function pictureSource(clip: ClipSpec): string {
   }
 }
 
-/** Pictures of files over each other. Each moves by half of its width or height, and starts over. */
+/** Stacked image layers. Each moves by half its width or height, then starts over. */
 function layeredPicture({ layers = [], frameRate, width, height }: ClipSpec): string {
-  // The task's own folder is the current one, so that the name needs no escaping. A picture
-  // gets its pixel format before it is repeated, not again for each frame.
+  // The task's folder is the working directory, so the name needs no escaping. The pixel format is
+  // converted before looping, so that it is done once rather than per frame.
   const still = (file: string) =>
     `movie=${path.basename(file)},format=yuva420p,loop=-1:1,settb=1/${frameRate},setpts=N`;
   const [ground, ...moving] = layers;
@@ -101,7 +101,7 @@ function layeredPicture({ layers = [], frameRate, width, height }: ClipSpec): st
   return [...sources, `${still(ground.file)},format=yuv420p`, ...overlays].join('');
 }
 
-/** How the pictures of a clip are stored. */
+/** How a clip's video is encoded. */
 type PictureCodec = {
   readonly encoder: FFVideoEncoder;
   readonly pixelFormat: { readonly id: AVPixelFormat; readonly name: string };
@@ -135,7 +135,7 @@ function pictureCodec(clip: ClipSpec): PictureCodec {
     case 'h264-422':
       return { encoder: FF_ENCODER_LIBX264, pixelFormat: YUV422P10, options: X264_OPTIONS };
     case undefined: {
-      // 4:2:0 halves the colour planes, so only 4:4:4 can hold an odd size.
+      // 4:2:0 halves the chroma planes, so an odd size requires 4:4:4.
       const isOdd = clip.width % 2 === 1 || clip.height % 2 === 1;
       const pixelFormat = isOdd ? YUV444P : YUV420P;
       return { encoder: FF_ENCODER_LIBX264, pixelFormat, options: X264_OPTIONS };
@@ -159,7 +159,7 @@ function pictureGraph(clip: ClipSpec): string {
   ].join(',');
 }
 
-/** An expression inside of a filter chain, where a plain comma would end the filter. */
+/** Escapes an expression for a filter chain, where a plain comma would end the filter. */
 function escaped(expression: string): string {
   return expression.replaceAll(',', '\\,');
 }
@@ -186,7 +186,7 @@ async function openPictureEncoder(clip: ClipSpec): Promise<CodecContext> {
   const codec = required(Codec.findEncoderByName(encoder), encoder);
   const context = new CodecContext();
   context.allocContext3(codec);
-  // Two pictures become the two fields of one.
+  // Two frames become the two fields of one.
   const rate = Math.round(clip.frameRate * (clip.interlaced === true ? 500 : 1000));
   context.width = clip.width;
   context.height = clip.height;
@@ -211,10 +211,10 @@ async function openPictureEncoder(clip: ClipSpec): Promise<CodecContext> {
   return context;
 }
 
-/** Equal pictures in a row of which `repeatsPictures` stores the first. */
+/** With `repeatsPictures`, the number of identical pictures of which only the first is stored. */
 const REPEATS = 10;
 
-/** Part of a second after which its row of captions starts, so that cuts at seconds fall into it. */
+/** Fraction of a second at which its caption row starts, so that cuts at whole seconds split it. */
 const CAPTION_START = 2 / 3;
 
 type Part = {
@@ -264,7 +264,7 @@ function addCaptions(frame: Frame, { closedCaptions, encoder }: Part): void {
   attachPair(frame, { pairs: place < 0 ? [] : row, place: Math.max(0, place) % rate, rate });
 }
 
-/** Writes a part frame by frame and yields after each one, so that parts can take turns. */
+/** Writes one part and yields after each frame, so that parts can be interleaved. */
 async function* writePart(
   muxer: FormatContext,
   part: Part,
@@ -283,7 +283,7 @@ async function* writePart(
   part.graph[Symbol.dispose]();
 }
 
-/** Always continues the part that is furthest behind; that keeps the file well interleaved. */
+/** Always advances the part that is furthest behind, which keeps the file well interleaved. */
 async function writeParts(muxer: FormatContext, parts: Part[], meter: TaskMeter): Promise<void> {
   let open = parts.map((part) => ({ part, turns: writePart(muxer, part, meter) }));
   while (open.length > 0) {
@@ -293,7 +293,7 @@ async function writeParts(muxer: FormatContext, parts: Part[], meter: TaskMeter)
   }
 }
 
-/** Writes a real H.264 (or HEVC) and AAC file from FFmpeg's own picture and tone sources. */
+/** Writes an H.264 (or HEVC) and AAC file from FFmpeg's synthetic video and tone sources. */
 export async function generate(
   task: GenerateTask,
   watch: (meter: TaskMeter) => void,

@@ -1,6 +1,6 @@
 /**
- * HEIC images: pictures in HEVC, mostly cut into tiles. libheif reads them, compiled to WebAssembly,
- * whose memory is a sandbox of its own inside the cage.
+ * Decodes HEIC images: HEVC pictures, usually split into tiles. Uses libheif compiled to
+ * WebAssembly, whose memory is an additional sandbox inside the cage.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -17,29 +17,30 @@ const UNSUPPORTED_FILE_TYPE = 3;
 const UNSUPPORTED_FEATURE = 4;
 /** `heif_suberror_Security_limit_exceeded`. */
 const LIMIT_EXCEEDED = 1000;
-/** Where `strict_decoding` is in `heif_decoding_options`: without it a cut file gives half a picture. */
+/**
+ * Offset of `strict_decoding` in `heif_decoding_options`. Without it, a truncated file yields half
+ * a picture.
+ */
 const STRICT_DECODING_OFFSET = 21;
-/** Color profiles that are ICC profiles, as the four letters of their type. */
+/** Four-letter types of color profiles in ICC format. */
 const ICC_TYPES = ['prof', 'rICC'].map((name) => Buffer.from(name).readUInt32BE());
 const PNG_SIGNATURE_AND_HEADER_BYTES = 33;
 
-/** libheif with a little memory in which it leaves its answers. */
+/** libheif and the address of scratch memory for its results. */
 type Library = { readonly heif: Heif; readonly answer: number };
 
 type Bounds = {
   readonly maxPixels: number;
-  /** The box that the result fits into; it is never enlarged. */
+  /** Bounding box of the result, which is never enlarged. */
   readonly width: number;
   readonly height: number;
 };
 
 /**
- * Decodes the primary image of a HEIC file, cut and turned as the file says.
- *
- * Nothing is freed: the process ends with its task.
- *
- * @returns a PNG with the color profile of the image
- * @throws MediaError UNSUPPORTED_MEDIA, CORRUPT_MEDIA
+ * Decodes the primary image of a HEIC file, cropped and rotated as the file specifies. Nothing is
+ * freed, because the process ends with its task.
+ * @returns a PNG with the image's color profile
+ * @throws {MediaError} UNSUPPORTED_MEDIA, CORRUPT_MEDIA
  */
 export async function decodeHeic(bytes: Buffer, bounds: Bounds): Promise<Buffer> {
   const heif = await loadLibrary();
@@ -55,7 +56,7 @@ export async function decodeHeic(bytes: Buffer, bounds: Bounds): Promise<Buffer>
   return profile === null ? png : withIccProfile(png, profile);
 }
 
-/** The package's types speak of a default export, which its CommonJS module doesn't have. */
+/** The package's types declare a default export that its CommonJS module doesn't have. */
 async function loadLibrary(): Promise<Heif> {
   const require = createRequire(import.meta.url);
   const load: (options: object) => Heif = require('libheif-js/libheif-wasm/libheif.js');
@@ -63,13 +64,13 @@ async function loadLibrary(): Promise<Heif> {
   return load({ wasmBinary: await readFile(program) });
 }
 
-/** A handle of the image. Its size is known from the file's index before anything is decoded. */
+/** Returns a handle to the image. Its size is checked in the index before anything is decoded. */
 function openPrimaryImage(library: Library, bytes: Buffer, maxPixels: number): number {
   const { heif, answer } = library;
   const file = heif._malloc(bytes.length);
   heif.HEAPU8.set(bytes, file);
   const context = heif._heif_context_alloc();
-  // Holds for tiles and for the canvas; the limit is the side of a square.
+  // Applies to both the tiles and the canvas; the limit is the side of a square.
   heif._heif_context_set_maximum_image_size_limit(context, Math.floor(Math.sqrt(maxPixels)));
   heif._heif_context_read_from_memory_without_copy(answer, context, file, bytes.length, 0);
   check(library);
@@ -86,7 +87,7 @@ function openPrimaryImage(library: Library, bytes: Buffer, maxPixels: number): n
   return image;
 }
 
-/** Decodes an image to rows of red, green, blue and alpha without gaps. */
+/** Decodes an image to packed RGBA rows. */
 function draw(library: Library, image: number) {
   const { heif, answer } = library;
   const drawn = heif._malloc(4);
@@ -115,7 +116,7 @@ function iccProfileOf(heif: Heif, image: number): Buffer | null {
   return Buffer.from(heif.HEAPU8.subarray(start, start + length));
 }
 
-/** Puts an ICC profile into a PNG, behind the header, as a chunk `iCCP` of PNG's specification. */
+/** Inserts an ICC profile into a PNG as an `iCCP` chunk right after the header. */
 function withIccProfile(png: Buffer, profile: Buffer): Buffer {
   const content = Buffer.concat([Buffer.from('iCCPicc\0\0'), deflateSync(profile)]);
   const ends = Buffer.alloc(8);
@@ -134,7 +135,7 @@ function wordAt(heif: Heif, at: number): number {
   return heif.HEAPU32[at / 4];
 }
 
-/** Looks at the `heif_error` that the last call left: code, subcode, and where its text is. */
+/** Checks the `heif_error` left by the last call: code, subcode and message pointer. */
 function check({ heif, answer }: Library): void {
   const [code, subcode] = [wordAt(heif, answer), wordAt(heif, answer + 4)];
   if (code === 0) return;

@@ -23,27 +23,27 @@ export const MEDIA_PLAYLIST = 'index.m3u8';
 export const INIT_SEGMENT = 'init.mp4';
 
 /**
- * Picture and sound of a time share a segment however far apart they come: for the muxer, 0 means no
- * limit. See `pace.ts` for what bounds the distance.
+ * Video and audio of the same time share a segment, however far apart they arrive: 0 disables the
+ * muxer's limit. `pace.ts` bounds the distance.
  */
 const MAX_INTERLEAVE_DELTA = 0n;
 /**
- * A last segment shorter than this part of the others joins the one before it. RFC 8216 measures
- * bit rates over no less, and a segment of a few frames, one of them a key frame, would claim many
- * times the real rate of its rendition.
+ * A last segment shorter than this fraction of the target is merged into the previous one. RFC 8216
+ * measures peak bit rates over no shorter time, and a segment of a few frames, one of them a key
+ * frame, would report many times the rendition's real rate.
  */
 const MIN_LAST_SEGMENT = 0.5;
-/** The muxer cuts no segment shorter than this. */
+/** Minimum segment duration for the muxer. */
 const SHORTEST_SEGMENT_SECONDS = 0.01;
 
 type HlsOptions = {
   readonly segmentSeconds: number;
   /** See `planSegments`. */
   readonly hasShortStart: boolean;
-  /** Whether players may follow the playlist while it is written. */
+  /** Whether players may follow the playlist while it is being written. */
   readonly grows: boolean;
   readonly hasDownload: boolean;
-  /** The sound goes to the download alone, and to a rendition of its own. */
+  /** The audio goes only to the download and to its own rendition. */
   readonly keepsSoundApart: boolean;
 };
 
@@ -56,12 +56,12 @@ type Track = {
  * Writes one rendition as HLS with fragmented MP4: `<rung>/init.mp4`, `<rung>/index.m3u8` and
  * `<rung>/000.m4s` onwards.
  *
- * Video and audio stages write at the same time; writes are queued here, because a muxer
- * must not be entered twice.
+ * Video and audio stages write concurrently. Writes are queued here, because a muxer is not
+ * reentrant.
  */
 export class HlsOutput {
   readonly #rung: Rung;
-  /** Of a rung with a picture; one segment for the whole of any other. */
+  /** For video rungs; any other rung is a single segment. */
   readonly segments: SegmentPlan;
   readonly #folder: string;
   readonly #muxer: FormatContext;
@@ -70,12 +70,12 @@ export class HlsOutput {
   readonly #grows: boolean;
   readonly #sound: CodecContext | null;
   readonly #download: ProgressiveFile | null;
-  /** Length in frames of the shortest last segment. */
+  /** Minimum length of the last segment, in frames. */
   readonly #minLastFrames: bigint;
   #lastWrite: Promise<void> = Promise.resolve();
-  /** Pictures from a key frame on, while they may be too few for a segment of their own. */
+  /** Pictures since the last key frame, held back while they may be too few for a segment. */
   #held: Packet[] = [];
-  /** Whether what is held back is to start a segment. */
+  /** Whether the held pictures will start a new segment. */
   #startsSegment = false;
   #hasStarted = false;
 
@@ -105,7 +105,7 @@ export class HlsOutput {
 
   /**
    * Creates the rung's folder inside `outputDir` and writes the header for opened encoders. With
-   * `hasDownload` the rung is written as one MP4 as well.
+   * `hasDownload`, the rung is also written as a single MP4.
    */
   static async open(
     outputDir: string,
@@ -124,14 +124,14 @@ export class HlsOutput {
     };
     muxer.maxInterleaveDelta = MAX_INTERLEAVE_DELTA;
     using muxing = Dictionary.fromObject({
-      // Pictures decide where a segment starts: see `#write`.
+      // Segment boundaries are controlled by key frame flags: see `#write`.
       hls_time: rung.kind === 'video' ? SHORTEST_SEGMENT_SECONDS : segmentSeconds,
       hls_playlist_type: options.grows ? 'event' : 'vod',
       hls_segment_type: 'fmp4',
       hls_flags: `independent_segments${options.grows ? '+temp_file' : ''}`,
       hls_segment_options: 'movflags=+frag_discont',
       output_ts_offset: TIMELINE_START_SECONDS,
-      // Without it pictures would be shifted by the reordering delay, which differs between rungs.
+      // Without this, video would be shifted by the reordering delay, which differs between rungs.
       hls_fmp4_init_filename: INIT_SEGMENT,
       hls_segment_filename: join(folder, '%03d.m4s'),
     });
@@ -150,9 +150,9 @@ export class HlsOutput {
     );
   }
 
-  /** Takes over a packet in the time base of the video encoder. */
+  /** Takes ownership of a packet in the video encoder's time base. */
   async writeVideo(packet: Packet): Promise<void> {
-    // The encoder leaves durations to the muxer, which would guess that of the last frame.
+    // The encoder leaves durations to the muxer, which would have to guess the last frame's.
     if (packet.duration === 0n) packet.duration = 1n;
     const isStart = packet.isKeyframe && startsSegment(this.segments, packet.pts);
     if (isStart) await this.#release();
@@ -163,7 +163,7 @@ export class HlsOutput {
     if (isLong) await this.#release();
   }
 
-  /** Writes what was held back. */
+  /** Writes the held pictures. */
   async #release(): Promise<void> {
     const packets = this.#held;
     this.#held = [];
@@ -175,7 +175,10 @@ export class HlsOutput {
     this.#hasStarted ||= packets.length > 0;
   }
 
-  /** Writes a copy of a packet in the time base of the audio encoder; it goes to every rung. */
+  /**
+   * Writes a copy of a packet in the audio encoder's time base; the packet itself goes to every
+   * rung.
+   */
   writeAudio(packet: Packet): Promise<void> {
     const copy = required(packet.clone(), 'memory');
     if (this.#audio !== null) return this.#write(copy, this.#audio, true);
@@ -184,7 +187,7 @@ export class HlsOutput {
     return this.#lastWrite;
   }
 
-  /** The muxer starts a segment at each picture that it takes for a key frame. */
+  /** The muxer starts a segment at each picture that is flagged as a key frame. */
   #write(packet: Packet, track: Track, startsSegment: boolean): Promise<void> {
     const download = this.#download;
     const copy = download === null ? null : required(packet.clone(), 'memory');
@@ -200,7 +203,7 @@ export class HlsOutput {
     return write;
   }
 
-  /** What this rendition will be, with the highest rate that it may have. */
+  /** Describes this rendition before it exists, with its maximum bit rate. */
   announcement(): Variant {
     const rung = this.#rung;
     const isVideo = rung.kind === 'video';
@@ -224,9 +227,9 @@ export class HlsOutput {
       .join(',');
   }
 
-  /** Ends the last segment and the playlist, and measures what was written. */
+  /** Closes the last segment and the playlist, and measures the result. */
   async finish(): Promise<Rendition> {
-    // What is too short for a segment of its own goes to the one before.
+    // A remainder too short for its own segment is added to the previous one.
     if (this.#hasStarted) this.#startsSegment = false;
     if (this.#held.length > 0) await this.#release();
     await this.#lastWrite;
@@ -237,7 +240,7 @@ export class HlsOutput {
     const path = join(this.#folder, MEDIA_PLAYLIST);
     const written = withTargetDuration(await readFile(path, 'utf8'));
     const playlist = this.#grows ? endedPlaylist(written) : written;
-    // Under another name first: it may be read at this moment.
+    // Written under a temporary name first, because it may be read at this moment.
     await writeFile(`${path}.tmp`, playlist);
     await rename(`${path}.tmp`, path);
     const sizeOf = async (name: string): Promise<number> =>

@@ -1,4 +1,4 @@
-/** Still images: decoded within bounds, turned upright, and written again without any metadata. */
+/** Still images: decoded within limits, rotated upright and re-encoded without metadata. */
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import sharp from 'sharp';
@@ -8,8 +8,8 @@ import type { ImageResult, ImageTask } from '../tasks.ts';
 import { writeStills } from './still.ts';
 
 /**
- * Above what cameras make, and below what fills the memory of the child: decoders of AVIF and HEIC
- * hold the whole picture several times, those of the others some of its rows as a rule.
+ * Larger than cameras produce, but small enough for the child's memory: AVIF and HEIC decoders hold
+ * several copies of the whole picture, while the others usually hold only some rows.
  */
 const maxInputPixels: Record<ImageFormat, number> = {
   jpeg: 100_000_000,
@@ -19,16 +19,15 @@ const maxInputPixels: Record<ImageFormat, number> = {
   heic: 50_000_000,
 };
 
-/** The box that each size fits into; an image is never enlarged. */
+/** Bounding box of each size; images are never enlarged. */
 const sizes = {
   large: { width: 1440, height: 2560, quality: 85 },
   small: { width: 540, height: 960, quality: 78 },
 } as const;
 
 /**
- * Writes `large.jpg` and `small.jpg`. Transparent parts become white.
- *
- * @throws MediaError UNSUPPORTED_MEDIA, CORRUPT_MEDIA
+ * Writes `large.jpg` and `small.jpg`. Transparent areas become white.
+ * @throws {MediaError} UNSUPPORTED_MEDIA, CORRUPT_MEDIA
  */
 export async function convertImage({
   asThumbnails = false,
@@ -50,7 +49,7 @@ export async function convertImage({
   }
 }
 
-/** Writes an upright image as the thumbnails of a video, and removes it. */
+/** Writes an upright image as video thumbnails, then deletes it. */
 async function thumbnailsOf(image: string, outputDir: string): Promise<ImageResult> {
   const { data, info } = await sharp(image).raw().toBuffer({ resolveWithObject: true });
   const { width, height } = info;
@@ -59,7 +58,7 @@ async function thumbnailsOf(image: string, outputDir: string): Promise<ImageResu
   return { width, height, hash };
 }
 
-/** Loads the decoder for HEIC, which no other image needs. */
+/** Loads the HEIC decoder, which no other format needs. */
 async function fromHeic(source: Buffer, maxPixels: number): Promise<Buffer> {
   const { decodeHeic } = await import('./heic.ts');
   return decodeHeic(source, { maxPixels, ...sizes.large });

@@ -1,4 +1,4 @@
-/** Which tracks a rendition can hold beside its picture and first sound, and what they are called. */
+/** Which additional tracks a rendition can hold, and their names. */
 import type { Stream } from 'node-av/lib';
 import {
   AV_CODEC_ID_ASS,
@@ -10,11 +10,11 @@ import {
 } from 'node-av/constants';
 import { trackName, type TrackName } from '../track-names.ts';
 
-/** Files with more tracks are made to be costly. */
+/** Files with more tracks are built to be expensive. */
 export const MAX_OTHER_SOUNDS = 7;
 export const MAX_SUBTITLES = 32;
 
-/** Subtitles whose packets are text; others are pictures. */
+/** Codecs of text subtitles; all others are bitmaps. */
 const TEXT_CODECS: ReadonlySet<number> = new Set([
   AV_CODEC_ID_MOV_TEXT,
   AV_CODEC_ID_SUBRIP,
@@ -28,10 +28,10 @@ export function isText({ codecpar }: Stream): boolean {
   return TEXT_CODECS.has(codecpar.codecId);
 }
 
-/** The name of a stream by the tags of its container. */
+/** The name of a stream from the container's tags. */
 export function nameOfStream(stream: Stream, fallback: string): TrackName {
   const { language, title, handler_name: handler } = stream.metadata?.getAll() ?? {};
-  // What FFmpeg and phones write there is the name of a program.
+  // FFmpeg and phones write the name of a program there.
   const isTitle = handler !== undefined && !/handler|apple|core media/i.test(handler);
   return trackName({ language, title: title ?? (isTitle ? handler : undefined) }, fallback);
 }

@@ -1,4 +1,4 @@
-/** One rung of a broadcast on its way: frames go in, and segments that begin with key frames come out. */
+/** One rung of a live broadcast: takes frames and produces segments that begin with key frames. */
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
 import type { VideoRung } from '../ladder.ts';
 import type { LiveAnswer } from '../live-rungs.ts';
@@ -7,10 +7,10 @@ import { encode, openLiveEncoder } from './encoders.ts';
 import { FrameGraph } from './frame-graph.ts';
 import { liveRungGraph } from './picture-filters.ts';
 
-/** A segment begins with the first frame that is shown at this time or later. */
+/** A segment begins with the first frame presented at or after this time. */
 export type SegmentStart = { readonly number: number; readonly atMs: number };
 
-/** Clocks of encoders count whole milliseconds. */
+/** Encoder clocks count whole milliseconds. */
 const TOLERANCE_MS = 4;
 
 export class LiveLane {
@@ -19,7 +19,7 @@ export class LiveLane {
   readonly #leastStepMs: number;
   #encoder: CodecContext | null = null;
   #graph: { graph: FrameGraph; shape: string } | null = null;
-  /** Segments whose first frame is not encoded yet. */
+  /** Segments whose first frame has not been encoded yet. */
   #asked: SegmentStart[] = [];
   readonly #cuts: SegmentStart[] = [];
   #keptMs = -Infinity;
@@ -31,13 +31,16 @@ export class LiveLane {
     this.#leastStepMs = (1_000 * rung.frameRate.den) / rung.frameRate.num - TOLERANCE_MS;
   }
 
-  /** Whether its segments are those of this rung. */
+  /** Whether this lane produces segments for the given rung. */
   makes({ name, width, height }: VideoRung): boolean {
     const own = this.#rung;
     return own.name === name && own.width === width && own.height === height;
   }
 
-  /** Encodes a frame, which stays the caller's, unless it comes too soon behind the one before. */
+  /**
+   * Encodes a frame, which stays owned by the caller. Frames that exceed the rung's rate are
+   * skipped.
+   */
   async take(frame: Frame, atMs: number, start: SegmentStart | null): Promise<void> {
     if (start === null && atMs - this.#keptMs < this.#leastStepMs) return;
     this.#keptMs = atMs;
@@ -49,7 +52,7 @@ export class LiveLane {
     copy.free();
   }
 
-  /** Encodes what waits, and closes the last segment. */
+  /** Flushes the encoder and closes the last segment. */
   async end(endMs: number): Promise<void> {
     await this.#flushGraph();
     if (this.#encoder !== null) {
@@ -60,7 +63,7 @@ export class LiveLane {
     await this.#close(endMs);
   }
 
-  /** A frame of another form needs another graph. */
+  /** The graph is rebuilt when the frame format changes. */
   async #graphFor(frame: Frame): Promise<FrameGraph> {
     const { width, height, format, colorSpace, colorRange, colorTrc } = frame;
     const shape = [width, height, format, colorSpace, colorRange, colorTrc].join();
@@ -90,7 +93,7 @@ export class LiveLane {
     }
   }
 
-  /** Puts an encoded picture into its segment, and frees the packet. */
+  /** Adds an encoded picture to its segment and frees the packet. */
   async #place(packet: Packet): Promise<void> {
     const atMs = Number(packet.pts);
     const data = lengthPrefixed(packet.data ?? Buffer.alloc(0));

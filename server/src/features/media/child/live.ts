@@ -1,6 +1,7 @@
 /**
- * The rungs of a broadcast: each picture is decoded once, and encoded for every rung. The decoder goes
- * on from segment to segment, because pictures may refer to those of the segment before.
+ * Produces the rungs of a live broadcast: each picture is decoded once and encoded for every rung.
+ * The decoder is kept across segments, because pictures may reference those of the previous
+ * segment.
  */
 import { Codec, CodecContext, Dictionary, Frame, Packet, Rational } from 'node-av/lib';
 import {
@@ -18,10 +19,10 @@ const decoderNames = {
   hvc1: FF_DECODER_HEVC,
   av01: FF_DECODER_LIBDAV1D,
 } as const satisfies Record<LiveCodec, string>;
-/** Beyond it is a picture bomb, not a broadcast. */
+/** A larger picture is a decompression bomb, not a broadcast. */
 const MAX_PIXELS = 4096 * 4096;
 
-/** Works until it is told to end. */
+/** Runs until it is told to end. */
 export async function transcodeLive(): Promise<object> {
   const orders = readOrders();
   await say({ type: 'ready' });
@@ -63,7 +64,7 @@ type Picture = Extract<LiveOrder, { type: 'picture' }>;
 class LiveTranscoder {
   #decoder: CodecContext | null = null;
   #lanes: LiveLane[] = [];
-  /** Segments that begin with pictures which the decoder has not given back. */
+  /** Segments whose first picture has not left the decoder yet. */
   readonly #starts: SegmentStart[] = [];
   #number = -1;
   #lastMs = -1;
@@ -86,7 +87,7 @@ class LiveTranscoder {
     if (number > this.#number) this.#starts.push({ number, atMs: shownMs });
     this.#number = Math.max(this.#number, number);
     const packet = toPacket(Buffer.from(data, 'base64'), shownMs, isKey);
-    // A picture that can't be decoded leaves a gap in the rungs; the broadcast itself goes on.
+    // A picture that can't be decoded leaves a gap in the rungs; the broadcast continues.
     await this.#decoder?.sendPacket(packet);
     packet.free();
     await this.#encodeDecoded();
@@ -112,7 +113,7 @@ class LiveTranscoder {
       const frame = new Frame();
       frame.alloc();
       const answer = (await this.#decoder?.receiveFrame(frame)) ?? 0;
-      // A damaged picture is left out, like one that was never sent.
+      // A damaged picture is skipped as if it had never been sent.
       if (answer < 0) {
         frame.free();
         if (isMore(answer)) continue;
@@ -136,7 +137,7 @@ class LiveTranscoder {
   }
 }
 
-/** Whether decoding can go on at once: neither the end nor a wait for more input. */
+/** Whether more frames can be received now. False at the end or if more input is needed. */
 function isMore(answer: number): boolean {
   try {
     return received(answer, 'decode');
@@ -161,7 +162,7 @@ async function openLiveDecoder(codecName: LiveCodec, record: Buffer): Promise<Co
   context.allocContext3(codec);
   context.extraData = record;
   context.pktTimebase = new Rational(1, 1_000);
-  // More threads would hold pictures back.
+  // More threads would add delay.
   context.threadCount = 1;
   using options = Dictionary.fromObject({ max_pixels: MAX_PIXELS });
   check(await context.open2(codec, options), 'open decoder');

@@ -9,35 +9,34 @@ import type { TaskMeter } from './task-meter.ts';
 import type { Waveform } from './waveform.ts';
 
 /**
- * Loudness by EBU R 128: clips follow each other in a feed, so each is brought to the same
- * integrated loudness. It takes two passes: one measures, the other applies one constant gain, which
- * leaves the dynamics of a recording alone. Peaks that the gain would drive over the ceiling are
- * limited.
+ * Loudness normalization (EBU R 128). Clips follow each other in a feed, so each is brought to the
+ * same integrated loudness. This takes two passes: the first measures, the second applies a
+ * constant gain, which preserves the dynamics. Peaks that would exceed the ceiling are limited.
  */
 
-/** What large video platforms play at, in LUFS. */
+/** The playback level of large video platforms, in LUFS. */
 const TARGET_LUFS = -14;
-/** In dBTP; encoding to AAC adds up to a decibel to what is allowed here. */
+/** In dBTP. AAC encoding can raise peaks by up to a decibel above this. */
 const CEILING_DB = -1;
-/** Below this a recording is silence and noise, which nobody wants amplified. */
+/** Anything quieter is silence or noise and is not amplified. */
 const SILENCE_LUFS = -60;
 const MAX_GAIN_DB = 30;
-/** True peaks lie between samples; at four times the rate they are samples. */
+/** True peaks lie between samples; oversampling four times approximates them. */
 const PEAK_SAMPLE_RATE = 4 * AUDIO_SAMPLE_RATE;
 
 export type Loudness = {
-  /** NaN where the sound is shorter than one block of 400 ms. */
+  /** NaN if the audio is shorter than one 400 ms block. */
   readonly integratedLufs: number;
   readonly truePeakDb: number;
 };
 
-/** The gain of a source in decibels, and whether it has to be limited. */
+/** The gain of a source, and whether its peaks must be limited. */
 export type LoudnessChange = {
   readonly gainDb: number;
   readonly isLimited: boolean;
 };
 
-/** What a measurement says about the change that a source needs; null where it needs none. */
+/** The change that a source needs according to its measurement, or null if none. */
 export function loudnessChange(measured: Loudness | null): LoudnessChange | null {
   if (measured === null) return null;
   const { integratedLufs, truePeakDb } = measured;
@@ -47,7 +46,7 @@ export function loudnessChange(measured: Loudness | null): LoudnessChange | null
   return gainDb === 0 && !isLimited ? null : { gainDb, isLimited };
 }
 
-/** The filters that apply a change to sound at {@link AUDIO_SAMPLE_RATE}. */
+/** The filters that apply a change to audio at {@link AUDIO_SAMPLE_RATE}. */
 export function loudnessFilters(change: LoudnessChange | null): string[] {
   if (change === null) return [];
   const gain = `volume=${change.gainDb}dB:precision=float`;
@@ -61,7 +60,7 @@ export function loudnessFilters(change: LoudnessChange | null): string[] {
   ];
 }
 
-/** A measurement so far, from the tags that FFmpeg's `ebur128` filter adds to its frames. */
+/** The running measurement, from the tags that FFmpeg's `ebur128` filter adds to frames. */
 function readTags(frame: Frame): Loudness | null {
   const tags = frame.getMetadata();
   const integrated = tags.get('lavfi.r128.I');
@@ -75,7 +74,7 @@ export type MeasuredSound = {
   readonly mayBeSpeech: boolean;
 };
 
-/** The mean of both channels, and of as many samples as become one, from interleaved stereo. */
+/** Mixes interleaved stereo down to mono and downsamples it by averaging. */
 function toSpeechSamples(frame: Frame): Float32Array {
   const bytes = frame.data?.[0];
   if (bytes === undefined) return new Float32Array(0);
@@ -89,10 +88,9 @@ function toSpeechSamples(frame: Frame): Float32Array {
 }
 
 /**
- * Decodes the sound of a source once: measures its loudness, looks for speech, and draws it into
- * `waveform`. The loudness is null for a source without sound.
- *
- * Throws {@link MediaError} where the sound can't be decoded, as `transcode` would.
+ * Decodes a source's audio once to measure its loudness, detect speech and feed `waveform`. The
+ * loudness is null for a source without audio.
+ * @throws {MediaError} if the audio can't be decoded, as in `transcode`
  */
 export async function measureSound(
   source: Source,
@@ -103,7 +101,7 @@ export async function measureSound(
   if (source.audio === null) return { loudness: null, mayBeSpeech: false };
   await using sound = await openTrack(source, 'audio');
   const { container, stream } = sound;
-  // Only the later pass, which makes the renditions, moves the progress on.
+  // Progress is reported only by the later pass that creates the renditions.
   const packets = trackPackets(container, stream, { reachedByte: () => meter.addWork() });
   const decoder = await openDecoder(stream, 1);
   let graph: FrameGraph | null = null;
@@ -126,7 +124,7 @@ export async function measureSound(
         `ebur128=metadata=1:peak=true,aformat=sample_fmts=flt,${GRAPH_AUDIO_OUTPUT}`,
     );
     format ||= description;
-    // A recording that changes its format in the middle is measured by its first part.
+    // A recording that changes format midway is measured by its first part only.
     if (format === description) {
       await waveform?.take(frame, { timeBase: stream.stream.timeBase });
       await take(graph.push(frame));

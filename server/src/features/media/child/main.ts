@@ -4,10 +4,12 @@ import type { ChildMessage, MediaTask } from '../tasks.ts';
 import type { TaskMeter } from './task-meter.ts';
 
 /**
- * The media child: takes one task over IPC, answers with progress and then one result or failure.
+ * The media child: receives one task over IPC, then sends progress and finally one result or
+ * failure.
  *
- * It is the only process that loads FFmpeg. It never outlives its parent: when the channel closes,
- * for whatever reason, it kills itself, because an ordinary exit would wait for native threads.
+ * It is the only process that loads FFmpeg. It never outlives its parent: when the channel closes
+ * for any reason, it kills itself with SIGKILL, because a normal exit would wait for native
+ * threads.
  */
 
 const PROGRESS_INTERVAL_MS = 250;
@@ -31,7 +33,7 @@ function reportProgress(meter: TaskMeter): void {
   setInterval(report, PROGRESS_INTERVAL_MS).unref();
 }
 
-/** Loads FFmpeg and only that of our code which the task needs. */
+/** Loads FFmpeg and only the modules that the task needs. */
 async function run(task: MediaTask): Promise<unknown> {
   if (task.type === 'image') return (await import('./image.ts')).convertImage(task);
   const [{ Log }, { AV_LOG_WARNING }] = await Promise.all([
@@ -84,6 +86,6 @@ process.on('disconnect', die);
 try {
   setPriority(Math.min(Number(process.argv[2]), constants.priority.PRIORITY_LOW));
 } catch {
-  // Without the right to lower its priority the child works at the inherited one.
+  // If it may not change its priority, the child keeps the inherited one.
 }
 process.once('message', (task: MediaTask) => void answer(task));

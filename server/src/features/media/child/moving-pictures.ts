@@ -14,21 +14,21 @@ const STORYBOARD_IMAGE = 'storyboard.jpg';
 const PREVIEW_SECONDS = 3;
 const PREVIEW_RATE = 10;
 const PREVIEW_SHORT_SIDE = 270;
-/** Openings are often a title or a fade; a preview shows what comes after them. */
+/** Videos often open with a title or a fade; the preview starts after it. */
 const PREVIEW_START = 0.2;
 const TILE_SHORT_SIDE = 90;
 
 export type MovingPictureOptions = {
   readonly outputDir: string;
   readonly durationSeconds: number;
-  /** Size of the video after rotation. */
+  /** Video size after rotation. */
   readonly width: number;
   readonly height: number;
   readonly timeBase: { readonly num: number; readonly den: number };
   readonly orientation: Orientation;
 };
 
-/** Runs frames through a graph that is made for the first of them. */
+/** Runs frames through a graph that is built for the first one. */
 class Sampler {
   readonly #describe: (frame: Frame) => string;
   readonly stills: Still[] = [];
@@ -38,7 +38,7 @@ class Sampler {
     this.#describe = describe;
   }
 
-  /** Takes note of a frame, which stays the caller's; null is the end. */
+  /** Processes a frame, which stays owned by the caller; null flushes. */
   async take(frame: Frame | null): Promise<void> {
     if (frame !== null) this.#graph ??= await FrameGraph.open(this.#describe(frame));
     if (this.#graph === null) return;
@@ -53,8 +53,8 @@ class Sampler {
 }
 
 /**
- * Writes what moves before a video plays: a preview of three seconds as animated WebP, and a
- * storyboard, one picture of many small ones with a WebVTT track that says when each is shown.
+ * Writes a three-second preview as animated WebP, and a storyboard: a sprite sheet of small
+ * pictures with a WebVTT track of their times.
  */
 export async function writeMovingPictures(
   frames: AsyncIterable<Frame>,

@@ -3,7 +3,7 @@ import type { FormatContext } from 'node-av/lib';
 import { required } from './engine.ts';
 import { openSource, type Source, type SourceStream } from './source.ts';
 
-/** A source opened once more, for one of its tracks alone. */
+/** A second handle on a source, for just one of its tracks. */
 export type OpenTrack = AsyncDisposable & {
   readonly source: Source;
   readonly container: FormatContext;
@@ -12,12 +12,18 @@ export type OpenTrack = AsyncDisposable & {
 
 type Known = Pick<Source, 'path' | 'survey'>;
 
-/** Opens a track that the source has. @throws as {@link openSource} */
+/**
+ * Opens a track that the source is known to have.
+ * @throws as {@link openSource}
+ */
 export function openTrack(known: Known, kind: 'video' | 'audio'): Promise<OpenTrack> {
   return open(known, (source) => required(source[kind], `the ${kind} of the source`));
 }
 
-/** Opens one of the sounds beside the first. @throws as {@link openSource} */
+/**
+ * Opens one of the additional audio tracks.
+ * @throws as {@link openSource}
+ */
 export function openOtherSound(known: Known, number: number): Promise<OpenTrack> {
   return open(known, ({ otherSounds }) => required(otherSounds[number] ?? null, 'another sound'));
 }
@@ -34,8 +40,8 @@ async function open(
 }
 
 /**
- * Has the demuxer read these streams and skip all others. Packets that it read while it probed the
- * file still come.
+ * Makes the demuxer read only these streams. Packets buffered while probing the file are still
+ * delivered.
  */
 export function readOnly({ container }: Source, indexes: readonly number[]): void {
   for (const stream of container.streams) {

@@ -1,23 +1,23 @@
-/** How stored pixels have to be turned for display. */
+/** Rotation and mirroring to apply to stored pictures for display. */
 export type Orientation = {
-  /** Clockwise turn in degrees. */
+  /** Clockwise rotation in degrees. */
   readonly rotationDegrees: 0 | 90 | 180 | 270;
-  /** True when width and height change places. */
+  /** Whether width and height are swapped. */
   readonly isTransposed: boolean;
-  /** FFmpeg filters that apply the turn, in order. */
+  /** FFmpeg filters that apply the rotation, in order. */
   readonly filters: readonly string[];
 };
 
 const UPRIGHT: Orientation = { rotationDegrees: 0, isTransposed: false, filters: [] };
 
-/** The nine 32-bit integers of a display matrix as the MP4 `tkhd` box and FFmpeg store it. */
+/** Size of a display matrix: nine 32-bit integers, as in the MP4 `tkhd` box and FFmpeg. */
 const MATRIX_BYTES = 36;
 
 /**
- * Reads a display matrix in the byte order of the machine, as FFmpeg keeps it.
+ * Reads a display matrix in native byte order, as FFmpeg stores it.
  *
- * Only its linear part matters: x' = a·x + c·y, y' = b·x + d·y. Turns that are not a multiple of a
- * quarter are taken to the nearest one, because players do the same.
+ * Only the linear part matters: x' = a·x + c·y, y' = b·x + d·y. Rotations are rounded to the
+ * nearest quarter turn, as players do.
  */
 export function orientationFromMatrix(matrix: Buffer | null): Orientation {
   if (matrix === null || matrix.length < MATRIX_BYTES) return UPRIGHT;
@@ -45,7 +45,7 @@ function transposed(b: number, c: number): Orientation {
   return b < 0 ? turn(270, 'cclock') : turn(270, 'cclock_flip');
 }
 
-/** The display matrix for a clockwise turn; the inverse of {@link orientationFromMatrix}. */
+/** The display matrix for a clockwise rotation; the inverse of {@link orientationFromMatrix}. */
 export function matrixForRotation(rotationDegrees: 0 | 90 | 180 | 270): Buffer {
   const one = 0x10000;
   const linear = {

@@ -1,16 +1,16 @@
-/** How far ahead of its pictures sound may be encoded, in seconds: what waits is in memory. */
+/** How far audio may be encoded ahead of video, in seconds. Waiting packets are held in memory. */
 const MAX_AHEAD_SECONDS = 30;
 
 /**
- * Keeps sound beside its pictures. Sound is read and encoded by itself, since a file may have none for
- * minutes while the pictures go on; pictures never wait for it.
+ * Keeps audio in step with video. Audio is read and encoded separately, because a file may have
+ * none for minutes while the video continues; video never waits for audio.
  */
 export class Pace {
   #pictureSeconds = 0;
   #isOver = false;
   #wake: (() => void)[] = [];
 
-  /** The pace of pictures that are not made in their order: sound does not wait for them. */
+  /** A pace for video that is produced out of order: audio does not wait for it. */
   static known(pictureSeconds: number): Pace {
     const pace = new Pace();
     pace.reached(pictureSeconds);
@@ -18,24 +18,24 @@ export class Pace {
     return pace;
   }
 
-  /** The pictures up to this time are decoded. */
+  /** Reports that video has been decoded up to this time. */
   reached(seconds: number): void {
     this.#pictureSeconds = Math.max(this.#pictureSeconds, seconds);
     this.#wakeAll();
   }
 
-  /** There are no more pictures. */
+  /** Reports the end of the video. */
   end(): void {
     this.#isOver = true;
     this.#wakeAll();
   }
 
-  /** Resolves once sound of this time may be encoded. */
+  /** Resolves once audio of this time may be encoded. */
   async room(soundSeconds: number): Promise<void> {
     await this.#until(() => soundSeconds <= this.#pictureSeconds + MAX_AHEAD_SECONDS);
   }
 
-  /** Resolves once there are pictures to this time, or no more; says how far they reach. */
+  /** Resolves with the video's position once it reaches this time or the video has ended. */
   async beyond(seconds: number): Promise<{ pictureSeconds: number; isOver: boolean }> {
     await this.#until(() => this.#pictureSeconds >= seconds);
     return { pictureSeconds: this.#pictureSeconds, isOver: this.#isOver };

@@ -16,17 +16,17 @@ import type { TaskMeter } from './task-meter.ts';
 import { isHeld } from './video-stage.ts';
 
 const FRAMES_AHEAD = 4;
-/** Parts for each worker that may wait in memory for an earlier one. */
+/** Finished parts per worker that may wait in memory for an earlier one. */
 const PARTS_AHEAD = 2;
 
 export type PartsStage = {
   readonly source: Source;
   readonly parts: readonly Part[];
-  /** Most parts at the same time; each takes one thread to decode and one to encode. */
+  /** Maximum number of concurrent parts; each uses one thread to decode and one to encode. */
   readonly threads: number;
   readonly rung: VideoRung;
   readonly output: HlsOutput;
-  /** The encoder whose parameters the output has announced. */
+  /** The encoder whose parameters are in the output's header. */
   readonly announced: CodecContext;
   readonly orientation: Orientation;
   readonly maxSeconds: number;
@@ -34,11 +34,11 @@ export type PartsStage = {
   readonly coverage: Coverage;
   /** See `VideoStage`. */
   readonly audioEnd: Promise<number>;
-  /** Reads the decoded pictures of the first part; it frees what it takes. */
+  /** Receives the decoded pictures of the first part and frees them. */
   readonly watchFrames?: (frames: AsyncIterable<Frame>) => Promise<void>;
 };
 
-/** Encodes the parts of a picture at the same time and writes them in their order. */
+/** Encodes the parts of a video in parallel and writes them in order. */
 export async function runParts(stage: PartsStage): Promise<void> {
   const { parts, source } = stage;
   const workers = Math.min(stage.threads, parts.length);
@@ -55,7 +55,7 @@ export async function runParts(stage: PartsStage): Promise<void> {
   await Promise.all(Array.from({ length: workers }, worker));
 }
 
-/** Counts the pictures of all parts together. */
+/** Aggregates the frames of all parts into one progress value. */
 class Progress {
   readonly #meter: TaskMeter;
   readonly #secondsPerFrame: number;
@@ -76,7 +76,7 @@ class Progress {
   }
 }
 
-/** Writes the encoded parts in their order. */
+/** Writes the encoded parts in order. */
 class PartWriter {
   readonly #output: HlsOutput;
   readonly #maxAhead: number;
@@ -99,7 +99,7 @@ class PartWriter {
     }
   }
 
-  /** Writes a part, and those that waited for it, unless it has to wait itself. */
+  /** Writes a part and any that were waiting for it, or queues it if an earlier part is missing. */
   async take({ index }: Part, packets: readonly Packet[]): Promise<void> {
     this.#ready.set(index, packets);
     if (this.#isWriting) return;
@@ -149,7 +149,7 @@ function checkParameters(encoder: CodecContext, announced: CodecContext): void {
   }
 }
 
-/** The pictures of a part as the encoder wants them; the caller frees them. */
+/** The pictures of a part, filtered for the encoder; the caller frees them. */
 async function* partFrames(
   part: Part,
   pictures: OpenTrack,
@@ -162,16 +162,16 @@ async function* partFrames(
   let graph: FrameGraph | null = null;
   const watched = new BoundedQueue<Frame>(FRAMES_AHEAD);
   const watching = part.index === 0 ? stage.watchFrames?.(watched) : undefined;
-  // It is awaited further down; until then its failure must not count as unhandled.
+  // Awaited further down; a failure before then must not count as an unhandled rejection.
   watching?.catch(() => undefined);
   try {
     for await (const frame of decodePart(part, pictures, stage)) {
       graph ??= await FrameGraph.open(rungGraph(frame, timing, rung, orientation, part.startFrame));
       if (watching !== undefined) {
-        // A watcher that has failed makes no more room in its queue.
+        // A failed watcher no longer drains its queue.
         await Promise.race([watched.push(required(frame.clone(), 'memory')), watching]);
       }
-      // The filter that sets the rate would keep them for pictures of this part.
+      // Otherwise the frame rate filter would attach them to pictures of this part.
       if (!isWithin(frame, part, timing, rung)) removeCaptions(frame);
       progress.decoded();
       for await (const output of graph.push(frame)) {
@@ -196,7 +196,7 @@ async function* partFrames(
   }
 }
 
-/** True where a frame lies in a part, by the number that the filter of the rate gives it. */
+/** Whether a frame belongs to a part, by the number that the frame rate filter assigns to it. */
 function isWithin(
   { pts }: Frame,
   { endFrame, startFrame }: Part,
@@ -215,7 +215,7 @@ async function* picturePackets({ container, stream }: OpenTrack): AsyncGenerator
   }
 }
 
-/** Decodes from before a part to its end or further; adds to the coverage what it has seen. */
+/** Decodes from before a part to at least its end, and adds to the coverage what it has seen. */
 async function* decodePart(
   { seekSeconds }: Part,
   pictures: OpenTrack,

@@ -6,37 +6,38 @@ import { planSegments } from './segment-plan.ts';
 import type { Source } from './source.ts';
 
 /**
- * A long video is cut into parts that are encoded at the same time. Parts start where segments do, and
- * each decodes the pictures around its cuts itself, so joined they are what one run would have made.
+ * A long video is split into parts that are encoded in parallel. Parts start at segment boundaries,
+ * and each decodes the pictures around its boundaries itself, so the joined result equals that of a
+ * single run.
  */
 export type Part = {
   readonly index: number;
-  /** Number of the first picture in the rendition. */
+  /** Number of the part's first picture in the rendition. */
   readonly startFrame: number;
-  /** Number of the first picture of the next part; null for the last part. */
+  /** Number of the next part's first picture, or null for the last part. */
   readonly endFrame: number | null;
-  /** Where in the source reading has to start, in seconds from its start. */
+  /** Where to start reading the source, in seconds from its start. */
   readonly seekSeconds: number;
 };
 
-/** Below this the parts cost more than they gain. */
+/** Shorter videos lose more to overhead than they gain. */
 const MIN_SECONDS = 60;
-/** The sound of a longer source, which waits for the parts, would take too much memory. */
+/** Audio of a longer source, which waits for the parts, would take too much memory. */
 const MAX_SECONDS = 3 * 3_600;
-/** Each part keeps decoded pictures; those of a larger format twice would take too much memory. */
+/** Each part holds decoded pictures; two parts of a larger format would take too much memory. */
 const MAX_PIXELS = 9_000_000;
-/** Short enough to keep the encoded pictures of a few parts in memory. */
+/** Short enough to hold the encoded pictures of a few parts in memory. */
 const PART_SECONDS = 20;
 /**
- * How far before a part its reading may start. Key frames further apart would have parts decode more
+ * How far before a part reading may start. With key frames further apart, parts would decode more
  * than they encode.
  */
 const SEEK_LEADS_SECONDS = [1, 4, 12] as const;
-/** Containers with an index, whose timestamps never restart. */
+/** Containers with an index and timestamps that never restart. */
 const SEEKABLE: ReadonlySet<string> = new Set(['mov', 'matroska']);
 const MICROSECONDS = 1_000_000;
 
-/** Moves to a key frame at or before a time, counted from the start of the source. */
+/** Seeks to a key frame at or before a time, relative to the start of the source. */
 export async function seek({ source, stream }: OpenTrack, seconds: number): Promise<boolean> {
   const { num, den } = stream.stream.timeBase;
   const start = Number(source.startMicroseconds) / MICROSECONDS;
@@ -45,7 +46,7 @@ export async function seek({ source, stream }: OpenTrack, seconds: number): Prom
   return (await source.container.seekFrame(index, ticks, AVSEEK_FLAG_BACKWARD)) >= 0;
 }
 
-/** When the picture that the next packet holds is shown; null where that is not known. */
+/** Presentation time of the picture in the next packet, or null if unknown. */
 async function nextSeconds(pictures: OpenTrack): Promise<number | null> {
   for await (const packet of readPackets(pictures.source.container)) {
     const { isKeyframe, pts, streamIndex } = packet;
@@ -59,8 +60,8 @@ async function nextSeconds(pictures: OpenTrack): Promise<number | null> {
 }
 
 /**
- * Where to start reading so that the picture shown at `seconds` is decoded. Indexes are in the order
- * of decoding, so the key frame that a seek finds may be shown later than what was asked for.
+ * Where to start reading so that the picture shown at `seconds` is decoded. Indexes are in decoding
+ * order, so the key frame found by a seek may be presented later than requested.
  */
 async function findSeek(pictures: OpenTrack, seconds: number): Promise<number | null> {
   for (const lead of SEEK_LEADS_SECONDS) {
@@ -74,8 +75,8 @@ async function findSeek(pictures: OpenTrack, seconds: number): Promise<number | 
 }
 
 /**
- * Cuts a video into parts. Returns null where one run is better: with a single thread, for a short
- * video, and where a part could not start reading close before its first picture.
+ * Splits a video into parts. Returns null if a single run is better: with one thread, for a short
+ * video, or if reading can't start close enough before a part.
  */
 export async function planParts(
   source: Source,
@@ -92,7 +93,7 @@ export async function planParts(
   const frames = segmentFrames * Math.round(PART_SECONDS / cut.segmentSeconds);
   const startOf = (index: number): number => (index === 0 ? 0 : leadFrames + index * frames);
   const framesPerSecond = rung.frameRate.num / rung.frameRate.den;
-  // What is left after the last cut is half a part at least.
+  // The last part has at least half the regular length.
   const count = Math.max(1, Math.round((seconds * framesPerSecond) / frames));
   const parts: Part[] = [];
   await using pictures = await openTrack(source, 'video');

@@ -11,12 +11,15 @@ import type { VideoRung } from '../ladder.ts';
 import { GRAPH_OUTPUT, videoInput, type InputTiming } from './frame-graph.ts';
 import type { Orientation } from './orientation.ts';
 
-/** Where unlabelled pictures are taken for BT.709, as players do; smaller ones are BT.601. */
+/**
+ * Unlabelled pictures of at least this size are assumed to be BT.709, smaller ones BT.601, as in
+ * players.
+ */
 const HD_SHORT_SIDE = 720;
-/** Nits that count as white when HDR is mapped to SDR. */
+/** Luminance in nits that maps to SDR white. */
 const HDR_WHITE_NITS = 100;
 
-/** True for the two transfer functions that phones and cameras use for HDR. */
+/** Whether this is one of the two HDR transfer functions that phones and cameras use. */
 export function isHdrTransfer(transfer: AVColorTransferCharacteristic): boolean {
   return transfer === AVCOL_TRC_SMPTE2084 || transfer === AVCOL_TRC_ARIB_STD_B67;
 }
@@ -28,7 +31,7 @@ type Target = {
   readonly orientation: Orientation;
 };
 
-/** Scaling happens before turning: turning fewer pixels is cheaper. */
+/** Scaling happens before rotation, because rotating fewer pixels is cheaper. */
 function scaleSize(target: Target): { width: number; height: number } {
   return target.orientation.isTransposed
     ? { width: target.height, height: target.width }
@@ -50,7 +53,7 @@ function sdrFilters(frame: Frame, target: Target): string[] {
   return [`scale=${options.join(':')}`, 'format=yuv420p'];
 }
 
-/** Brings PQ and HLG to BT.709. The picture is made small first: the rest works in floats. */
+/** Converts PQ and HLG to BT.709. Scales down first, because the rest works on floats. */
 function hdrFilters(frame: Frame, target: Target): string[] {
   const { width, height } = scaleSize(target);
   const labels = [
@@ -73,16 +76,15 @@ function canToneMap(): boolean {
 }
 
 /**
- * Makes whole pictures of interlaced ones. It comes before any change of the frame rate: a dropped
- * or repeated frame would take a neighbour away, and the filter halves the time base, which
- * `fps` sets right again.
+ * Deinterlaces. This must precede any frame rate change: a dropped or repeated frame would remove a
+ * neighbor that the filter needs, and the filter halves the time base, which `fps` restores.
  */
 function deinterlacing(frame: Frame): string[] {
   const isInterlaced = (frame.flags & AV_FRAME_FLAG_INTERLACED) !== 0;
   return isInterlaced ? ['bwdif=mode=send_frame:deint=interlaced'] : [];
 }
 
-/** Makes pictures of the target's size in limited range BT.709, upright, with square pixels. */
+/** Converts to the target's size in limited range BT.709, upright, with square pixels. */
 function pictureFilters(frame: Frame, target: Target): string[] {
   const toTarget =
     isHdrTransfer(frame.colorTrc) && canToneMap()
@@ -92,8 +94,8 @@ function pictureFilters(frame: Frame, target: Target): string[] {
 }
 
 /**
- * The graph text that makes frames for `rung` out of frames like `frame`. Each is numbered by its
- * place in the rendition; the first one is `startFrame`.
+ * The graph that converts frames like `frame` for `rung`. Each frame is numbered by its position in
+ * the rendition; the first is `startFrame`.
  */
 export function rungGraph(
   frame: Frame,
@@ -113,7 +115,7 @@ export function rungGraph(
   ].join(',');
 }
 
-/** The graph text of a rung whose frames keep their times, which are in milliseconds. */
+/** The graph of a rung whose frames keep their timestamps, which are in milliseconds. */
 export function liveRungGraph(frame: Frame, rung: VideoRung): string {
   const timeBase = { num: 1, den: 1_000 };
   const { height, width } = rung;
@@ -128,15 +130,15 @@ export function liveRungGraph(frame: Frame, rung: VideoRung): string {
   ].join(',');
 }
 
-/** Red, green and blue bytes out of what {@link pictureFilters} makes for BT.709. */
+/** Converts the BT.709 output of {@link pictureFilters} to packed RGB. */
 const TO_RGB = [
   'scale=in_color_matrix=bt709:in_range=tv:flags=bicubic+accurate_rnd',
   'format=rgb24',
 ];
 
 /**
- * The graph text that makes `rgb24` pictures of a size out of frames like `frame`. `sampling` are
- * filters that choose among the frames, while they are still large and cost nothing to pass on.
+ * The graph that converts frames like `frame` to `rgb24` pictures of a given size. The `sampling`
+ * filters select frames first, while passing them on is still free.
  */
 export function sampledGraph(
   frame: Frame,
@@ -155,7 +157,7 @@ export function sampledGraph(
   ].join(',');
 }
 
-/** The graph text that makes one `rgb24` picture out of one frame. */
+/** The graph that converts one frame to one `rgb24` picture. */
 export function stillGraph(
   frame: Frame,
   timing: InputTiming,

@@ -32,18 +32,18 @@ import { Waveform } from './waveform.ts';
 
 export const MASTER_PLAYLIST = 'master.m3u8';
 
-/** Clips up to a minute get short segments, so that the first one arrives sooner. */
+/** Clips up to a minute get short segments, so that the first one loads sooner. */
 const SHORT_CLIP_SECONDS = 60;
-/** Share of packets that may fail to decode before the file counts as damaged. */
+/** Fraction of packets that may fail to decode before the file counts as damaged. */
 const MAX_FAILED_PACKETS = 0.05;
-/** Containers round lengths; a clip this little over the limit is within it. */
+/** Containers round durations, so a clip may exceed the limit by this much. */
 const LIMIT_SLACK_SECONDS = 0.5;
 
 export function segmentSeconds(durationSeconds: number): number {
   return durationSeconds > SHORT_CLIP_SECONDS ? 4 : 2;
 }
 
-/** The orientation of the picture; upright for a source without one. */
+/** The orientation of the video; upright for a source without one. */
 export function sourceOrientation(source: Source): Orientation {
   return source.video === null ? orientationFromMatrix(null) : readOrientation(source.video);
 }
@@ -65,19 +65,22 @@ function checkStream(name: string, stream: SourceStream | null, coverage: Covera
   }
 }
 
-/** Refuses a source of which too little could be read. */
+/** Rejects a source of which too little could be decoded. */
 function checkCoverage(source: Source, { video, audio }: TranscodeResult): void {
   checkStream('video', source.video, video);
-  // Screen recorders write a sound track without a single packet; that is a silent video.
+  // Screen recorders write empty audio tracks; such a file counts as silent video.
   if (source.video === null || audio.packets > 0) checkStream('audio', source.audio, audio);
   const isStill = STILL_CONTAINERS.has(source.format.container) && video.frames === 1;
   if (isStill) throw new MediaError('UNSUPPORTED_MEDIA', 'The file holds a single picture.');
 }
 
-/** Containers of images, which may hold one picture or several. */
+/** Image containers, which may hold one picture or an animation. */
 const STILL_CONTAINERS: ReadonlySet<string> = new Set(['gif', 'webp_anim']);
 
-/** Refuses a source that says it is too long. Returns the most seconds that may be decoded. */
+/**
+ * Rejects a source whose declared duration is too long. Returns the maximum duration to decode, in
+ * seconds.
+ */
 function checkLength(
   { declaredSeconds }: Source,
   { maxDurationSeconds }: Pick<PrepareTask, 'maxDurationSeconds'>,
@@ -90,9 +93,8 @@ function checkLength(
 }
 
 /**
- * Probes a source, writes its thumbnail and its first rung, and a master playlist that lists it.
- *
- * Throws {@link MediaError}: TOO_LONG, UNSUPPORTED_MEDIA or CORRUPT_MEDIA for what the bytes are.
+ * Probes a source and writes its thumbnail, its first rung, and a master playlist for it.
+ * @throws {MediaError} TOO_LONG, UNSUPPORTED_MEDIA or CORRUPT_MEDIA if the file is at fault
  */
 export async function prepare(
   task: PrepareTask,
@@ -165,7 +167,7 @@ function hasLostSound({ warnings }: Source): boolean {
   return warnings.some(({ code }) => code === 'SOUND_NOT_SUPPORTED');
 }
 
-/** Captions inside of the pictures, which no track of the container tells of. */
+/** Captions embedded in the pictures, which the container does not list as a track. */
 const CLOSED_CAPTIONS: SourceTrack = {
   kind: 'subtitle',
   codec: 'eia_608',
@@ -175,7 +177,7 @@ const CLOSED_CAPTIONS: SourceTrack = {
   reason: null,
 };
 
-/** The tracks as the owner is told of them, now that they have been decoded. */
+/** The tracks as reported to the owner, corrected by the results of decoding. */
 function toldTracks({ audio, tracks }: Source, coverage: TranscodeResult): SourceTrack[] {
   const isEmpty = (index: number): boolean =>
     index === audio?.stream.index && coverage.audio.frames === 0;
@@ -193,18 +195,18 @@ function damageWarnings({ audio, video }: TranscodeResult): SourceWarning[] {
   return [{ code: 'PARTLY_DAMAGED', message }];
 }
 
-/** Shorter ones are ready before anybody could have followed them. */
+/** Shorter videos are ready before anyone could start playing early. */
 function isPlayedEarly({ playsEarly }: PrepareTask, { durationSeconds, kind }: MediaInfo): boolean {
   return playsEarly === true && kind === 'video' && durationSeconds > SHORT_CLIP_SECONDS;
 }
 
-/** Sounds among which a player chooses are apart from the pictures. Null where there is no choice. */
+/** Alternative audio tracks are stored separately. Returns null if there is only one. */
 function nameOfFirstSound({ audio, otherSounds }: Source): TrackName | null {
   if (audio === null || otherSounds.length === 0) return null;
   return nameOfStream(audio.stream, 'Audio');
 }
 
-/** The further rungs, without those that would save nothing and those that would lose captions. */
+/** The remaining rungs, except those that save nothing or would lose captions. */
 function neededRungs(
   { first, remaining }: Ladder,
   made: Rendition | undefined,

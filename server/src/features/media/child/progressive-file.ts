@@ -13,9 +13,9 @@ import { check, required } from './engine.ts';
 const KIND = 'download';
 
 /**
- * Writes a rendition once more as one MP4 that plays while it loads, out of the packets that go to
- * its segments: nothing is encoded twice. A muxer must not be entered twice, so the caller waits
- * for each call before the next.
+ * Writes a rendition additionally as a single MP4 that plays while it loads, from the same packets
+ * as its segments, so nothing is encoded twice. A muxer is not reentrant, so the caller must await
+ * each call before the next.
  */
 export class ProgressiveFile {
   readonly #muxer: FormatContext;
@@ -49,7 +49,7 @@ export class ProgressiveFile {
     return new ProgressiveFile(muxer, streams);
   }
 
-  /** Takes over a packet in the time base of its encoder. */
+  /** Takes ownership of a packet in its encoder's time base. */
   async write(packet: Packet, encoder: CodecContext): Promise<void> {
     const stream = required(this.#streams.get(encoder), 'a track');
     packet.rescaleTs(encoder.timeBase, stream.timeBase);

@@ -2,20 +2,20 @@ import type { VideoRung } from '../ladder.ts';
 import { gopFrames } from './encoders.ts';
 
 /**
- * At which pictures the segments of a rendition start. All renditions of a video have the same starts
- * in seconds, so that players can switch at each of them.
+ * At which pictures the segments of a rendition start. All renditions of a video share the same
+ * start times, so that players can switch at each of them.
  */
 export type SegmentPlan = {
-  /** Pictures of a first segment that is shorter than the others; 0 where it is not. */
+  /** Pictures in a shorter first segment, or 0 if it has the regular length. */
   readonly leadFrames: number;
-  /** Pictures of each other segment, a whole number of groups of pictures. */
+  /** Pictures in every other segment; a multiple of the GOP. */
   readonly segmentFrames: number;
 };
 
 /**
- * Plans the segments of a rung. With `hasShortStart` the first one has half a group of pictures, which
- * is a second: a cold start waits for the whole of it, and a player that has measured the line by it
- * can choose another rendition for the second one.
+ * Plans the segments of a rung. With `hasShortStart`, the first one has half a GOP, which is one
+ * second: a cold start waits for all of it, and a player that has measured its bandwidth with it
+ * can choose another rendition for the second segment.
  */
 export function planSegments(
   rung: VideoRung,
@@ -29,7 +29,6 @@ export function planSegments(
   };
 }
 
-/** Whether a segment starts with the picture of this number. */
 export function startsSegment(
   { leadFrames, segmentFrames }: SegmentPlan,
   frame: number | bigint,

@@ -13,21 +13,21 @@ import type { Source } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 
 const MICROSECONDS = 1_000_000;
-/** A sound is cut at the end of its picture, long before this. */
+/** Audio is cut at the end of the video, long before this. */
 const MAX_SECONDS = 24 * 3_600;
 
 export type SoundTrackOptions = {
   readonly source: Source;
   readonly outputDir: string;
   readonly segmentSeconds: number;
-  /** Where the first sound and the picture end: a longer sound is cut, a shorter one becomes silent. */
+  /** End of the main audio and the video: longer audio is cut, shorter audio is padded. */
   readonly endSeconds: number;
   readonly meter: TaskMeter;
 };
 
 /**
- * Makes a rendition of each sound beside the first, one after the other: `audio2`, `audio3` and so on.
- * A sound without a frame that can be decoded is left out.
+ * Creates a rendition of each additional audio track in turn: `audio2`, `audio3` and so on. Tracks
+ * without a decodable frame are skipped.
  */
 export async function makeOtherSounds(options: SoundTrackOptions): Promise<Rendition[]> {
   const renditions: Rendition[] = [];
@@ -38,7 +38,7 @@ export async function makeOtherSounds(options: SoundTrackOptions): Promise<Rendi
   return renditions;
 }
 
-/** Passes on the packets that start before the end, and drops the rest. */
+/** Passes on the packets that start before the end and drops the rest. */
 async function* untilEnd(
   packets: AsyncIterable<Packet>,
   { source, stream: { stream } }: OpenTrack,

@@ -23,29 +23,29 @@ import {
   type ChosenTrack,
 } from './choose-tracks.ts';
 
-/** What the owner reads, whatever exactly is broken. */
+/** Message for the owner, whatever exactly is broken. */
 export const DAMAGED = 'The file is damaged or incomplete.';
 const MICROSECONDS = 1_000_000;
 const MAX_SIDE = 8192;
 const MAX_PIXELS = 36_000_000;
-/** Decoders count whole blocks beyond the edge of the picture. */
+/** Decoders round up to whole blocks beyond the picture's edge. */
 const MAX_DECODED_PIXELS = MAX_PIXELS * 1.1;
-/** Bounds what probing reads and decodes of a file that reveals its streams late or never. */
+/** Limits probing of files that reveal their streams late or never. */
 const PROBE_BYTES = 10_000_000;
 const PROBE_MICROSECONDS = 10 * MICROSECONDS;
 
-/** One stream of the source that will be decoded. */
+/** A stream of the source that will be decoded. */
 export type SourceStream = {
   readonly stream: Stream;
   readonly decoder: Codec;
   readonly codecName: string;
-  /** Where the stream ends, in seconds from the start of the source; null where nothing says so. */
+  /** End of the stream in seconds from the start of the source, or null if it is not declared. */
   readonly declaredSeconds: number | null;
-  /** See {@link Shift}; most files have none. */
+  /** See {@link Shift}; empty for most files. */
   readonly shifts: readonly Shift[];
 };
 
-/** An opened upload: its demuxer, the best picture and the best sound, at least one of them. */
+/** An opened upload: its demuxer and the best video and audio tracks, at least one of them. */
 export type Source = {
   readonly path: string;
   readonly container: FormatContext;
@@ -56,7 +56,7 @@ export type Source = {
   /** See `Choice`; none of them is empty. */
   readonly otherSounds: readonly SourceStream[];
   readonly subtitles: readonly Stream[];
-  /** Where the later of the two ends, in seconds from the start of the source, or null. */
+  /** The later of the two ends, in seconds from the start of the source, or null. */
   readonly declaredSeconds: number | null;
   /** The timestamp that counts as zero, in microseconds. */
   readonly startMicroseconds: bigint;
@@ -77,7 +77,7 @@ async function sniffFile(
   };
   const head = await headAt(0);
   const tagBytes = id3TagBytes(head);
-  // A tag with a picture in it hides what follows.
+  // An ID3 tag with a picture in it hides the format that follows.
   const tagged = tagBytes > 0 && tagBytes < size ? sniffMedia(await headAt(tagBytes)) : null;
   const isTaggedAac = tagged?.container === 'aac';
   return { format: isTaggedAac ? tagged : sniffMedia(head), sizeBytes: size };
@@ -85,7 +85,7 @@ async function sniffFile(
 
 /**
  * Options that keep a hostile file from reaching anything but itself: local files only, one fixed
- * demuxer, the listed decoders, and no external tracks of a QuickTime file.
+ * demuxer, the allowed decoders, and no external tracks in QuickTime files.
  */
 function guardedOptions(format: SniffedFormat): Dictionary {
   return Dictionary.fromObject({
@@ -120,7 +120,8 @@ async function openContainer(path: string, format: SniffedFormat): Promise<Forma
   using options = guardedOptions(format);
   try {
     check(await container.openInput(`file:${path}`, demuxer, options), 'open input');
-    // The header alone often gives the sizes; refusing here saves probing a picture bomb.
+    // The header alone often declares the sizes; rejecting here avoids probing a decompression
+    // bomb.
     checkPictureSizes(container);
     check(await container.findStreamInfo(null), 'find streams');
     checkPictureSizes(container);
@@ -139,12 +140,11 @@ function damaged(cause: EngineError): MediaError {
 }
 
 /**
- * Opens an upload for decoding. `survey` is that of an earlier call for the same file; without one, a
- * file whose container has no index of its tracks is read through once.
- *
- * Throws {@link MediaError}: UNSUPPORTED_MEDIA when the bytes are not an allowed format, hold a
- * picture or sound that can't be decoded and nothing else, or show a picture beyond the limits;
- * CORRUPT_MEDIA when the container cannot be read.
+ * Opens an upload for decoding. `survey` is the result of an earlier call for the same file.
+ * Without it, a file whose container has no index of its tracks is read through once.
+ * @throws {MediaError} UNSUPPORTED_MEDIA if the format is not allowed, if the file has only
+ *   undecodable tracks, or if a picture exceeds the limits; CORRUPT_MEDIA if the container cannot
+ *   be read
  */
 export async function openSource(
   path: string,
@@ -168,7 +168,7 @@ export async function openSource(
     const timed = new Set(chosen.map(({ stream }) => stream.index));
     const found = await surveyPackets(container, { timed, container: format.container }, onTurn);
     checkEnd(container, format, found);
-    // Seeking back is exact in few containers.
+    // Few containers can seek back exactly, so the file is opened again.
     await container.closeInput();
     return openSource(path, { survey: found });
   }
@@ -180,24 +180,24 @@ export async function openSource(
   return { path, container, format, sizeBytes, survey, ...placed };
 }
 
-/** True where the container itself says where each of these tracks starts and ends. */
+/** Whether the container declares the start and end of each of these tracks. */
 function isIndexed({ container }: SniffedFormat, chosen: readonly ChosenTrack[]): boolean {
   // The index of a fragmented file is empty.
   return container === 'mov' && chosen.every(({ stream }) => stream.nbFrames > 0n);
 }
 
-/** Containers whose length is a guess from the size, or from clocks that may jump. */
+/** Containers whose duration is estimated from the size or from clocks that may jump. */
 const GUESSED_LENGTH: ReadonlySet<string> = new Set(['mpegts', 'mpeg', 'aac']);
-/** Part of the declared length that has to be readable, and the slack for very short clips. */
+/** Fraction of the declared duration that must be readable, and the slack for very short clips. */
 const MIN_READABLE = 0.95;
 const READABLE_SLACK_SECONDS = 0.5;
 
-/** True where media ends too early to be all that was meant. Both are in seconds. */
+/** Whether media ends too early to be complete. Both arguments are in seconds. */
 export function isShort(endSeconds: number, declaredSeconds: number): boolean {
   return endSeconds < declaredSeconds * MIN_READABLE - READABLE_SLACK_SECONDS;
 }
 
-/** Refuses a file whose container promises more than any of its tracks holds. */
+/** Rejects a source whose container declares more than any of its tracks holds. */
 function checkEnd(
   { duration }: FormatContext,
   { container }: SniffedFormat,
@@ -211,13 +211,13 @@ function checkEnd(
   throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail });
 }
 
-/** Puts the chosen tracks on one time line, and says what there is to say about all tracks. */
+/** Places the chosen tracks on one timeline; collects descriptions and warnings for all. */
 function placeTracks(container: FormatContext, choice: Choice, survey: Survey | null) {
   const lengths = new Map<number, number>();
   const bounds = (stream: Stream): { start: number; end: number | null } => {
     const span = survey?.spans.get(stream.index);
     if (span !== undefined && Number.isFinite(span.startSeconds)) {
-      // What lies before 0 is the lead-in of a codec, which its decoder drops.
+      // Anything before 0 is codec priming, which the decoder drops.
       return { start: Math.max(0, span.startSeconds), end: span.endSeconds };
     }
     const { startTime, timeBase } = stream;
@@ -236,7 +236,7 @@ function placeTracks(container: FormatContext, choice: Choice, survey: Survey | 
   );
   const firstSound = sounds[0] ?? choice.audio;
   const chosen = [choice.video, firstSound].filter((track) => track !== null);
-  // A track without a single packet has no start.
+  // A track without packets has no start.
   const filled = chosen.filter(({ stream }) => survey === null || survey.spans.has(stream.index));
   const starts = filled.map(({ stream }) => bounds(stream).start);
   const startSeconds = starts.length === 0 ? 0 : Math.min(...starts);
@@ -277,8 +277,8 @@ function warningsOf({ lostSound }: Choice, survey: Survey | null): SourceWarning
 }
 
 /**
- * Opens the decoder of a stream with up to `threads` threads. Throws CORRUPT_MEDIA when the
- * decoder rejects what the container says about the stream.
+ * Opens the decoder of a stream with up to `threads` threads.
+ * @throws {MediaError} CORRUPT_MEDIA if the decoder rejects the stream's parameters
  */
 export async function openDecoder(source: SourceStream, threads: number): Promise<CodecContext> {
   const context = new CodecContext();

@@ -1,16 +1,16 @@
 /**
- * Says whether sound may hold speech. It answers "no" only where it is sure: silence, noise, tones and
- * hum. Music and rattling may pass for speech, since they pulse like it; what is said then is left to
- * a speech model, or unsaid.
+ * Detects whether audio may contain speech. The answer is "no" only if it is certain: silence,
+ * noise, tones and hum. Music and rattling may pass for speech, because they have a similar rhythm;
+ * a speech model decides about those.
  *
- * Speech is a chain of syllables: voiced stretches of 60 to 900 ms, three to seven in a second, each
- * with a level of its own. A stretch is voiced where the sound repeats itself at the pitch of a voice
- * (normalised autocorrelation of at least 0.6 at a lag between 80 and 400 Hz). A stretch ends where
- * voicing ends, or where the level rises again by 5 dB after it has fallen by 5 dB. Three of them
- * within four seconds may be speech. A single short word, and whispering, pass for no speech.
+ * Speech is a chain of syllables: voiced stretches of 60 to 900 ms, three to seven per second, each
+ * with its own level. A stretch is voiced if the signal repeats at the pitch of a voice (normalized
+ * autocorrelation of at least 0.6 at a lag between 80 and 400 Hz). A stretch ends when voicing
+ * ends, or when the level rises by 5 dB after falling by 5 dB. Three stretches within four seconds
+ * may be speech. A single short word and whispering are not detected.
  */
 
-/** Samples per second of what is pushed; enough for a pitch and its first formant. */
+/** Sample rate of the input; enough for a pitch and its first formant. */
 export const SPEECH_SAMPLE_RATE = 4_000;
 
 const FRAME = SPEECH_SAMPLE_RATE * 0.04;
@@ -18,14 +18,14 @@ const HOP = SPEECH_SAMPLE_RATE * 0.02;
 const SHORTEST_LAG = SPEECH_SAMPLE_RATE / 400;
 const LONGEST_LAG = SPEECH_SAMPLE_RATE / 80;
 const MIN_PERIODICITY = 0.6;
-/** In dBFS; below it is silence. */
+/** In dBFS; anything below is silence. */
 const MIN_LEVEL_DB = -55;
 const SYLLABLE_DIP_DB = 5;
 const MIN_SYLLABLE_FRAMES = 3;
 const MAX_SYLLABLE_FRAMES = 45;
 const WINDOW_FRAMES = 200;
 const MIN_SYLLABLES = 3;
-/** A one-pole filter takes out what is below a voice: hum, wind, handling. */
+/** A one-pole filter that removes hum, wind and handling noise below the range of a voice. */
 const HIGH_PASS = 1 - (2 * Math.PI * 70) / SPEECH_SAMPLE_RATE;
 
 type Syllable = { frames: number; peakDb: number; dipDb: number };
@@ -43,7 +43,7 @@ export class SpeechMeter {
     return this.#mayBeSpeech;
   }
 
-  /** Takes the next samples, mono, -1 to 1, at {@link SPEECH_SAMPLE_RATE}. */
+  /** Processes the next mono samples (-1 to 1) at {@link SPEECH_SAMPLE_RATE}. */
   push(samples: Float32Array): void {
     if (this.#mayBeSpeech) return;
     const joined = new Float32Array(this.#pending.length + samples.length);
@@ -96,7 +96,7 @@ function energy(samples: Float32Array, start: number): number {
   return sum;
 }
 
-/** How well the frame repeats itself at the best lag of a voice: 1 is exactly, 0 not at all. */
+/** How well the frame repeats at the best lag for a voice, from 0 (not at all) to 1 (exactly). */
 function periodicity(samples: Float32Array, start: number): number {
   const own = energy(samples, start);
   let best = 0;

@@ -4,7 +4,7 @@ import sharp, { type Sharp } from 'sharp';
 import { rgbaToThumbHash } from 'thumbhash';
 import { THUMBNAIL_FORMATS, thumbnailSizes } from '../thumbnail-sizes.ts';
 
-/** A picture as rows of red, green and blue bytes without gaps. */
+/** A picture as packed RGB rows. */
 export type Still = {
   readonly data: Buffer;
   readonly width: number;
@@ -13,12 +13,12 @@ export type Still = {
 
 const JPEG = { quality: 82 } as const;
 const WEBP = { quality: 78, effort: 3 } as const;
-/** The hash describes pictures of up to this many pixels on a side. */
+/** Maximum side of the picture from which the hash is computed. */
 const HASH_SIDE = 100;
 
 sharp.concurrency(1);
 
-/** Copies a packed frame of `rgb24` (three bytes a pixel) or `rgba` (four). */
+/** Copies a packed `rgb24` (three bytes per pixel) or `rgba` (four) frame. */
 export function stillFromFrame(frame: Frame, bytesPerPixel: 3 | 4 = 3): Still {
   const { width, height } = frame;
   const plane = frame.data?.[0] ?? Buffer.alloc(0);
@@ -29,16 +29,14 @@ export function stillFromFrame(frame: Frame, bytesPerPixel: 3 | 4 = 3): Still {
   return { data: Buffer.concat(rows), width, height };
 }
 
-/** A picture for sharp to work on. */
 export function imageOf({ data, width, height }: Still): Sharp {
   return sharp(data, { raw: { width, height, channels: 3 } });
 }
 
 /**
- * Writes the thumbnails of a picture into a folder: two sizes, each as JPEG and WebP.
- *
- * @returns the picture's ThumbHash in base64, about 25 bytes that a player shows until the
- *   thumbnail is there
+ * Writes a picture's thumbnails to a folder: two sizes, each as JPEG and WebP.
+ * @returns the picture's ThumbHash in base64, about 25 bytes, which a player shows until the
+ *   thumbnail has loaded
  */
 export async function writeStills(still: Still, folder: string): Promise<string> {
   for (const { name, width, height } of thumbnailSizes(still)) {
@@ -56,7 +54,7 @@ export async function writeStills(still: Still, folder: string): Promise<string>
   return Buffer.from(rgbaToThumbHash(info.width, info.height, data)).toString('base64');
 }
 
-/** Mean brightness, 0 to 255, from every fourth pixel of every fourth row (BT.601). */
+/** Mean brightness (BT.601, 0 to 255), sampled from every fourth pixel of every fourth row. */
 export function meanLuma({ data, width, height }: Still): number {
   let sum = 0;
   let count = 0;

@@ -16,17 +16,17 @@ import type { TaskMeter } from './task-meter.ts';
 
 type Cue = { startMs: number; endMs: number; text: string };
 
-/** As many as an uploaded file may have. */
+/** The same limit as for an uploaded caption file. */
 const MAX_CUES = 20_000;
 const MAX_CUE_BYTES = 8_000;
-/** Of a cue whose packet does not say how long it is shown. */
+/** Duration of a cue whose packet does not declare one. */
 const DEFAULT_CUE_MS = 4_000;
-/** Fields of a line of ASS in Matroska before its text. */
+/** Fields before the text in a line of ASS in Matroska. */
 const ASS_FIELDS = 8;
 
 /**
- * Writes each track of subtitles that is text as SubRip, read in one pass over the file. The texts are
- * the file's, with its tags: whoever shows them has to judge them.
+ * Writes each text subtitle track as SubRip in one pass over the file. The text is unmodified,
+ * including markup, so callers must sanitize it before display.
  */
 export async function writeSubtitles(
   { path, subtitles: { length }, survey }: Source,
@@ -81,7 +81,7 @@ function toMs(ticks: bigint, { timeBase }: Stream, { startMicroseconds }: Source
   );
 }
 
-/** The text of a packet; empty where it shows nothing. */
+/** The text of a packet; empty if it shows nothing. */
 export function textOf(data: Buffer, codecId: number): string {
   const bytes = codecId === AV_CODEC_ID_MOV_TEXT ? movText(data) : data;
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_CUE_BYTES)).replace(/\r\n?/g, '\n');
@@ -93,12 +93,12 @@ export function textOf(data: Buffer, codecId: number): string {
     .join('\n');
 }
 
-/** 3GPP timed text (TS 26.245): two bytes of length, the text, and boxes of styles. */
+/** 3GPP timed text (TS 26.245): a two-byte length, the text, then style boxes. */
 function movText(data: Buffer): Buffer {
   return data.length < 2 ? Buffer.alloc(0) : data.subarray(2, 2 + data.readUInt16BE(0));
 }
 
-/** `order,layer,style,name,left,right,vertical,effect,text`; `\N` starts a line. */
+/** `order,layer,style,name,left,right,vertical,effect,text`; `\N` is a line break. */
 function assText(line: string): string {
   const text = line.split(',').slice(ASS_FIELDS).join(',');
   return text

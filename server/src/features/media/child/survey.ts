@@ -2,36 +2,36 @@ import { Packet, type FormatContext } from 'node-av/lib';
 import { AVERROR_EAGAIN, AV_NOPTS_VALUE } from 'node-av/constants';
 import type { ContainerFormat } from '../sniff.ts';
 
-/** A step back of more than this is a new recording appended to the first, with its own clock. */
+/** A larger step back means that a new recording with its own clock was appended. */
 export const RESTART_SECONDS = 0.5;
-/** A step forward of more than this is one too; the `ffmpeg` program draws the line here as well. */
+/** A larger step forward means the same; the `ffmpeg` program uses this threshold too. */
 const MAX_STEP_SECONDS = 10;
-/** Containers without one clock for the whole file: what is recorded twice just follows. */
+/** Containers without a file-wide clock, in which recordings can simply be concatenated. */
 const APPENDABLE: ReadonlySet<ContainerFormat> = new Set(['mpegts', 'mpeg']);
-/** Reading is synchronous, many times faster; between these many packets others get their turn. */
+/** Reading synchronously is many times faster; after this many packets, other work gets a turn. */
 const PACKETS_PER_TURN = 500;
 
-/** Where the packets of one track lie, in seconds of the container's clock without its jumps. */
+/** Extent of one track's packets, in seconds of the container's clock with its jumps removed. */
 export type Span = {
   packets: number;
   startSeconds: number;
   endSeconds: number;
-  /** What is added to the times of the packets from a place on, counted within the track. */
+  /** Offsets added to packet times, each from a packet number within the track onwards. */
   readonly shifts: Shift[];
 };
 
 export type Shift = { readonly fromPacket: number; readonly seconds: number };
 
-/** What the packets of a file say about its tracks, by index; nothing is decoded for it. */
+/** Information about tracks, by index, gathered from a file's packets without decoding. */
 export type Survey = {
   readonly spans: ReadonlyMap<number, Span>;
-  /** How often the clock of the file was found to jump. */
+  /** Number of clock jumps in the file. */
   readonly jumps: number;
   /** The end of the last packet of any track, in seconds. */
   readonly endSeconds: number;
 };
 
-/** Finds the jumps of the clock that the tracks of a file share. */
+/** Finds the jumps of the clock that a file's tracks share. */
 class Clock {
   readonly #timed: ReadonlySet<number>;
   readonly #tracks = new Map<number, { expectedSeconds: number; shift: number }>();
@@ -42,14 +42,15 @@ class Clock {
     this.#timed = timed;
   }
 
-  /** What is to be added to the time of a packet; both times are in seconds. */
+  /** The offset to add to a packet's time. All times are in seconds. */
   place(track: number, dtsSeconds: number | null, length: number): number {
     const known = this.#tracks.get(track);
     if (dtsSeconds === null || !this.#timed.has(track)) return known?.shift ?? this.#shift;
     const stepWith = (shift: number): number =>
       known === undefined ? 0 : dtsSeconds + shift - known.expectedSeconds;
     let shift = this.#shift;
-    // The last packets before a jump may come after the first one behind it, which is of another track.
+    // The last packets of one track before a jump may follow the first packet of another track
+    // after it.
     if (known !== undefined && Math.abs(stepWith(known.shift)) < Math.abs(stepWith(shift))) {
       ({ shift } = known);
     }
@@ -67,8 +68,8 @@ class Clock {
 type Timed = { readonly timed: ReadonlySet<number>; readonly container: ContainerFormat };
 
 /**
- * Reads all packets of a container. `timed` are the tracks whose clocks count: where one of them
- * jumps, all tracks are moved, so that picture and sound of what follows stay together.
+ * Reads all packets of a container. `timed` are the tracks whose clocks count: when one of them
+ * jumps, all tracks are shifted, so that video and audio stay in sync afterwards.
  */
 export async function surveyPackets(
   container: FormatContext,
@@ -121,7 +122,7 @@ function newSpan(): Span {
   return { packets: 0, startSeconds: Infinity, endSeconds: 0, shifts: [] };
 }
 
-/** Moves the packets of one track by what a survey found. They must come from the track's start on. */
+/** Applies the shifts found by a survey to one track's packets, starting from its first packet. */
 export class Shifter {
   readonly #shifts: readonly Shift[];
   readonly #ticksPerSecond: number;

@@ -1,4 +1,4 @@
-/** Counts what a task has done, for its progress and for the watch on stalled tasks. */
+/** Tracks the work of a task, for progress reports and stall detection. */
 export class TaskMeter {
   #totalSeconds: number | null;
   #totalBytes: number;
@@ -6,24 +6,27 @@ export class TaskMeter {
   #seconds = 0;
   #bytes = 0;
 
-  /** `totalSeconds` is null where the container claims no length; then bytes read count. */
+  /**
+   * `seconds` is null if the container declares no duration; then progress is measured in bytes
+   * read.
+   */
   constructor(total: { seconds: number | null; bytes: number } = { seconds: null, bytes: 0 }) {
     this.#totalSeconds = total.seconds;
     this.#totalBytes = total.bytes;
   }
 
-  /** Says how much there is to do, once that is known. */
+  /** Sets the total amount of work once it is known. */
   expect(total: { seconds: number | null; bytes: number }): void {
     this.#totalSeconds = total.seconds;
     this.#totalBytes = total.bytes;
   }
 
-  /** Grows with every packet and frame. */
+  /** Increases with every packet and frame. */
   get work(): number {
     return this.#work;
   }
 
-  /** Between 0 and 1, never falling; 1 is left to the result itself. */
+  /** From 0 to just below 1, never decreasing; 1 is reserved for the result. */
   get fraction(): number {
     const done =
       this.#totalSeconds === null

@@ -7,13 +7,13 @@ import { stillGraph } from './picture-filters.ts';
 import { meanLuma, stillFromFrame, writeStills, type Still } from './still.ts';
 
 const MAX_SHORT_SIDE = 720;
-/** Below this mean brightness (0 to 255) a picture counts as black and a later one is tried. */
+/** A picture below this mean brightness (0 to 255) counts as black, and a later one is tried. */
 const BLACK_LUMA = 16;
 const SEARCH_SECONDS = 1;
 
 export type ThumbnailOptions = {
   readonly folder: string;
-  /** Size of the video after rotation. */
+  /** Video size after rotation. */
   readonly width: number;
   readonly height: number;
   readonly timeBase: { readonly num: number; readonly den: number };
@@ -21,8 +21,8 @@ export type ThumbnailOptions = {
 };
 
 /**
- * Writes thumbnails of the first picture, or of the first one within a second that is not black, and
- * lets the rest of the frames pass. Returns the ThumbHash; null when there was no frame.
+ * Writes thumbnails of the first picture, or of the first one within a second that is not black,
+ * and drains the remaining frames. Returns the ThumbHash, or null if there was no frame.
  */
 export async function writeThumbnails(
   frames: AsyncIterable<Frame>,
@@ -44,7 +44,7 @@ export async function writeThumbnails(
   return chosen === null ? null : writeStills(chosen, options.folder);
 }
 
-/** The picture of a frame, upright, 720 on the short side at most. */
+/** An upright picture of a frame, with a short side of at most 720 pixels. */
 export async function makeStill(frame: Frame, options: ThumbnailOptions): Promise<Still> {
   const size = fitShortSide(options, MAX_SHORT_SIDE);
   using graph = await FrameGraph.open(

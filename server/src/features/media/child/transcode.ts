@@ -26,44 +26,44 @@ export type TranscodeOptions = {
   /** See `planSegments`. */
   readonly hasShortStart: boolean;
   readonly orientation: Orientation;
-  /** Most threads of each decoder and encoder. */
+  /** Maximum threads per decoder and encoder. */
   readonly threads: number;
-  /** Frames later than this end the task. */
+  /** A frame later than this fails the task. */
   readonly maxSeconds: number;
   readonly meter: TaskMeter;
   /** See `AudioStage.loudness`. */
   readonly loudness: LoudnessChange | null;
-  /** Writes the first rung as one MP4 as well. */
+  /** Also writes the first rung as a single MP4. */
   readonly hasDownload: boolean;
-  /** Keeps the sound apart from the pictures, in a rendition of this name. */
+  /** Stores the audio in a separate rendition with this name. */
   readonly soundApart: TrackName | null;
-  /** Writes playlists that can be followed while they grow, and says what they will be. */
+  /** Writes playlists that can be followed while they grow, and announces the renditions. */
   readonly announce?: (variants: readonly Variant[]) => Promise<void>;
-  /** Where a sound ends that is made elsewhere, in seconds. */
+  /** End of an audio track that is encoded elsewhere, in seconds. */
   readonly soundEndSeconds?: number;
-  /** Encodes the picture of the only rung in these parts; null makes one run of it. */
+  /** Parts in which to encode the video of the only rung, or null for a single run. */
   readonly parts: readonly Part[] | null;
   /**
-   * One more reader of the decoded pictures, beside the rungs; it frees what it takes. Of parts it
-   * reads the first.
+   * Another reader of the decoded pictures besides the rungs; it frees them. With parts, it reads
+   * only the first.
    */
   readonly watchFrames?: (frames: AsyncIterable<Frame>) => Promise<void>;
 };
 
-/** Everything is encoded; the caller looks at what was decoded before it calls `finish`. */
+/** Everything is encoded; the caller checks the coverage before it calls `finish`. */
 export type TranscodeResult = {
   readonly video: Coverage;
   readonly audio: Coverage;
-  /** Ends the last segments and the playlists. */
+  /** Closes the last segments and the playlists. */
   readonly finish: () => Promise<Rendition[]>;
 };
 
 /**
- * Decodes a source once and encodes all given rungs side by side.
+ * Decodes a source once and encodes all given rungs in parallel.
  *
- * Stages run at the same time, joined by bounded queues: a demuxer and a decoder each for sound and
- * pictures, and for each rung filters and encoder. Each native call runs on a thread of its own, so
- * all cores have work.
+ * Stages run concurrently, connected by bounded queues: a demuxer and a decoder each for audio and
+ * video, and filters and an encoder per rung. Each native call runs on its own thread, so all cores
+ * are used.
  */
 export async function transcode(options: TranscodeOptions): Promise<TranscodeResult> {
   const { parts, source, rungs } = options;
@@ -82,7 +82,7 @@ export async function transcode(options: TranscodeOptions): Promise<TranscodeRes
   return { video, audio, finish: () => finishAll(outputs, options) };
 }
 
-/** What the renditions will be, at their highest rates. */
+/** The planned renditions with their maximum bit rates. */
 function announced(
   outputs: readonly HlsOutput[],
   { rungs, soundApart }: TranscodeOptions,
@@ -104,7 +104,7 @@ async function finishAll(
   );
 }
 
-/** Opens the source once more for its sound. Returns where the sound ends, in seconds. */
+/** Opens the source again for its audio. Returns the end of the audio in seconds. */
 async function runSound(
   encoder: CodecContext,
   outputs: readonly HlsOutput[],
@@ -115,7 +115,7 @@ async function runSound(
   const { meter, source } = options;
   await using sound = await openTrack(source, 'audio');
   const packets = trackPackets(sound.container, sound.stream, {
-    // Where there are pictures, they tell how far the task is.
+    // If there is video, it alone drives the progress.
     reachedByte: (position) => {
       if (source.video === null) meter.reachedByte(position);
       else meter.addWork();

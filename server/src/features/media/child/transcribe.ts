@@ -1,4 +1,4 @@
-/** What is said in a recording: FFmpeg's filter around whisper.cpp, over the sound of a file. */
+/** Transcribes a recording's speech with FFmpeg's whisper.cpp filter. */
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Filter, Log, type Frame } from 'node-av/lib';
@@ -12,15 +12,15 @@ import { openDecoder, openSource } from './source.ts';
 import { TaskMeter } from './task-meter.ts';
 import { findVulkanProblem } from './vulkan.ts';
 
-/** Relative to the working folder of the child, which is the output folder. */
+/** Relative to the child's working directory, which is the output folder. */
 const CUES = 'cues.srt';
-/** Whisper hears half a minute at a time. */
+/** Whisper processes half a minute at a time. */
 const PIECE_SECONDS = 30;
 const WHISPER_SAMPLE_RATE = 16_000;
-/** Messages of the engine come through a queue. */
+/** Log messages of the engine arrive through a queue. */
 const LOG_PATIENCE_MS = 2_000;
 
-/** A value inside of a filter chain, where these signs would end the option, or the filter. */
+/** Escapes a value for a filter chain, where these characters end the option or the filter. */
 function escaped(value: string): string {
   return value.replace(/[\\':]/g, '\\$&').replace(/[\\'[\],;]/g, '\\$&');
 }
@@ -39,7 +39,7 @@ function whisperGraph(frame: Frame, stream: { num: number; den: number }, task: 
 
 type Detected = Pick<TranscribeResult, 'language' | 'probability'>;
 
-/** The filter tells the detected language in its log alone. The first answer counts. */
+/** The filter reports the detected language only in its log. The first result counts. */
 function listenForLanguage(): { readonly detected: Detected } {
   const heard: { detected: Detected } = { detected: { language: null, probability: 0 } };
   Log.setLevel(AV_LOG_DEBUG);
@@ -56,9 +56,8 @@ function listenForLanguage(): { readonly detected: Detected } {
 }
 
 /**
- * Writes what is said as SubRip, or only detects the language.
- *
- * Throws where the model cannot be loaded, and `MediaError` for bytes that are at fault.
+ * Writes a transcript as SubRip, or only detects the language.
+ * @throws {MediaError} if the file is at fault, another error if the model can't be loaded
  */
 export async function transcribe(
   task: TranscribeTask,
@@ -100,7 +99,10 @@ type Hearing = {
   untilSeconds: number;
 };
 
-/** Passes the sound to the filter. @returns false if there is none */
+/**
+ * Passes the audio to the filter.
+ * @returns false if there is no audio
+ */
 async function hear(
   task: TranscribeTask,
   frames: AsyncIterable<Frame>,
@@ -116,7 +118,7 @@ async function hear(
     const description = audioInput(frame, { timeBase });
     graph ??= await FrameGraph.open(whisperGraph(frame, timeBase, task));
     format ||= description;
-    // A recording that changes its format in the middle is heard to that point.
+    // A recording that changes format midway is transcribed up to that point.
     if (format === description) await drop(graph.push(frame));
     frame.free();
     if (coverage.endSeconds > untilSeconds) break;

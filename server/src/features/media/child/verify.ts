@@ -1,6 +1,6 @@
 /**
- * Reads a finished rendition back before it counts as made: an item that is `ready` plays to its end,
- * with its picture and its sound, whatever the source was like.
+ * Reads a finished rendition back before it is accepted: a `ready` item must play to its end with
+ * its video and audio, whatever the source was like.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -9,35 +9,37 @@ import { MediaError } from '../media-error.ts';
 import type { Rendition } from '../tasks.ts';
 import { readSegment, readTracks, type TrackRun } from './fragments.ts';
 
-/** Browsers bridge gaps up to this; ours are none but rounding. */
+/** Browsers bridge gaps up to this size; ours come only from rounding. */
 const MAX_GAP_SECONDS = 0.05;
-/** How far picture and sound may start and end apart: priming and padding of AAC, one picture. */
+/**
+ * Maximum distance between the starts or ends of video and audio: AAC priming and padding, plus one
+ * picture.
+ */
 const MAX_EDGE_SECONDS = 0.25;
-/** A playlist may differ this much from its segments: one picture of a slow rate. */
+/** Maximum difference between a playlist and its segments: one picture at a low frame rate. */
 const MAX_LENGTH_ERROR_SECONDS = 0.15;
-/** Starts of segments in renditions of different rates. */
+/** Maximum distance between segment starts in renditions of different frame rates. */
 const MAX_MISALIGNMENT_SECONDS = 0.1;
 
-/** Of a first segment that is shorter than the others; see `planSegments`. */
+/** Duration of a short first segment; see `planSegments`. */
 const SHORT_START_SECONDS = 1;
-/** In pictures: half a group of them is rounded up, twice. */
+/** In pictures: half a GOP is rounded up, twice. */
 const SHORT_START_SLACK = 2;
 
 type Expected = {
-  /** Of the item, in seconds. */
+  /** Duration of the item. */
   readonly durationSeconds: number;
   readonly hasSound: boolean;
   readonly hasShortStart: boolean;
 };
 
-/** Where the segments of a rendition start, in seconds. */
+/** Start times of a rendition's segments, in seconds. */
 export type CutPoints = readonly number[];
 
 /**
- * Checks that a rendition is continuous, and that its tracks start and end together.
- *
- * @returns where its segments start
- * @throws MediaError PROCESSING_FAILED, which is not worth another try
+ * Checks that a rendition is continuous and that its tracks start and end together.
+ * @returns the start times of its segments
+ * @throws {MediaError} PROCESSING_FAILED, which is not retried
  */
 export async function verifyRendition(
   outputDir: string,
@@ -99,7 +101,7 @@ export async function verifyRendition(
   return cuts;
 }
 
-/** What is wrong with a finished playlist, also with one that has grown while it was played; or null. */
+/** The first flaw in a finished playlist, including one that was played while it grew, or null. */
 function flawOf(text: string, segments: readonly Segment[]): string | null {
   const lines = text.split('\n');
   if (!lines.includes('#EXT-X-ENDLIST')) return 'the playlist has no end';
@@ -124,18 +126,17 @@ function startFlaw(
 type Item = {
   readonly durationSeconds: number;
   readonly hasAudio: boolean;
-  /** Whether the sound is in renditions of its own. */
+  /** Whether the audio is in separate renditions. */
   readonly isSoundApart: boolean;
   readonly hasShortStart: boolean;
 };
 
 /**
- * Checks renditions of an item, and that players can switch between those with a picture: beside each
- * other, and with the first one, whose segments start at `firstStarts`. Null where that is among them,
- * or is not known.
- *
- * @returns where the segments with a picture start; none without one
- * @throws MediaError PROCESSING_FAILED, which is not worth another try
+ * Checks the renditions of an item, and that players can switch between those with video, including
+ * to the first one, whose segments start at `firstStarts`. Pass null if the first one is among them
+ * or its starts are unknown.
+ * @returns the start times of the video segments; empty without video
+ * @throws {MediaError} PROCESSING_FAILED, which is not retried
  */
 export async function verifyAll(
   outputDir: string,
@@ -155,7 +156,10 @@ export async function verifyAll(
   return [...cuts.values()][0] ?? [];
 }
 
-/** Checks that players can switch between renditions at each segment. @throws MediaError */
+/**
+ * Checks that players can switch between renditions at each segment.
+ * @throws {MediaError} PROCESSING_FAILED
+ */
 export function verifyAlignment(renditions: ReadonlyMap<string, CutPoints>): void {
   const [[firstName, firstCuts] = ['', []], ...others] = [...renditions];
   for (const [name, cuts] of others) {

@@ -12,12 +12,12 @@ import type { Pace } from './pace.ts';
 import { openDecoder, type Source, type SourceStream } from './source.ts';
 import type { TaskMeter } from './task-meter.ts';
 
-/** Frames that may wait between decoder and encoder; each can be 50 MB large. */
+/** Maximum frames queued between decoder and encoder; each can take 50 MB. */
 const FRAMES_AHEAD = 4;
-/** Sound that lasts this much longer than the picture is an encoder's padding. */
+/** Audio that exceeds the video by less than this is encoder padding. */
 const PADDING_SECONDS = 0.1;
 
-/** One video rung on its way: its encoder and where its packets go. */
+/** One video rung: its encoder and the destination of its packets. */
 export type VideoLane = {
   readonly rung: VideoRung;
   readonly encoder: CodecContext;
@@ -35,13 +35,13 @@ export type VideoStage = {
   readonly meter: TaskMeter;
   readonly coverage: Coverage;
   readonly pace: Pace;
-  /** Resolves to the end of the sound in seconds, once all of it is decoded; 0 without sound. */
+  /** Resolves to the end of the audio in seconds once it is fully decoded; 0 without audio. */
   readonly audioEnd: Promise<number>;
-  /** One more reader of the decoded pictures, beside the lanes; it frees what it takes. */
+  /** Another reader of the decoded pictures besides the lanes; it frees them. */
   readonly watchFrames?: (frames: AsyncIterable<Frame>) => Promise<void>;
 };
 
-/** Decodes the picture once and encodes it for all lanes side by side. */
+/** Decodes the video once and encodes it for all lanes in parallel. */
 export async function runVideo(stage: VideoStage): Promise<void> {
   const laneQueues = stage.lanes.map((lane) => ({ lane, frames: newQueue() }));
   const readers = laneQueues.map(({ frames }) => frames);
@@ -58,7 +58,7 @@ function newQueue(): BoundedQueue<Frame> {
   return new BoundedQueue(FRAMES_AHEAD);
 }
 
-/** Hands every frame to all readers, and at the end holds the last one while the sound lasts. */
+/** Passes every frame to all readers. At the end, holds the last one until the audio ends. */
 async function decodeInto(readers: BoundedQueue<Frame>[], stage: VideoStage): Promise<void> {
   const { coverage, meter, pace, packets } = stage;
   const decoder = await openDecoder(stage.stream, stage.threads);
@@ -80,8 +80,8 @@ async function decodeInto(readers: BoundedQueue<Frame>[], stage: VideoStage): Pr
 }
 
 /**
- * Moves the last picture to the end of the sound where that lasts longer, and says so. Segments
- * are cut at pictures, so sound without a picture would all fall into the last one.
+ * Moves the last picture to the end of the audio if that is later, and returns whether it did.
+ * Segments are cut at pictures, so audio without pictures would all end up in the last segment.
  */
 export async function isHeld(
   last: Frame,
@@ -104,7 +104,7 @@ async function runLane(
   const isKey = (frame: Frame): boolean => leadFrames > 0 && frame.pts === BigInt(leadFrames);
   const timing = { timeBase: stage.stream.stream.timeBase };
   const write = (packet: Packet): Promise<void> => {
-    // One input picture can stand for minutes of output, so what comes out counts as work too.
+    // One input picture can expand to minutes of output, so output counts as work too.
     stage.meter.addWork();
     return output.writeVideo(packet);
   };

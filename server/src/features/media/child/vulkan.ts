@@ -1,13 +1,13 @@
 /**
- * The filter's build of whisper.cpp looks for Vulkan when it starts, and crashes where the loader is
- * not installed, even when no GPU is to be used.
+ * FFmpeg's build of whisper.cpp looks for Vulkan on start-up and crashes if the loader is not
+ * installed, even if no GPU will be used.
  */
 export function findVulkanProblem(): string | null {
   if (process.platform !== 'linux') return null;
   try {
     process.dlopen({ exports: {} }, 'libvulkan.so.1');
   } catch (error) {
-    // What is found is loaded, and then refused because it is no addon of Node.
+    // An existing library is loaded, then rejected because it is not a Node addon.
     const isMissing = error instanceof Error && error.message.includes('cannot open shared object');
     if (isMissing) return 'libvulkan.so.1 is missing. Install the Vulkan loader (libvulkan1).';
   }

@@ -7,14 +7,17 @@ import { stillFromFrame, type Still } from './still.ts';
 const WAVE = { width: 640, height: 320 } as const;
 const BACKGROUND = '#14181f';
 const COLOR = '0x7cc4ff';
-/** The filter keeps all samples until the end: an hour at this rate is 60 MB. */
+/** The filter keeps all samples until the end: one hour at this rate takes 60 MB. */
 const SAMPLE_RATE = 8_000;
 
-/** Draws the waveform of a sound, which stands for the picture that it does not have. */
+/** Draws the waveform that stands in for the picture of an audio-only item. */
 export class Waveform {
   #graph: FrameGraph | null = null;
 
-  /** Takes note of a frame, which stays the caller's. All must have the format of the first. */
+  /**
+   * Processes a frame, which stays owned by the caller. All frames must have the first one's
+   * format.
+   */
   async take(frame: Frame, timing: InputTiming): Promise<void> {
     this.#graph ??= await FrameGraph.open(
       `${audioInput(frame, timing)},aresample=${SAMPLE_RATE},` +
@@ -27,7 +30,7 @@ export class Waveform {
     input?.free();
   }
 
-  /** The picture; null for a sound without a single frame. */
+  /** The picture, or null if there was no frame. */
   async finish(): Promise<Still | null> {
     if (this.#graph === null) return null;
     let wave: Still | null = null;

@@ -1,7 +1,7 @@
 /**
- * Rewrites an MP4 or QuickTime file so that its tracks point to another file, the way editing
- * programs write reference movies. A reader that follows the pointer opens a file of the
- * attacker's choice.
+ * Rewrites an MP4 or QuickTime file so that its tracks reference another file, as editing programs
+ * do in reference movies. A reader that follows the reference opens a file of the attacker's
+ * choice.
  */
 import { box } from './boxes.ts';
 
@@ -46,7 +46,7 @@ function rewrite(bytes: Buffer, targetPath: string): Buffer {
   return Buffer.concat(parts);
 }
 
-/** `file` must have its index behind its media, because the index grows. */
+/** `file` must have its index after its media data, because the index grows. */
 export function containerWithExternalTrack(file: Buffer, targetPath: string): Buffer {
   return rewrite(file, targetPath);
 }

@@ -1,4 +1,4 @@
-/** What comes out of recordings as phones, cameras and editors make them, beside what should. */
+/** Recordings as phones, cameras and editors make them, with the expected results. */
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { ClipName } from '../../../../test/media-samples.ts';
@@ -17,9 +17,9 @@ export type Facts = {
   readonly colors: string | null;
   readonly thumbnail: 'upright' | 'wide' | 'square';
   readonly seconds: number;
-  /** Integrated, of the rendition; null for a silent one. */
+  /** Integrated loudness of the rendition; null for silence. */
   readonly loudnessLufs: number | null;
-  /** When the first sound comes after the first bright picture; null where they don't show it. */
+  /** Delay from the first bright picture to the first sound, or null if they aren't marked. */
   readonly soundOffsetMs: number | null;
 };
 
@@ -54,7 +54,7 @@ function fixture(name: ClipName, what: string, expected: Facts): Fixture {
   return { name, what, expected };
 }
 
-/** Few and short enough for the tests of every change. */
+/** Few and short enough to run for every change. */
 export const QUICK_FIXTURES: readonly Fixture[] = [
   fixture('rotated-90.mp4', 'rotated by its matrix', PORTRAIT),
   fixture('hlg.mp4', 'HDR, HLG', WIDE),
@@ -135,12 +135,12 @@ const BRIGHT = 40;
 function soundOffsetMs(pictures: readonly ReadFrame[], sounds: readonly ReadFrame[]) {
   const picture = pictures.find((frame) => frame.level > BRIGHT);
   const sound = sounds.find((frame) => frame.onset !== null);
-  // From the start on, both say nothing about each other.
+  // Without a dark lead-in, there is no mark to compare.
   if (picture === undefined || sound === undefined || picture === pictures[0]) return null;
   return Math.round((sound.seconds + (sound.onset ?? 0) - picture.seconds) * 1_000);
 }
 
-/** Prepares a fixture into `folder` and reads back what came out; every frame is decoded. */
+/** Prepares a fixture into `folder` and measures the result by decoding every frame. */
 export async function measure(fixture: Fixture, folder: WorkFolder): Promise<Facts> {
   const { info, outputDir } = await prepareSample(folder, fixture.name);
   const video = join(outputDir, 'download', 'video.mp4');
@@ -168,7 +168,7 @@ const MAX_LOUDNESS_ERROR = 1;
 const MAX_OFFSET_MS = 20;
 const MAX_LENGTH_ERROR_SECONDS = 0.1;
 
-/** Whether a fact is what it should be, within what can be heard and seen. */
+/** Whether a fact matches within what can be heard and seen. */
 export function isRight(fact: keyof Facts, actual: Facts, expected: Facts): boolean {
   const [is, should] = [actual[fact], expected[fact]];
   const tolerance = {
@@ -176,7 +176,7 @@ export function isRight(fact: keyof Facts, actual: Facts, expected: Facts): bool
     soundOffsetMs: MAX_OFFSET_MS,
     seconds: MAX_LENGTH_ERROR_SECONDS,
   }[fact as string];
-  // Where nothing marks the moment, an offset says nothing.
+  // Without marks, the offset means nothing.
   if (fact === 'soundOffsetMs' && should === null) return true;
   if (typeof is !== 'number' || typeof should !== 'number') return is === should;
   return Math.abs(is - should) <= (tolerance ?? 0);

@@ -1,6 +1,6 @@
 /**
- * HEIC files as phones write them: a grid of tiles in HEVC that a canvas cuts, turned by a property.
- * Box layouts are of ISO/IEC 23008-12 and 14496-12, that of `hvcC` of 14496-15.
+ * Builds HEIC files as phones write them: a grid of HEVC tiles cropped by a canvas and rotated by a
+ * property. Box layouts are from ISO/IEC 23008-12 and 14496-12; `hvcC` is from 14496-15.
  */
 import { Codec, CodecContext, Dictionary, Rational } from 'node-av/lib';
 import {
@@ -14,15 +14,15 @@ import { FrameGraph, GRAPH_OUTPUT } from '../child/frame-graph.ts';
 import { box } from './boxes.ts';
 
 export type HeicSpec = {
-  /** The colour of each tile, row by row. */
+  /** The color of each tile, row by row. */
   readonly tiles: readonly (readonly string[])[];
   readonly tileSide?: number;
-  /** The canvas; that of all tiles where it is absent. */
+  /** Canvas size. Default: the size of all tiles together. */
   readonly width?: number;
   readonly height?: number;
-  /** What `ispe` says of the canvas where it lies. */
+  /** A false canvas size for `ispe`. */
   readonly claimedSize?: readonly [width: number, height: number];
-  /** What `ispe` says of a tile where it lies. */
+  /** A false tile size for `ispe`. */
   readonly claimedTileSide?: number;
   readonly quarterTurnsLeft?: number;
   readonly iccProfile?: Buffer;
@@ -46,7 +46,7 @@ function u32(...values: number[]): Buffer {
 const fullBox = (type: string, version: number, flags: number, ...parts: Buffer[]): Buffer =>
   box(type, u32(version * 2 ** 24 + flags), ...parts);
 
-/** The units between the start codes of a byte stream. */
+/** Splits a byte stream into the units between its start codes. */
 function splitUnits(stream: Buffer): Buffer[] {
   const starts: number[] = [];
   const code = Buffer.from([0, 0, 1]);
@@ -75,7 +75,7 @@ async function encodeTile(color: string, side: number): Promise<Tile> {
     'x265-params': 'log-level=none:keyint=1:info=0',
   });
   check(await context.open2(codec, options), 'open tile encoder');
-  // Without a profile a decoder takes the picture for full range and BT.601.
+  // Without a profile, decoders assume full-range BT.601.
   using graph = await FrameGraph.open(
     `color=c=${color}:s=${side}x${side}:r=1,trim=end_frame=1,` +
       `scale=out_range=full:out_color_matrix=bt601,format=yuv420p,${GRAPH_OUTPUT}`,
@@ -100,10 +100,11 @@ async function encodeTile(color: string, side: number): Promise<Tile> {
   };
 }
 
-/** `hvcC`: the parameter sets, after the profile and level that the sequence's one states. */
+/** `hvcC`: the profile and level from the sequence parameter set, then the parameter sets. */
 function decoderConfiguration(units: readonly Buffer[]): Buffer {
   const sequence = units.find((unit) => unitType(unit) === SPS) ?? Buffer.alloc(0);
-  // Inside a unit a 3 follows two zeros, so that no start code can appear.
+  // Removes emulation prevention: in a unit, a 3 is inserted after two zeros so that no start code
+  // appears.
   const unescaped = Buffer.from(
     sequence.filter((byte, at) => byte !== 3 || sequence[at - 1] !== 0 || sequence[at - 2] !== 0),
   );
@@ -120,10 +121,10 @@ const sizeProperty = (width: number, height: number): Buffer =>
   fullBox('ispe', 0, 0, u32(width, height));
 
 const item = (id: number, type: string): Buffer =>
-  // Tiles are hidden: only the canvas is a picture to show.
+  // Tiles are hidden: only the canvas is a displayable image.
   fullBox('infe', 2, id === GRID_ID ? 0 : 1, u16(id, 0), Buffer.from(`${type}\0`));
 
-/** Which properties belong to which item, by their place from 1; the first of a tile is essential. */
+/** Associates properties with items by 1-based index; a tile's first property is essential. */
 function associations(tileIds: readonly number[], ofCanvas: readonly number[]): Buffer {
   return fullBox(
     'ipma',
@@ -146,7 +147,7 @@ function locations(parts: readonly Buffer[], start: number): Buffer {
   return fullBox('iloc', 0, 0, Buffer.from([0x44, 0]), u16(parts.length), ...entries);
 }
 
-/** A real HEIC file; every tile has one colour. */
+/** A complete HEIC file whose tiles each have one color. */
 export async function heicBytes(spec: HeicSpec): Promise<Buffer> {
   const { tileSide = 128, claimedTileSide = tileSide, quarterTurnsLeft = 0, iccProfile } = spec;
   const columns = spec.tiles[0]?.length ?? 0;

@@ -1,4 +1,4 @@
-/** Files that try to reach what is not theirs, or to cost more than they should; made by hand. */
+/** Hand-crafted files that try to access other data or consume excessive resources. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mediaSample, type ClipName } from '../../../../test/media-samples.ts';
@@ -22,14 +22,14 @@ function concatScript(target: string): Buffer {
   return Buffer.from(`ffconcat version 1.0\nfile '${target}'\n`);
 }
 
-/** An EBML element with a size of eight bytes. */
+/** An EBML element with an eight-byte size. */
 function element(id: string, payload: Buffer): Buffer {
   const size = Buffer.alloc(8);
   size.writeBigUInt64BE(BigInt(payload.length) | (1n << 56n));
   return Buffer.concat([Buffer.from(id, 'hex'), size, payload]);
 }
 
-/** A Matroska file with a script attached under a name that leads out of any folder. */
+/** A Matroska file with a script attached, named to escape any folder. */
 function withAttachment(mkv: Buffer): Buffer {
   const attachment = element(
     '1941a469',
@@ -49,7 +49,7 @@ function withAttachment(mkv: Buffer): Buffer {
   return bytes;
 }
 
-/** An AVI file with a second RIFF chunk that holds a script. */
+/** An AVI file with a script in a second RIFF chunk. */
 function withSecondChunk(avi: Buffer): Buffer {
   const script = concatScript('/etc/passwd');
   const header = Buffer.from('RIFF\0\0\0\0AVIXJUNK\0\0\0\0', 'latin1');
@@ -58,7 +58,7 @@ function withSecondChunk(avi: Buffer): Buffer {
   return Buffer.concat([avi, header, script]);
 }
 
-/** Overwrites the two 16-bit sizes of the first picture description. */
+/** Overwrites the two 16-bit sizes of the first video sample description. */
 function withPictureSize(mp4: Buffer, width: number, height: number): Buffer {
   const bytes = Buffer.from(mp4);
   const entry = bytes.indexOf('avc1', bytes.indexOf('stsd')) + 4;
@@ -67,14 +67,14 @@ function withPictureSize(mp4: Buffer, width: number, height: number): Buffer {
   return bytes;
 }
 
-/** Overwrites the length of the first run of frames, in ticks. */
+/** Overwrites the duration of the first run of frames, in ticks. */
 function withFrameTicks(mp4: Buffer, ticks: number): Buffer {
   const bytes = Buffer.from(mp4);
   bytes.writeUInt32BE(ticks >>> 0, bytes.indexOf('stts') + 16);
   return bytes;
 }
 
-/** Repeats the first track; the index stands behind the media, so nothing else moves. */
+/** Duplicates the first track; the index comes after the media data, so no offsets change. */
 function withTracks(mp4: Buffer, count: number): Buffer {
   const moov = mp4.indexOf('moov') - 4;
   const start = mp4.indexOf('trak', moov) - 4;
@@ -103,7 +103,7 @@ async function generated(folder: string, name: string, clip: Partial<ClipSpec>):
   return readFile(path);
 }
 
-/** Makes the files of the corpus, by name; `folder` is for work. */
+/** Creates the corpus files by name; `folder` is for temporary files. */
 function corpus(folder: string, otherJob: string): Record<string, () => Promise<Buffer>> {
   const targets = {
     passwd: 'file:///etc/passwd',
@@ -145,8 +145,8 @@ function corpus(folder: string, otherJob: string): Record<string, () => Promise<
 }
 
 /**
- * The files of the corpus whose names fit; `folder` is for work, `otherJob` a file that is there and
- * none of theirs.
+ * The corpus files whose names match; `folder` is for temporary files, and `otherJob` is an
+ * existing file of another job.
  */
 export async function hostileFiles(
   folder: string,
@@ -157,7 +157,7 @@ export async function hostileFiles(
   return await Promise.all(files.map(async ([name, make]) => ({ name, bytes: await make() })));
 }
 
-/** Numbers from 0 to 1 that a seed fixes (mulberry32). */
+/** A seeded generator of numbers from 0 to 1 (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -174,7 +174,7 @@ const FLIPPED: readonly ClipName[] = [
   'portrait.ts',
   'portrait.flv',
 ];
-/** Of the corpus: each container and decoder that most damage has not been tried on. */
+/** Corpus recipes with containers and decoders that the other damage tests rarely cover. */
 const FLIPPED_RECIPES: readonly string[] = [
   'mpeg2video in vob',
   'mpeg1video in vob',
@@ -194,16 +194,16 @@ const FLIPPED_RECIPES: readonly string[] = [
   'animated GIF',
   'animated WebP',
 ];
-/** Damage to the headers finds more than damage to the pictures. */
+/** Damaging headers finds more than damaging pictures. */
 const HEADER_BYTES = 4_096;
 
-/** A clip in which a few bytes have changed, the same for the same seed. */
+/** A clip with a few bytes changed, deterministic for a seed. */
 export async function flippedFile(seed: number): Promise<HostileFile> {
   const name = FLIPPED[seed % FLIPPED.length] ?? 'portrait.mp4';
   return { name: `seed-${seed}-${name}`, bytes: flipped(await sample(name), seed) };
 }
 
-/** The same for a file of the corpus of valid ones; `folder` is for work. */
+/** The same for a file from the corpus of valid ones; `folder` is for temporary files. */
 export async function flippedRecipe(seed: number, folder: string): Promise<HostileFile> {
   const name = FLIPPED_RECIPES[seed % FLIPPED_RECIPES.length];
   const recipe = RECIPES.find((one) => one.name === name);
@@ -219,7 +219,7 @@ function flipped(clip: Buffer, seed: number): Buffer {
   const flips = 1 + Math.floor(next() * 16);
   for (let flip = 0; flip < flips; flip += 1) {
     const reach = next() < 0.5 ? Math.min(HEADER_BYTES, bytes.length) : bytes.length;
-    // The index of an MP4 stands at its end.
+    // An MP4's index is at its end.
     const isAtEnd = reach === HEADER_BYTES && next() < 0.5;
     const position = Math.floor(next() * reach);
     bytes[isAtEnd ? bytes.length - 1 - position : position] = Math.floor(next() * 256);

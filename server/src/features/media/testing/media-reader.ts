@@ -24,7 +24,7 @@ import { captionPairs } from '../child/closed-captions.ts';
 import { check, received, required } from '../child/engine.ts';
 import { parseMediaPlaylist } from '../media-playlist.ts';
 
-/** Reads media back for tests, independently of how it was written: every frame is decoded. */
+/** Reads media back for tests, independently of how it was written, by decoding every frame. */
 
 Log.setLevel(AV_LOG_QUIET);
 
@@ -34,29 +34,29 @@ export type ReadFrame = {
   readonly seconds: number;
   readonly width: number;
   readonly height: number;
-  /** Mean brightness (0 to 255) of a picture, or mean absolute sample (0 to 1) of a sound. */
+  /** Mean brightness (0 to 255) of a picture, or mean absolute sample (0 to 1) of audio. */
   readonly level: number;
-  /** Seconds from the start of a sound frame to its first sample that is heard; null without one. */
+  /** Seconds from the start of an audio frame to its first audible sample, or null. */
   readonly onset: number | null;
-  /** What the closed captions of a picture say, without their control codes. */
+  /** Text of a picture's closed captions, without control codes. */
   readonly captions: string;
 };
 
 export type ReadTrack = {
   readonly isVideo: boolean;
   readonly codec: string;
-  /** Whether each packet is an H.264 picture that decoding can start from. */
+  /** Whether each packet is an H.264 picture from which decoding can start. */
   readonly packetIsIdr: boolean[];
   readonly frames: ReadFrame[];
-  /** `bt709` where primaries, transfer, matrix and limited range of the first frame say so. */
+  /** `bt709` if the first frame declares BT.709 primaries, transfer, matrix and limited range. */
   readonly colors: string;
-  /** Whether the first frame says how a Dolby Vision display is to change it. */
+  /** Whether the first frame carries Dolby Vision metadata. */
   readonly hasDolbyVision: boolean;
-  /** Planes of the first frame: Y, Cb and Cr bytes at a place given in fractions of the size. */
+  /** Y, Cb and Cr of the first frame at a position given as fractions of the size. */
   readonly pixel: (x: number, y: number) => [number, number, number];
 };
 
-/** True when a packet in AVCC form (four-byte lengths) holds an IDR slice. */
+/** Whether a packet in AVCC form (four-byte lengths) contains an IDR slice. */
 function holdsIdr(data: Buffer): boolean {
   for (let offset = 0; offset + 4 < data.length; offset += 4 + data.readUInt32BE(offset)) {
     if (((data[offset + 4] ?? 0) & 31) === IDR_SLICE) return true;
@@ -77,7 +77,7 @@ function pixelReader(frame: Frame): ReadTrack['pixel'] {
   return (x, y) => [at(0, x, y), at(1, x, y), at(2, x, y)];
 }
 
-/** See {@link ReadFrame.level}; sound is read as planes of floats, which AAC decodes to. */
+/** See {@link ReadFrame.level}; audio is read as planar floats, AAC's output format. */
 function levelOf(frame: Frame, isVideo: boolean): number {
   const plane = frame.data?.[0];
   if (plane === undefined) return 0;
@@ -100,7 +100,7 @@ function levelOf(frame: Frame, isVideo: boolean): number {
   return sum / Math.max(1, count);
 }
 
-/** Louder than what AAC smears ahead of a sudden sound. */
+/** Louder than AAC's pre-echo of a sudden sound. */
 const HEARD = 0.02;
 
 function onsetOf(frame: Frame): number | null {
@@ -205,7 +205,7 @@ export type ReadSegment = {
   readonly audio: ReadTrack | undefined;
 };
 
-/** All pictures and sounds of a rendition in their order. */
+/** All video and audio frames of a rendition in order. */
 export async function readRendition(
   folder: string,
 ): Promise<{ pictures: ReadFrame[]; sounds: ReadFrame[] }> {
@@ -216,7 +216,7 @@ export async function readRendition(
   };
 }
 
-/** Decodes each segment of a rendition by itself, as a player does after a seek. */
+/** Decodes each segment of a rendition separately, as a player does after a seek. */
 export async function readSegments(folder: string): Promise<ReadSegment[]> {
   const playlist = parseMediaPlaylist(await readFile(join(folder, 'index.m3u8'), 'utf8'));
   const init = await readFile(join(folder, required(playlist.initSegment, 'an init segment')));

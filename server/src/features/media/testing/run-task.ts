@@ -5,7 +5,7 @@ import { mediaSample, type ClipName, type HostileName } from '../../../../test/m
 import { runMediaTask, type MediaTaskOptions } from '../media.ts';
 import type { PrepareResult } from '../tasks.ts';
 
-/** Limits that no healthy test task comes near. */
+/** Limits that no healthy test task reaches. */
 export const GENEROUS: MediaTaskOptions = {
   deadlineMs: 120_000,
   stallMs: 60_000,
@@ -17,7 +17,7 @@ export type WorkFolder = AsyncDisposable & {
   readonly path: string;
 };
 
-/** A fresh folder that goes away at the end of the scope. */
+/** A new folder that is removed at the end of the scope. */
 export async function workFolder(): Promise<WorkFolder> {
   const path = await mkdtemp(join(tmpdir(), 'reelfeed-media-'));
   return {

@@ -1,4 +1,4 @@
-/** What the media child asks of the system, told by strace. */
+/** Records the media child's system calls with strace. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { realpathSync } from 'node:fs';
@@ -20,7 +20,7 @@ const ALLOWED =
 export const hasStrace = spawnSync('strace', ['-V']).status === 0;
 
 export type Trace = {
-  /** Calls that reach for the network, or for a file outside of the job and the runtime. */
+  /** Calls that access the network, or files outside of the job and the runtime. */
   readonly escapes: readonly string[];
   readonly opened: number;
 };
@@ -48,7 +48,10 @@ export async function traceFile(file: HostileFile): Promise<Trace> {
   return { escapes, opened };
 }
 
-/** Runs the child on a file under strace. @returns the lines of the child and of its threads */
+/**
+ * Runs the child on a file under strace.
+ * @returns the lines of the child and its threads
+ */
 async function runTraced(file: HostileFile, folder: string): Promise<string[]> {
   const sourcePath = join(folder, file.name);
   const outputDir = join(folder, 'out');
@@ -86,7 +89,7 @@ async function runTraced(file: HostileFile, folder: string): Promise<string[]> {
   for (const name of await readdir(traces)) {
     const all = (await readFile(join(traces, name), 'utf8')).split('\n');
     const start = all.findLastIndex((line) => line.startsWith('execve('));
-    // A thread of the child has no execve; the shell's helpers have one that starts another program.
+    // Threads of the child have no execve; the shell's helper processes execute other programs.
     if (start === -1 || all[start]?.startsWith(`execve("${NODE}"`))
       lines.push(...all.slice(start + 1));
   }

@@ -13,7 +13,7 @@ import { check, received } from '../child/engine.ts';
 type Line = { readonly startMs: number; readonly endMs: number; readonly text: string };
 
 export type AddedTracks = {
-  /** Sounds of other files, with the language to tag them with. */
+  /** Audio from other files, with its language tag. */
   readonly sounds: readonly { readonly path: string; readonly language: string }[];
   readonly subtitles: readonly {
     readonly codec: 'subrip' | 'ass' | 'mov_text';
@@ -49,7 +49,7 @@ async function open(path: string): Promise<FormatContext> {
   return container;
 }
 
-/** Copies a clip into another file, with the tracks added; its own sound is tagged as English. */
+/** Copies a clip to another file and adds tracks; the clip's own audio is tagged as English. */
 export async function addTracks(
   clip: string,
   path: string,

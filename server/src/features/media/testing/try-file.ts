@@ -9,15 +9,15 @@ import type { HostileFile } from './hostile-files.ts';
 import { GENEROUS, workFolder } from './run-task.ts';
 
 const MAX_DURATION_SECONDS = 600;
-/** As the service sets it. */
+/** The service's default. */
 const STALL_MS = 20_000;
 const MAX_SOUND_EDGE_SECONDS = 0.25;
 const MS_PER_TICK = 10;
 
-/** CPU time of all processes that this one has started and that have ended, in milliseconds. */
+/** CPU time of all terminated children of this process, in milliseconds. */
 export async function childrenCpuMs(): Promise<number> {
   const stat = await readFile('/proc/self/stat', 'utf8').catch(() => '');
-  // Fields 16 and 17 of proc_pid_stat(5), counted from behind the name.
+  // Fields 16 and 17 of proc_pid_stat(5), counted from after the process name.
   const [user, system] = stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
@@ -25,7 +25,7 @@ export async function childrenCpuMs(): Promise<number> {
   return (Number(user ?? 0) + Number(system ?? 0)) * MS_PER_TICK;
 }
 
-/** Decodes all that came out of a file; throws where a player would not get to the end. */
+/** Decodes the full output; throws if a player would not reach the end. */
 async function assertPlays(result: PrepareResult, outputDir: string): Promise<void> {
   for (const rendition of result.rungs) {
     const { height, width } = rendition;
@@ -39,8 +39,8 @@ async function assertPlays(result: PrepareResult, outputDir: string): Promise<vo
 }
 
 /**
- * Has the engine prepare a file. Returns `ready` or the code of its error; all else throws, also an
- * item that is ready and does not play.
+ * Runs `prepare` on a file. Returns `ready` or the media error's code. Any other error is thrown,
+ * including for an item that is ready but does not play.
  */
 export async function tryFile({ name, bytes }: HostileFile, deadlineMs: number): Promise<string> {
   await using folder = await workFolder();
@@ -67,9 +67,9 @@ export async function tryFile({ name, bytes }: HostileFile, deadlineMs: number):
 }
 
 /**
- * Has the engine prepare a hostile file, and throws unless it plays or is refused for its bytes: a
- * script in any case, and ten hours in less than 100 kB as too long.
- * Returns the name and the outcome.
+ * Runs `prepare` on a hostile file. Throws unless it plays or is rejected as invalid; a script must
+ * always be rejected, and ten hours in less than 100 kB must be rejected as too long. Returns the
+ * name and the outcome.
  */
 export async function assertAnswered(file: HostileFile, deadlineMs: number): Promise<string> {
   const { bytes, name } = file;

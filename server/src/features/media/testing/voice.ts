@@ -1,7 +1,7 @@
 /**
- * Sounds for tests, as samples from -1 to 1 at 16 kHz. The voice is built as a speech synthesizer
- * builds one: pulses of a gliding pitch through three resonators that move from vowel to vowel, with
- * syllables, hissing consonants and pauses.
+ * Sounds for tests, as samples from -1 to 1 at 16 kHz. The voice is synthesized from pulses of a
+ * gliding pitch through three resonators that move from vowel to vowel, with syllables, hissing
+ * consonants and pauses.
  */
 const sampleRate = 16_000;
 
@@ -14,7 +14,7 @@ const vowels = [
   [570, 840, 2410],
 ] as const;
 
-/** The same sequence in every run. */
+/** A seeded generator, identical in every run. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -74,7 +74,7 @@ export function tone(seconds: number, hertz: number, level = 0.3): Float32Array 
   });
 }
 
-/** A WAV file of 16-bit mono sound. */
+/** A 16-bit mono WAV file. */
 export function wav(samples: Float32Array): Buffer {
   const data = Buffer.alloc(samples.length * 2);
   for (const [index, sample] of samples.entries()) {
@@ -96,7 +96,7 @@ export function wav(samples: Float32Array): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** Sound at 16 kHz brought to 4 kHz, as the media child does it. */
+/** Downsamples audio from 16 kHz to 4 kHz, as the media child does. */
 export function decimated(samples: Float32Array): Float32Array {
   return Float32Array.from({ length: Math.floor(samples.length / 4) }, (_, index) => {
     const part = samples.subarray(index * 4, index * 4 + 4);

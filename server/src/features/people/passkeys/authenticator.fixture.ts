@@ -1,6 +1,6 @@
 /**
- * An authenticator in software, as far as WebAuthn defines what one sends: credentials of ES256 without an
- * attestation. Tests set what a wrong one would send.
+ * A software authenticator that implements the parts of WebAuthn that the service checks: ES256
+ * credentials without attestation. Tests can make it misbehave.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import type { Static } from 'typebox';
@@ -33,7 +33,7 @@ export class Authenticator {
     ]);
   }
 
-  /** Makes the credential of an account, whose handle it keeps. */
+  /** Creates an account's credential and stores its user handle. */
   make(asked: Asked, userHandle: string): Static<typeof Attestation> {
     this.userHandle = userHandle;
     const length = Buffer.alloc(2);
@@ -54,7 +54,7 @@ export class Authenticator {
     };
   }
 
-  /** Signs in, and counts. */
+  /** Signs in and increments the counter. */
   sign(asked: Asked): Static<typeof Assertion> {
     this.counter += 1;
     const data = this.#data(asked.rpId, 0);

@@ -1,11 +1,11 @@
 /**
- * What makes a passkey and what signs in by one (WebAuthn). `@simplewebauthn/server` checks what the
- * browser sends: signature, challenge, origin, relying party, and that the authenticator has verified its
- * user. So a passkey is two factors: the device, and what unlocks it.
+ * Registration and authentication with passkeys (WebAuthn). `@simplewebauthn/server` verifies the
+ * browser's response: signature, challenge, origin, relying party, and that the authenticator has
+ * verified its user. So a passkey counts as two factors: the device and what unlocks it.
  *
- * A ceremony belongs to the browser that has begun it, by a token in a cookie that no script can read; its
- * challenge is derived from the token. It ends once, within five minutes, and one that makes a passkey ends
- * in the session that has begun it.
+ * A ceremony is bound to the browser that started it by a token in an HttpOnly cookie, from which
+ * its challenge is derived. It can be completed once, within five minutes; a registration must also
+ * be completed in the session that started it.
  */
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -21,12 +21,12 @@ import { isLoopback } from '../single-sign-on/settings.ts';
 import type { Credential, NewPasskey, PasskeyRow } from './queries.ts';
 import type { Assertion, Attestation } from './schemas.ts';
 
-/** The service that a passkey is for. Browsers offer it on pages of this origin alone. */
+/** The service for which passkeys are created. Browsers offer them only on this origin. */
 export type RelyingParty = { readonly id: string; readonly origin: string };
 
 export const ceremonySeconds = 300;
 
-/** Null where browsers have no passkeys: at an address instead of a name, or without HTTPS. */
+/** Returns null if browsers don't support passkeys there: at an IP address, or without HTTPS. */
 export function relyingPartyOf(publicUrl: string): RelyingParty | null {
   const url = new URL(publicUrl);
   const isSafe = url.protocol === 'https:' || isLoopback(url);
@@ -34,7 +34,7 @@ export function relyingPartyOf(publicUrl: string): RelyingParty | null {
   return { id: url.hostname, origin: url.origin };
 }
 
-/** The challenge that the browser signs; the token itself stays in the cookie. */
+/** The challenge for the browser to sign; the token itself stays in the cookie. */
 function challengeOf(token: string): Buffer {
   return createHash('sha256').update(`passkey challenge ${token}`).digest();
 }
@@ -70,7 +70,7 @@ export function signInOptions(party: RelyingParty, token: string) {
 
 type Registered = Omit<NewPasskey, 'passkeyId' | 'personId' | 'name'>;
 
-/** @throws what is wrong with the answer of the browser, for the log */
+/** @throws {Error} describing what is wrong with the browser's response, for the log */
 export async function readRegistration(
   party: RelyingParty,
   token: string,
@@ -100,8 +100,8 @@ export async function readRegistration(
 }
 
 /**
- * @returns the counter of the authenticator
- * @throws what is wrong with the answer of the browser, for the log
+ * @returns the authenticator's counter
+ * @throws {Error} describing what is wrong with the browser's response, for the log
  */
 export async function readAssertion(
   party: RelyingParty,
@@ -109,7 +109,7 @@ export async function readAssertion(
   { personId, publicKey, counter }: Credential,
   { id, clientDataJSON, authenticatorData, signature, userHandle }: Static<typeof Assertion>,
 ): Promise<number> {
-  // The account is not what the answer says but what the credential was made for. They must agree.
+  // The account is that of the stored credential; the one in the response must match it.
   if (Buffer.from(userHandle, 'base64url').toString() !== personId) {
     throw new Error('the passkey was made for another account');
   }

@@ -1,4 +1,4 @@
-/** The cookie that ties a ceremony to the browser that has begun it. */
+/** The cookie that binds a ceremony to the browser that started it. */
 import type { FastifyRequest } from 'fastify';
 import { ceremonySeconds } from './ceremony.ts';
 

@@ -1,4 +1,4 @@
-/** Proves the way of a passkey through the console in a real browser, with its virtual authenticator. */
+/** Passkeys in the console, with a real browser and its virtual authenticator. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { launchBrowser } from '../../../../test/browser.ts';
@@ -69,7 +69,7 @@ test(
     await passkeys.getByRole('cell', { name: 'Test laptop' }).waitFor({ state: 'detached' });
     assert.equal((await person.call('GET', '/console/account/passkeys')).body.data.length, 0);
 
-    // Somebody whose device says no is told so, and can still use the password.
+    // A person whose device refuses sees a message and can still use the password.
     await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
     await page.evaluate(() =>
       fetch('/console/session', { method: 'DELETE', headers: { 'x-reelfeed-console': '1' } }),

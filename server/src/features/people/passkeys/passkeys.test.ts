@@ -1,4 +1,7 @@
-/** Proves that a passkey signs in its owner alone: once for each challenge, here, and with its counter ahead. */
+/**
+ * A passkey signs in only its owner: once per challenge, on this site, and with an increased
+ * counter.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCommand } from '../../../../test/processes.ts';
@@ -28,7 +31,7 @@ const ceremonyOf = ({ headers }: Reply): string =>
     .find((cookie) => cookie.startsWith('reelfeed_passkey='))
     ?.split(';')[0] ?? '';
 
-/** Sends the cookie of the ceremony as well, as the browser of the person does. */
+/** Also sends the ceremony's cookie, like the person's browser. */
 const withCeremony = (person: TestPerson, ceremony: string) => ({
   headers: { cookie: `${person.cookie}; ${ceremony}` },
 });
@@ -120,7 +123,7 @@ test('a challenge counts once, in the browser that has asked for it', async () =
   const stolen = await start();
   assert.equal(outcome(await finish('', signed)), 'PASSKEY_FAILED', 'without the cookie');
   assert.equal(outcome(await finish(stolen.ceremony, signed)), 'PASSKEY_FAILED', 'another browser');
-  // Two processes get the same answer at once.
+  // Two processes receive the same response concurrently.
   const both = await Promise.all([finish(ceremony, signed), finish(ceremony, signed, second)]);
   assert.deepEqual(both.map(outcome).toSorted(), ['PASSKEY_FAILED', 'in']);
   assert.equal(outcome(await finish(ceremony, authenticator.sign(asked))), 'PASSKEY_FAILED');
@@ -164,7 +167,7 @@ test('a credential of another account opens nothing, and cannot be taken over', 
     body: { name: 'Mine', credential: copied },
   });
   assert.equal(taken.body.error.code, 'CONFLICT');
-  // The handle that `make` has put there is the thief's.
+  // The handle that `make` stored is the thief's.
   assert.equal(await signIn(authenticator), 'PASSKEY_FAILED');
   own.authenticator.userHandle = Buffer.from('per_of_somebody_else').toString('base64url');
   assert.equal(await signIn(own.authenticator), 'PASSKEY_FAILED');
@@ -203,7 +206,7 @@ test('a passkey is made in the session that has begun it, once, after the passwo
     body: { name: 'Phone', credential: elsewhere },
   });
   assert.equal(refused.body.error.code, 'PASSKEY_REFUSED');
-  // The ceremony of a sign-in makes no passkey.
+  // A sign-in ceremony can't register a passkey.
   const door = await start();
   const crossed = await person.call('POST', '/console/account/passkeys', {
     ...withCeremony(person, door.ceremony),

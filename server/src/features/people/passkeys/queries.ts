@@ -1,9 +1,8 @@
-/** The SQL of passkeys. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { PasskeyId, PersonId, SessionId } from '../../../platform/ids.ts';
 
-/** @param sessionId the session that makes a passkey; null for a sign-in */
+/** @param sessionId the session that registers a passkey, or null for a sign-in */
 export async function insertCeremony(
   db: Db,
   tokenHash: Buffer,
@@ -16,9 +15,8 @@ export async function insertCeremony(
 }
 
 /**
- * Uses a ceremony up.
- *
- * @returns false for one that was used before, is over, never was, or was begun by another session
+ * Consumes a ceremony.
+ * @returns false if it is used, expired, unknown, or was started by another session
  */
 export async function takeCeremony(
   db: Db,
@@ -32,7 +30,7 @@ export async function takeCeremony(
   return numAffectedRows > 0n;
 }
 
-/** Deletes at most `limit` ceremonies that are over. @returns how many */
+/** Deletes at most `limit` expired ceremonies. Returns how many. */
 export async function deleteOldCeremonies(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from passkey_ceremony where token_hash in (
@@ -69,9 +67,9 @@ export type NewPasskey = {
 };
 
 /**
- * The row of the person is locked, so that requests at once can't make more than `limit`.
- *
- * @returns false where the credential belongs to an account already, or the account has `limit` passkeys
+ * Locks the person's row, so that concurrent requests can't exceed `limit`.
+ * @returns false if the credential already belongs to an account, or the account has `limit`
+ *   passkeys
  */
 export async function insertPasskey(tx: Tx, passkey: NewPasskey, limit: number): Promise<boolean> {
   const { personId } = passkey;
@@ -103,9 +101,9 @@ export async function findCredential(db: Db, credentialId: Buffer): Promise<Cred
 }
 
 /**
- * Moves the counter on. An authenticator that counts counts up each time; one that does not says 0 always.
- *
- * @returns false where the counter has not moved: another sign-in has used this number
+ * Updates the counter. An authenticator that counts increments it each time; one that does not
+ * always sends 0.
+ * @returns false if the counter has not increased, so that another sign-in used this number
  */
 export async function usePasskey(db: Db, passkeyId: PasskeyId, counter: number): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
@@ -126,7 +124,7 @@ export async function deletePasskey(
   return numAffectedRows > 0n;
 }
 
-/** @returns how many there were */
+/** @returns how many were deleted */
 export async function deletePasskeys(tx: Tx, personId: PersonId): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from passkey where person_id = ${personId}`.execute(tx);

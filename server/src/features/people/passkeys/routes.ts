@@ -1,4 +1,4 @@
-/** Making, listing and removing passkeys, and signing in by one. The console alone calls these routes. */
+/** Registering, listing, removing and using passkeys. Used only by the console. */
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { inTransaction } from '../../../platform/database/database.ts';
@@ -40,7 +40,7 @@ import { Assertion, Attestation, CeremonyOptions, Passkey, PasskeyName } from '.
 type Parts = ProofParts & {
   readonly sessions: PersonSessions;
   readonly publicUrl: string;
-  /** Whether people sign in by single sign-on alone. */
+  /** Whether single sign-on is the only way to sign in. */
   readonly isClosed: boolean;
 };
 
@@ -189,7 +189,7 @@ function addSignInRoutes(app: HttpApp, parts: Parts, party: RelyingParty): void 
       await attempts.take('sign-in', request.client.address, null);
       const personId = await signInByPasskey(parts, party, request, request.body.credential);
       const organizationId = await chooseOrganization(db, personId);
-      // The last membership ended at this moment, and with it the account.
+      // The last membership was just removed, and the account with it.
       if (organizationId === null) throw new ApiError(peopleErrors.PASSKEY_FAILED);
       const session = await sessions.start(request, { personId, organizationId });
       return reply
@@ -199,7 +199,7 @@ function addSignInRoutes(app: HttpApp, parts: Parts, party: RelyingParty): void 
   );
 }
 
-/** @throws ApiError PASSKEY_FAILED, which does not say why; the log does */
+/** @throws {ApiError} PASSKEY_FAILED, without the reason, which is only logged */
 async function signInByPasskey(
   parts: Parts,
   party: RelyingParty,
@@ -215,7 +215,7 @@ async function signInByPasskey(
     const counter = await readAssertion(party, token, credential, answer);
     if (!(await usePasskey(db, passkeyId, counter))) throw new Error('the counter has not moved');
   } catch (cause) {
-    // A counter that goes back may mean that somebody has a copy of the key.
+    // A counter that decreases may mean that the key was cloned.
     request.log.warn({ passkeyId, err: cause }, 'a passkey was refused');
     throw new ApiError(peopleErrors.PASSKEY_FAILED, { cause });
   }
@@ -223,7 +223,7 @@ async function signInByPasskey(
   return personId;
 }
 
-/** @returns the token of the ceremony that this browser has begun, which is used up by this */
+/** Returns the token of the ceremony that this browser started, and consumes it. */
 async function takeToken(
   { db }: Parts,
   request: FastifyRequest,
@@ -233,7 +233,7 @@ async function takeToken(
   return token !== null && (await takeCeremony(db, hashToken(token), sessionId)) ? token : null;
 }
 
-/** @throws ApiError PASSWORD_SIGN_IN_CLOSED */
+/** @throws {ApiError} PASSWORD_SIGN_IN_CLOSED */
 function requireOpen({ isClosed }: Parts): void {
   if (isClosed) throw new ApiError(peopleErrors.PASSWORD_SIGN_IN_CLOSED);
 }

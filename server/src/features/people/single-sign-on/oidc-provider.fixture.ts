@@ -1,4 +1,4 @@
-/** A real provider of OpenID Connect on loopback, and browsers that sign in by it. */
+/** A real OpenID Connect provider on loopback, and browsers that sign in through it. */
 import { createSign, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -22,19 +22,19 @@ type Key = { kid: string; privateKey: KeyObject };
 
 export type TestProvider = {
   issuer: string;
-  /** By subject. */
+  /** Accounts by subject. */
   accounts: Map<string, Account>;
-  /** Who signs in with a real browser. */
+  /** The subject that signs in with a real browser. */
   browserSubject: string;
-  /** Addresses that a client may come back to. */
+  /** Allowed redirect addresses of the client. */
   redirectUris: string[];
-  /** Signs with a new key, which alone is published. */
+  /** Switches to a new signing key and publishes only that one. */
   rotate(): void;
-  /** Changes the claims of ID tokens before they are signed. */
+  /** Modifies the claims of ID tokens before they are signed. */
   tamper: ((claims: Record<string, unknown>) => void) | null;
-  /** Signs with a key that is not published. */
+  /** Signs with an unpublished key. */
   signsFalsely: boolean;
-  /** Answers nothing but errors. */
+  /** Returns only errors. */
   isDown: boolean;
 };
 
@@ -109,7 +109,7 @@ function createProvider(state: TestProvider, key: Key): Provider {
       accountId: sub,
       claims: () => ({ sub, ...state.accounts.get(sub) }),
     }),
-    // Nobody is asked for consent.
+    // Skips the consent page.
     async loadExistingGrant(ctx) {
       const grant = new ctx.oidc.provider.Grant({
         clientId,
@@ -146,10 +146,10 @@ function signAgain(
   return `${signed}.${createSign('RSA-SHA256').update(signed).sign(key, 'base64url')}`;
 }
 
-/** What a browser keeps while somebody signs in. */
+/** The browser's state during a sign-in. */
 export type Begun = { url: string; cookie: string };
 
-/** The button of the sign-in page. */
+/** Presses the button on the sign-in page. */
 export async function begin(service: TestService): Promise<Begun> {
   const answer = await send(`${service.url}/console/account/oidc/start`, 'POST', {
     headers: { 'x-reelfeed-console': '1' },
@@ -159,7 +159,7 @@ export async function begin(service: TestService): Promise<Begun> {
   return { url: String(answer.body.data.url), cookie };
 }
 
-/** Signs in at the provider. @returns where that leads back to */
+/** Signs in at the provider. Returns the redirect back. */
 export async function signInAtProvider(url: string, subject: string): Promise<URL> {
   const jar = new Map<string, string>();
   let next = url;
@@ -183,7 +183,7 @@ export async function signInAtProvider(url: string, subject: string): Promise<UR
   throw new Error('The provider leads nowhere.');
 }
 
-/** Comes back to a process of the service. */
+/** Follows the redirect back to a process of the service. */
 export async function comeBack(
   service: TestService,
   back: URL,
@@ -196,7 +196,7 @@ export async function comeBack(
   return { refused, session: cookieOf(answer), answer };
 }
 
-/** The whole way. */
+/** The complete sign-in. */
 export async function signInBy(
   service: TestService,
   subject: string,

@@ -1,9 +1,9 @@
 /**
- * The provider of single sign-on: OpenID Connect, authorization code with PKCE, state and nonce, by the
- * library `openid-client`. It checks issuer, audience, signature, nonce and times of what comes back.
+ * The single sign-on provider: OpenID Connect with authorization code, PKCE, state and nonce, using
+ * `openid-client`, which checks the issuer, audience, signature, nonce and times of the response.
  *
- * The provider's metadata and keys are asked for at each sign-in and never cached: there are few
- * sign-ins, and so keys that the provider has just replaced are known on every process.
+ * The provider's metadata and keys are fetched for each sign-in and never cached: sign-ins are
+ * rare, and this way every process knows a key that the provider has just replaced.
  */
 import { createHmac } from 'node:crypto';
 import * as client from 'openid-client';
@@ -12,18 +12,23 @@ import { peopleErrors } from '../errors.ts';
 import { isLoopback, type SingleSignOnConfig } from './settings.ts';
 
 const timeoutSeconds = 10;
-/** How far the clocks of both sides may be apart. */
+/** Tolerated clock difference. */
 const clockToleranceSeconds = 60;
 
-/** What the provider says about somebody. */
+/** The provider's claims about a person. */
 export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
 export type Provider = {
-  /** Where the browser goes. @throws ApiError SINGLE_SIGN_ON_UNREACHABLE */
+  /**
+   * Where to redirect the browser.
+   * @throws {ApiError} SINGLE_SIGN_ON_UNREACHABLE
+   */
   begin(token: string): Promise<string>;
-  /** Whether an answer of the provider is for the browser that holds a token. */
+  /** Whether a response of the provider is for the browser that holds the token. */
   isFor(answer: URL, token: string): boolean;
-  /** @throws ApiError SINGLE_SIGN_ON_REFUSED, SINGLE_SIGN_ON_INVALID, SINGLE_SIGN_ON_UNREACHABLE */
+  /**
+   * @throws {ApiError} SINGLE_SIGN_ON_REFUSED, SINGLE_SIGN_ON_INVALID, SINGLE_SIGN_ON_UNREACHABLE
+   */
   finish(answer: URL, token: string): Promise<Claims>;
 };
 
@@ -55,7 +60,7 @@ export function createProvider(config: SingleSignOnConfig, redirectUri: string):
     if (claims === undefined) throw new Error('The provider gave no ID token.');
     const isComplete = 'email' in claims && (roles.length === 0 || roleClaim in claims);
     if (isComplete || provider.serverMetadata().userinfo_endpoint === undefined) return claims;
-    // Many providers put the address and groups there alone.
+    // Many providers return the address and groups only there.
     const more = await client.fetchUserInfo(provider, tokens.access_token, claims.sub);
     return { ...more, ...claims };
   }
@@ -87,7 +92,7 @@ export function createProvider(config: SingleSignOnConfig, redirectUri: string):
   };
 }
 
-/** State, nonce and verifier come from the token of the browser: nothing else needs to be kept. */
+/** State, nonce and verifier are derived from the browser's token, so nothing else is stored. */
 function derive(token: string, use: 'state' | 'nonce' | 'verifier'): string {
   return createHmac('sha256', token).update(use).digest('base64url');
 }

@@ -1,4 +1,3 @@
-/** The SQL of single sign-on. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { PersonId } from '../../../platform/ids.ts';
@@ -9,7 +8,7 @@ export async function insertStart(db: Db, tokenHash: Buffer, seconds: number): P
     values (${tokenHash}, now() + make_interval(secs => ${seconds}))`.execute(db);
 }
 
-/** Uses a start up. @returns false for one that was used before, is over, or never was */
+/** Consumes a started sign-in. Returns false if it is used, expired or unknown. */
 export async function takeStart(db: Db, tokenHash: Buffer): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
     delete from single_sign_on_start
@@ -17,7 +16,7 @@ export async function takeStart(db: Db, tokenHash: Buffer): Promise<boolean> {
   return numAffectedRows > 0n;
 }
 
-/** Deletes at most `limit` starts that are over. @returns how many */
+/** Deletes at most `limit` expired sign-ins. Returns how many. */
 export async function deleteOldStarts(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from single_sign_on_start where token_hash in (
@@ -26,7 +25,7 @@ export async function deleteOldStarts(tx: Tx, limit: number): Promise<number> {
   return Number(numAffectedRows);
 }
 
-/** Lets one sign-in at a time decide about an address. */
+/** Serializes sign-ins for an address. */
 export async function lockAddress(tx: Tx, email: string): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(${`single sign-on ${email}`}, 0))`.execute(tx);
@@ -44,7 +43,7 @@ export async function findPersonOf(
   return rows[0]?.id ?? null;
 }
 
-/** @returns false when the person is another subject at this provider */
+/** @returns false if the person is linked to another subject of this provider */
 export async function insertIdentity(
   tx: Tx,
   personId: PersonId,
@@ -56,7 +55,7 @@ export async function insertIdentity(
   return numAffectedRows > 0n;
 }
 
-/** What somebody set up who may not have been the owner of the address counts no more. */
+/** Whoever set the password may not have owned the address, so it becomes invalid. */
 export async function clearPassword(tx: Tx, personId: PersonId): Promise<void> {
   await sql`update person set password_hash = null where person_id = ${personId}`.execute(tx);
 }

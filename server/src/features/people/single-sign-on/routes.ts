@@ -1,7 +1,7 @@
 /**
- * The way to the provider and back. The browser holds a token in a cookie of its own: what comes back
- * counts in that browser alone, once, and within ten minutes. The cookie is `SameSite=Lax`, since the
- * provider's page leads back; only the page of the console can set it.
+ * Redirects to the provider and back. The browser holds a token in a separate cookie: the response
+ * counts only in that browser, once, and within ten minutes. The cookie is `SameSite=Lax` because
+ * the provider redirects from another site; only the console's page can set it.
  */
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -73,7 +73,7 @@ function addBackRoute(
     await attempts.take('sign-in', request.client.address, null);
     const answer = new URL(publicUrl + request.url.slice(request.url.indexOf(backPath)));
     const token = readToken(request);
-    // A foreign answer must not use up the sign-in that this browser has begun.
+    // A response for another browser must not consume this browser's sign-in.
     const isOwn = token !== null && provider.isFor(answer, token);
     if (!isOwn || !(await takeStart(db, hashToken(token)))) {
       throw new ApiError(peopleErrors.SINGLE_SIGN_ON_STATE);
@@ -96,7 +96,7 @@ function addBackRoute(
   });
 }
 
-/** The page says what was refused; the operator finds here what the provider sent. */
+/** The page shows what was rejected; the log shows the operator what the provider sent. */
 function logRefusal(log: FastifyBaseLogger, { code, cause }: ApiError): void {
   const told = cause instanceof Error ? { cause: cause.message, ...codeOf(cause) } : {};
   log.warn({ code, ...told }, 'a single sign-on was refused');

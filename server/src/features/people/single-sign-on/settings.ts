@@ -1,14 +1,14 @@
-/** The settings of single sign-on, and what they say together. */
+/** The settings of single sign-on and their consistency checks. */
 import { choice, list, optional, text, type Parser } from '../../../platform/config-values.ts';
 import { roles, type Role } from '../../../platform/http/roles.ts';
 import { parseTypeId, type OrganizationId } from '../../../platform/ids.ts';
 import { ConfigurationError, setting, type SettingValues } from '../../../platform/settings.ts';
 
-/** The addresses of a domain belong to an organization; null: to the oldest one. */
+/** The organization for addresses of a domain; null means the oldest organization. */
 export type Domain = { readonly domain: string; readonly organizationId: OrganizationId | null };
 export type MappedRole = { readonly value: string; readonly role: Role };
 
-/** HTTPS, or HTTP on this machine: whoever stands between could sign in as anybody. */
+/** Requires HTTPS, or HTTP on this machine: an attacker in between could sign in as anyone. */
 export function issuerUrl(): Parser<string> {
   const problem = 'an https URL without a query, such as https://login.example.com/realms/main';
   return (raw) => {
@@ -51,7 +51,7 @@ export function mappedRoles(): Parser<readonly MappedRole[]> {
   };
 }
 
-/** The last `=` divides: names of groups may have others. */
+/** Splits at the last `=`, because group names may contain others. */
 function pairs(raw: string): [string, string | null][] {
   return raw
     .split(',')
@@ -151,7 +151,10 @@ export type SingleSignOnConfig = {
   readonly isOnly: boolean;
 };
 
-/** Null without a provider. @throws ConfigurationError for settings that don't go together */
+/**
+ * Returns null without a provider.
+ * @throws {ConfigurationError} for inconsistent settings
+ */
 export function toSingleSignOn(
   settings: SettingValues<typeof singleSignOnSettings>,
 ): SingleSignOnConfig | null {

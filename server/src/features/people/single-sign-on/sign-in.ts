@@ -1,10 +1,11 @@
 /**
- * Who somebody is that the provider vouches for, and what they may do here.
+ * Maps a person authenticated by the provider to an account and its roles.
  *
- * The subject at the provider decides. At the first sign-in the address does, which the provider must have
- * verified: the account that has this address is linked, or one is made, for a member of the domain's
- * organization or for whoever was invited. What was set up before under a linked address counts no more
- * (password, second factor, passkeys, sessions): somebody else may have made the account.
+ * The provider's subject identifies the account. At the first sign-in the address does, which the
+ * provider must have verified: the account with this address is linked, or a new one is created for
+ * a member of the domain's organization or an invited person. Any earlier credentials of a linked
+ * account are removed (password, second factor, passkeys, sessions), because someone else may have
+ * created it.
  */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
@@ -33,12 +34,12 @@ import { clearPassword, findPersonOf, insertIdentity, lockAddress } from './quer
 import type { SingleSignOnConfig } from './settings.ts';
 
 const maxNameCharacters = 100;
-/** OpenID Connect Core, section 2. */
+/** Limit from OpenID Connect Core, section 2. */
 const maxSubjectCharacters = 255;
-/** The database cannot store a NUL, and none of them belongs in a name. */
+/** The database can't store NUL, and control characters don't belong in a name. */
 const controlCharacters = /\p{Cc}/u;
 
-/** A place in an organization. Without a role that the settings give, only existing members have one. */
+/** A membership by the settings. If they give no role, only existing members have access. */
 type Place = { readonly organizationId: OrganizationId; readonly role: Role | null };
 
 type Known = {
@@ -47,12 +48,12 @@ type Known = {
   readonly email: string;
   readonly name: string;
   readonly place: Place | null;
-  /** Whether the provider decides about the role at each sign-in. */
+  /** Whether the provider determines the role at each sign-in. */
   readonly isRoleMapped: boolean;
   readonly requestId: string;
 };
 
-/** @throws ApiError SINGLE_SIGN_ON_EMAIL, _DOMAIN, _ROLE, _ACCOUNT, _OTHER */
+/** @throws {ApiError} SINGLE_SIGN_ON_EMAIL, _DOMAIN, _ROLE, _ACCOUNT, _OTHER */
 export async function signInByClaims(
   db: Db,
   config: SingleSignOnConfig,
@@ -88,7 +89,7 @@ function readEmail({ needsVerified }: SingleSignOnConfig, claims: Claims): strin
     typeof email === 'string' &&
     /^[^\s@<>"]+@[^\s@<>"]+$/.test(email) &&
     !controlCharacters.test(email);
-  // `false` counts whatever the setting: then the provider does know.
+  // `false` always counts as unverified, whatever the setting.
   const counts = isVerified === true || (!needsVerified && isVerified === undefined);
   if (!isUsable || email.length > 254 || !counts) {
     throw new ApiError(peopleErrors.SINGLE_SIGN_ON_EMAIL);
@@ -101,7 +102,7 @@ function readName({ name }: Claims, email: string): string {
   return (given === '' ? email : given).slice(0, maxNameCharacters);
 }
 
-/** Where the settings put an address; null where they have no domains. */
+/** The membership that the settings assign to an address, or null if they have no domains. */
 async function findPlace(
   db: Db,
   config: SingleSignOnConfig,
@@ -131,7 +132,7 @@ function chooseRole(config: SingleSignOnConfig, claims: Claims): Role | null {
   return others.reduce((highest, role) => (isAtLeast(role, highest) ? role : highest), first);
 }
 
-/** Links or makes the account of somebody who signs in for the first time. */
+/** Links or creates the account at the first sign-in. */
 async function meet(tx: Tx, known: Known): Promise<PersonId> {
   const { email, name, place, requestId } = known;
   const account = await findAccount(tx, email);
@@ -160,7 +161,7 @@ async function meet(tx: Tx, known: Known): Promise<PersonId> {
     throw new ApiError('CONFLICT', { message: 'This address has an account by now. Try again.' });
   }
   await insertIdentity(tx, personId, known);
-  // An invitation says more about the role than the settings do for everyone.
+  // An invitation's role takes precedence over the general settings.
   for (const { organizationId, role } of invitations) {
     await join(tx, personId, { organizationId, role }, 'acceptInvitation', known);
   }
@@ -168,9 +169,8 @@ async function meet(tx: Tx, known: Known): Promise<PersonId> {
 }
 
 /**
- * Makes somebody a member of the organization of their domain, with the role that holds now.
- *
- * @returns the organization if they were no member before
+ * Makes the person a member of their domain's organization with the current role.
+ * @returns the organization if the person was not a member before
  */
 async function takePlace(tx: Tx, personId: PersonId, known: Known): Promise<OrganizationId | null> {
   const { place, isRoleMapped, requestId } = known;

@@ -1,4 +1,4 @@
-/** Proves the way to the provider and back in a real browser, with its rules for cookies. */
+/** The redirects to the provider and back in a real browser, with its cookie rules. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { launchBrowser } from '../../../../test/browser.ts';
@@ -7,7 +7,7 @@ import { clientId, clientSecret, startProvider } from './oidc-provider.fixture.t
 
 const provider = await startProvider();
 const port = await freePort();
-// The names differ, so that the provider is another site, as in real life.
+// Different host names make the provider another site, as in production.
 const publicUrl = `http://localhost:${port}`;
 provider.redirectUris.push(`${publicUrl}/console/account/oidc/callback`);
 await startService({

@@ -1,4 +1,7 @@
-/** Proves sign-in by a real provider of OpenID Connect: who gets in, as what, and what is refused. */
+/**
+ * Sign-in through a real OpenID Connect provider: who is admitted, with which role, and what is
+ * rejected.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../../../app/config.ts';
@@ -40,7 +43,7 @@ const plain = await startService(env, { beside: service });
 const only = await startService({ ...env, REELFEED_OIDC_ONLY: 'on' }, { beside: service });
 
 let count = 0;
-/** Somebody whom the provider knows. */
+/** Creates a person known to the provider. */
 function known(groups: string[] = ['staff'], more: object = {}) {
   count += 1;
   const subject = `subject-${count}`;
@@ -145,7 +148,7 @@ test('an ID token that is forged, for others, old or from the future is refused'
   provider.signsFalsely = true;
   assert.equal((await signInBy(service, subject)).refused, 'SINGLE_SIGN_ON_INVALID');
   provider.signsFalsely = false;
-  // A clock that is half a minute off does no harm.
+  // A clock difference of half a minute is tolerated.
   provider.tamper = (claims) => Object.assign(claims, { exp: seconds() - 30, nbf: seconds() + 30 });
   assert.equal((await signInBy(service, subject)).refused, null);
   provider.tamper = null;
@@ -156,13 +159,13 @@ test('an answer counts once, in the browser that has begun', async () => {
   const { url, cookie } = await begin(service);
   const back = await signInAtProvider(url, subject);
   const other = await begin(service);
-  // The link of somebody else: with no cookie, and with the cookie of another sign-in.
+  // Someone else's link, without a cookie and with another sign-in's cookie.
   assert.equal((await comeBack(service, back, '')).refused, 'SINGLE_SIGN_ON_STATE');
   assert.equal((await comeBack(service, back, other.cookie)).refused, 'SINGLE_SIGN_ON_STATE');
   const stolen = new URL(back);
   stolen.searchParams.set('state', 'guessed');
   assert.equal((await comeBack(service, stolen, cookie)).refused, 'SINGLE_SIGN_ON_STATE');
-  // The code of one sign-in under the state of another: PKCE binds it.
+  // The code of one sign-in with the state of another is rejected by PKCE.
   const mixed = new URL(back);
   mixed.searchParams.set('state', String(new URL(other.url).searchParams.get('state')));
   assert.equal((await comeBack(service, mixed, other.cookie)).refused, 'SINGLE_SIGN_ON_INVALID');
@@ -199,7 +202,7 @@ test('new keys of the provider are known at once, also between the way there and
   const { subject } = known();
   assert.equal((await signInBy(service, subject)).refused, null);
   const { url, cookie } = await begin(service);
-  // The provider of these tests forgets its codes with its keys, so that it rotates before it gives one.
+  // The test provider forgets its codes along with its keys, so it rotates before issuing one.
   provider.rotate();
   const back = await signInAtProvider(url, subject);
   assert.equal((await comeBack(service, back, cookie)).refused, null);
@@ -235,7 +238,7 @@ test('an account of the address is linked, and what was set up under it before i
     [],
   );
   assert.equal((await actionsOf(account.id))[0], 'linkSingleSignOn');
-  // The provider gives the address to somebody else.
+  // The provider reassigns the address to someone else.
   const heir = known([], { email: member.email });
   assert.equal((await signInBy(byDomain, heir.subject)).refused, 'SINGLE_SIGN_ON_OTHER');
 });
@@ -247,7 +250,7 @@ test('without a mapped group the default role holds, and somebody removed has no
   assert.equal(role, 'analyst');
   assert.equal((await service.call('DELETE', `/v1/people/${id}`)).status, 200);
   assert.equal((await personBy(service, '', session).call('GET', '/v1/content')).status, 401);
-  // The provider still vouches for them, so that they begin anew.
+  // The provider still vouches for the person, who gets a new account.
   const again = await accountOf((await signInBy(byDomain, subject)).session);
   assert.notEqual(again.id, id);
 });
@@ -285,11 +288,11 @@ test('with single sign-on alone, passwords open nothing', async () => {
     const { body: answer } = await atDoor(only, path, body);
     assert.equal(answer.error.code, 'PASSWORD_SIGN_IN_CLOSED', path);
   }
-  // Sessions that there are go on.
+  // Existing sessions continue.
   assert.equal((await member.call('GET', '/v1/content')).status, 200);
   const { subject } = known([], { email });
   const { session } = await signInBy(only, subject);
-  // Another organization's invitation is accepted by who is signed in.
+  // The signed-in person accepts another organization's invitation.
   const other = await createOrganization(service, 'The other');
   const link = await inviteBy(service, email, 'editor', other.secretKey);
   const accepted = await personBy(only, email, session).call('POST', '/console/account/accept', {

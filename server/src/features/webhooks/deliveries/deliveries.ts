@@ -1,4 +1,4 @@
-/** Deliveries as people see them: the list, a retry by hand, a replay. */
+/** Deliveries as the API shows them: listing, manual retries and replays. */
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import {
@@ -33,9 +33,7 @@ import {
   type ReplayPosition,
 } from './replay-queries.ts';
 
-/**
- * @param isActive whether the webhook is: a disabled one makes no next attempt
- */
+/** @param isActive whether the webhook is active; a disabled one has no next attempt */
 export function presentDelivery(row: DeliveryRow, isActive: boolean) {
   return {
     id: row.deliveryId,
@@ -101,7 +99,7 @@ export function presentStats(counts: DeliveryCounts) {
   };
 }
 
-/** The length of a list. Where a status is the only filter, the counts tell it at once. */
+/** The length of a list. If the status is the only filter, the counts give it directly. */
 export async function countListed(
   db: Db,
   organizationId: OrganizationId,
@@ -115,7 +113,7 @@ export async function countListed(
   return totalOf(await countDeliveries(db, organizationId, webhookId), status);
 }
 
-/** The length of the list with a status alone, or without one. */
+/** The length of the list filtered only by status, or of the whole list. */
 export function totalOf(counts: DeliveryCounts, status: DeliveryStatus | null): number {
   const { pending, keptSuccessful: success, keptFailed: failed } = counts;
   return status === null ? pending + success + failed : { pending, success, failed }[status];
@@ -123,8 +121,7 @@ export function totalOf(counts: DeliveryCounts, status: DeliveryStatus | null): 
 
 /**
  * Queues an ended delivery for one more attempt.
- *
- * @throws ApiError NOT_FOUND, DELIVERY_PENDING
+ * @throws {ApiError} NOT_FOUND, DELIVERY_PENDING
  */
 export async function retryDelivery(
   tx: Tx,
@@ -152,10 +149,9 @@ const reopenedAtOnce = 2_000;
 const maxRecovered = 50_000;
 
 /**
- * Makes everything due again that has failed, of what was created in a range. Each is sent once: a
- * second call finds only what has failed again.
- *
- * @throws ApiError NOT_FOUND
+ * Queues all failed deliveries that were created in a range. Each is sent once: a second call finds
+ * only those that have failed again.
+ * @throws {ApiError} NOT_FOUND
  */
 export async function recoverDeliveries(
   tx: Tx,
@@ -187,10 +183,9 @@ const replayedAtOnce = 2_000;
 const maxReplayed = 50_000;
 
 /**
- * Makes deliveries of the events since a moment that the webhook subscribes to and has none of.
- * Repeating it makes none twice.
- *
- * @throws ApiError NOT_FOUND
+ * Creates deliveries for past events that the webhook subscribes to but has no delivery of.
+ * Idempotent.
+ * @throws {ApiError} NOT_FOUND
  */
 export async function replayEvents(
   tx: Tx,
@@ -198,7 +193,8 @@ export async function replayEvents(
   webhookId: WebhookId,
   { since, kinds }: { since: Date; kinds: readonly string[] },
 ) {
-  // The lock makes a second replay wait, and then see what this one has made.
+  // The lock serializes replays, so that a second one sees the deliveries that the first has
+  // created.
   const webhook = await lockWebhook(tx, organizationId, webhookId);
   if (webhook === null) throw new ApiError('NOT_FOUND');
   let created = 0;

@@ -1,7 +1,7 @@
 /**
- * The SQL of deliveries as people see them: pending ones lie in `webhook_delivery`, ended ones in
- * the partitions of `webhook_delivery_log`. One statement reads both, so that a delivery which
- * ends meanwhile is seen exactly once.
+ * SQL for reading deliveries: pending ones are in `webhook_delivery`, ended ones in the partitions
+ * of `webhook_delivery_log`. A single statement reads both, so that a delivery that ends
+ * concurrently is seen exactly once.
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
@@ -22,12 +22,12 @@ export type DeliveryRow = {
   lastAttemptAt: Date | null;
   lastError: string | null;
   response: string | null;
-  /** Of a pending one. */
+  /** Set only for pending deliveries. */
   nextAttemptAt: Date | null;
   createdAt: Date;
 };
 
-/** An attempt before the latest one, as it is stored. */
+/** An attempt before the latest one, as stored. */
 export type EarlierAttempt = {
   /** Milliseconds since 1970. */
   at: number;
@@ -35,11 +35,11 @@ export type EarlierAttempt = {
   statusCode: number | null;
   error: string | null;
   response: string | null;
-  /** Absent from attempts before headers were kept. */
+  /** Absent for attempts made before headers were recorded. */
   headers?: AttemptHeaders | null;
 };
 
-/** A delivery with what only its details show. */
+/** A delivery with the fields that only its details show. */
 export type DetailedRow = DeliveryRow & {
   headers: AttemptHeaders | null;
   earlierAttempts: EarlierAttempt[] | null;
@@ -51,7 +51,10 @@ export const deliveryColumns = sql`
   last_attempt_at as "lastAttemptAt", last_error as "lastError", response,
   created_at as "createdAt"`;
 
-/** A delivery with its earlier attempts, oldest first. The moment in the id leads to its partition. */
+/**
+ * A delivery with its earlier attempts, oldest first. The timestamp in the id selects the
+ * partition.
+ */
 export async function findDelivery(
   db: Db,
   organizationId: OrganizationId,
@@ -76,18 +79,18 @@ export async function findDelivery(
 
 export type DeliveryCounts = {
   pending: number;
-  /** Ended, over the whole life of the webhook. */
+  /** Ended deliveries over the whole life of the webhook. */
   successful: number;
   failed: number;
-  /** Ended and not dropped by retention yet, test sends included. */
+  /** Ended deliveries within the retention period, test sends included. */
   keptSuccessful: number;
   keptFailed: number;
   lastDeliveryAt: Date | null;
 };
 
 /**
- * Exact, and as cheap with a million pending deliveries as with none: those are what was made and
- * has not ended. Counting them in `webhook_delivery` took half a second for a million.
+ * Exact, and as cheap with a million pending deliveries as with none: pending is the number created
+ * minus the number ended. Counting rows in `webhook_delivery` took half a second for a million.
  */
 export async function countDeliveries(
   db: Db,
@@ -133,8 +136,8 @@ export async function isPending(
 export type ReopenedDelivery = { attempts: number; nextAttemptAt: Date };
 
 /**
- * Moves an ended delivery back among the pending ones, for one attempt, which is counted now. Null
- * when the log does not hold it. The moment in the id leads to the one partition it can be in.
+ * Moves an ended delivery back to the pending ones for one attempt, which is counted now. Returns
+ * null if the log does not contain it. The timestamp in the id selects the only possible partition.
  */
 export async function reopenDelivery(
   tx: Tx,
@@ -189,7 +192,7 @@ export type EndedTest = {
   headers: AttemptHeaders;
 };
 
-/** A test send, which is recorded when it has ended. */
+/** Records a test send that has ended. */
 export async function insertEndedTest(tx: Tx, test: EndedTest): Promise<void> {
   await sql`
     with logged as (
@@ -212,7 +215,7 @@ export async function insertEndedTest(tx: Tx, test: EndedTest): Promise<void> {
       failed_tests = counted.failed_tests + excluded.failed_tests`.execute(tx);
 }
 
-/** The moment by the database's clock, in whole milliseconds. */
+/** The database's time, in whole milliseconds. */
 export async function readClock(db: Db): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
   const [row] = rows;

@@ -1,4 +1,4 @@
-/** The routes of what is sent: deliveries, their retries, replays and test sends. */
+/** Routes for deliveries, retries, replays and test sends. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
@@ -48,9 +48,9 @@ export type DeliveryRouteParts = {
   egress: Egress;
   changes: WebhookChanges;
   catalogue: EventCatalogue;
-  /** Of a test send, from its start to the last byte of the answer. */
+  /** Limit for a test send, from its start to the last byte of the response. */
   totalTimeoutMs: number;
-  /** Called after a delivery became due. */
+  /** Called after a delivery becomes due. */
   onDue: () => void;
 };
 
@@ -251,7 +251,7 @@ function addTestRoute(app: HttpApp, parts: DeliveryRouteParts, testSends: TestSe
   );
 }
 
-/** Answers with what `work` has made due, and wakes the sender. */
+/** Responds with what `work` has made due, and wakes the sender. */
 async function makeDue(
   parts: DeliveryRouteParts,
   request: FastifyRequest,
@@ -271,9 +271,8 @@ async function makeDue(
 }
 
 /**
- * A webhook that may be sent to now: it is active, and its URL still leads where it may.
- *
- * @throws ApiError NOT_FOUND, CONFLICT, VALIDATION_ERROR for `url`
+ * A webhook that may be sent to now: it is active, and its URL is still allowed.
+ * @throws {ApiError} NOT_FOUND, CONFLICT, VALIDATION_ERROR for `url`
  */
 async function requireReceiver(
   { db, egress }: DeliveryRouteParts,

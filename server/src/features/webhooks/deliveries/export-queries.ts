@@ -1,4 +1,3 @@
-/** The SQL that exports deliveries. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 
@@ -15,11 +14,11 @@ export type ExportedDelivery = {
   occurredAt: Date;
   createdAt: Date;
   lastAttemptAt: Date;
-  /** The exact moment of its creation, for the next page. */
+  /** Exact creation time, used as the cursor of the next page. */
   position: string;
 };
 
-/** A page of the deliveries that were created in a time and have ended, oldest first. */
+/** A page of ended deliveries that were created in a time range, oldest first. */
 export async function listDeliveriesForExport(
   db: Db,
   organizationId: string,

@@ -33,10 +33,10 @@ await fillHistory(db, { organizationId, webhookId, count: ended });
 for (let n = 0; n < pending; n += 1) await cause(db, organizationId, String(n));
 await countWebhookArrivals(db, new AbortController().signal);
 
-/** What the work gives, and how many rows of the webhook tables it has read. */
+/** The result of the work and the number of rows it has read from the webhook tables. */
 async function counted<T>(work: (tx: Db) => Promise<T>): Promise<{ result: T; read: number }> {
   return inTransaction(db, async (tx) => {
-    // PostgreSQL adds up what a connection has read.
+    // PostgreSQL counts the rows that a connection has read.
     const readSoFar = async () => {
       const { rows } = await sql<{ read: number }>`
         select sum(coalesce(idx_tup_fetch, 0) + seq_tup_read)::int as read
@@ -71,7 +71,7 @@ for (const status of [null, 'success', 'failed', 'pending'] as const) {
     const seen = new Set<string>();
     let after: { createdAt: Date; deliveryId: string } | null = null;
     let latest = Number.POSITIVE_INFINITY;
-    // Often enough for a prepared statement and its generic plan.
+    // Enough repetitions for PostgreSQL to switch to a generic plan.
     for (let page = 0; page < 8; page += 1) {
       const answer: { result: Awaited<ReturnType<typeof listDeliveries>>; read: number } =
         await counted((tx) =>
@@ -86,7 +86,7 @@ for (const status of [null, 'success', 'failed', 'pending'] as const) {
         latest = createdAt.getTime();
         seen.add(deliveryId);
       }
-      // The list of all merges three; sorting the history would read all 50,000.
+      // The unfiltered list merges three sources; sorting the history would read all 50,000 rows.
       assert.ok(answer.read <= 4 * limit, `page ${page} has read ${answer.read} rows`);
       const last = answer.result.at(-1);
       if (last !== undefined) after = { createdAt: last.createdAt, deliveryId: last.deliveryId };

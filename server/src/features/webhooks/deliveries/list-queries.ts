@@ -1,6 +1,6 @@
 /**
- * The SQL of the list of deliveries with its filters. One statement reads pending and ended ones, so
- * that a delivery which ends meanwhile is seen exactly once.
+ * SQL for the filtered list of deliveries. A single statement reads pending and ended ones, so that
+ * a delivery that ends concurrently is seen exactly once.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
@@ -11,12 +11,12 @@ export type DeliveryFilter = {
   status: DeliveryStatus | null;
   kind: string | null;
   isTest: boolean | null;
-  /** Of the creation; the second is not included. */
+  /** Creation time range; `until` is exclusive. */
   since: Date | null;
   until: Date | null;
 };
 
-/** A filter that lets everything through. */
+/** A filter that matches everything. */
 export const anyDelivery: DeliveryFilter = {
   status: null,
   kind: null,
@@ -31,7 +31,7 @@ export type DeliveryPage = {
   after: { createdAt: Date; deliveryId: string } | null;
 };
 
-/** The parts of the list that a filter asks for: pending deliveries, and ended ones by status. */
+/** The sources that a filter needs: pending deliveries, and ended ones by status. */
 function partsOf(
   organizationId: OrganizationId,
   webhookId: WebhookId,
@@ -62,7 +62,7 @@ function partsOf(
   return sql.join(parts, sql` union all `);
 }
 
-/** Newest first. The order of ids is that of `created_at`, so each part reads along its key. */
+/** Newest first. Ids sort by `created_at`, so each source is read along its key. */
 export async function listDeliveries(
   db: Db,
   organizationId: OrganizationId,
@@ -91,7 +91,7 @@ export async function listDeliveries(
   return rows;
 }
 
-/** The length of a list that the counts don't tell. Reads all that the filter matches. */
+/** The length of a list that the counts can't give. Reads all matching rows. */
 export async function countMatching(
   db: Db,
   organizationId: OrganizationId,

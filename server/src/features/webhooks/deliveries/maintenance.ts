@@ -21,17 +21,17 @@ const deliveries: DailyTable = { name: 'webhook_delivery_log', column: 'created_
 const deletedAtOnce = 5_000;
 const countedAtOnce = 10_000;
 
-/** Makes the partitions that the coming week needs. Cheap when they are there. */
+/** Creates the partitions for the coming week. Cheap if they exist. */
 export function prepareWebhookPartitions(db: Db): Promise<void> {
   return prepareDayPartitions(db, [events, deliveries]);
 }
 
-/** Brings the counts up to date, so that reading the statistics stays cheap. */
+/** Folds arrivals into the counts, so that reading the statistics stays cheap. */
 export async function countWebhookArrivals(db: Db, signal: AbortSignal): Promise<void> {
   await inBatches(db, countedAtOnce, signal, (tx) => countArrivals(tx, countedAtOnce));
 }
 
-/** Drops events and deliveries whose time is over, and what no webhook will ever get. */
+/** Drops expired events and deliveries, and deliveries that can never be sent. */
 export async function expireWebhookData(
   db: Db,
   retentionMs: number,

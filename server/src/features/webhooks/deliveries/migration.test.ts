@@ -14,7 +14,7 @@ const busy: WebhookId = 'whk_busy';
 const waiting: WebhookId = 'whk_waiting';
 const fresh: WebhookId = 'whk_fresh';
 
-/** A database as the version before `webhook_arrival` has left it. */
+/** A database as the version before `webhook_arrival` left it. */
 async function openOldDatabase() {
   const connection = await emptyDatabase();
   const database = openDatabase({ connection, poolSize: 4, log: silentLog });
@@ -51,7 +51,7 @@ test('a database with deliveries keeps its statistics when arrivals begin to be 
       select ${organizationId}, ${id}, 'dlv_' || n, gen_random_uuid(), 'content.ready', '{}', now(),
         now(), now() from generate_series(1, ${pending}::int) n`.execute(db);
   }
-  // What ended on two days, and before the days that are kept.
+  // Deliveries that ended on two days, and before the retention period.
   await sql`
     insert into webhook_delivery_count (organization_id, webhook_id, day, successful, failed)
     values (${organizationId}, ${busy}, '-infinity', 1000, 10),
@@ -74,7 +74,7 @@ test('a database with deliveries keeps its statistics when arrivals begin to be 
   await check(1);
   await countWebhookArrivals(db, new AbortController().signal);
   await check(1);
-  // What is pending is also what is there.
+  // The pending count matches the actual rows.
   const { rows } = await inTransaction(db, (tx) =>
     sql<{ id: string; pending: number }>`
       select webhook_id as id, count(*)::int as pending from webhook_delivery

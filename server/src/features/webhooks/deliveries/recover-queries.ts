@@ -1,13 +1,12 @@
-/** The SQL that makes failed deliveries due again, many at a time. */
+/** SQL that requeues failed deliveries in batches. */
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
 
 /**
- * Moves at most `limit` failed deliveries that were created in the range back among the pending
- * ones, oldest first, each for one attempt, which is counted now.
- *
- * @returns how many there were
+ * Moves at most `limit` failed deliveries that were created in the range back to the pending ones,
+ * oldest first, each for one attempt, which is counted now.
+ * @returns the number moved
  */
 export async function reopenFailed(
   tx: Tx,
@@ -22,7 +21,7 @@ export async function reopenFailed(
         and status = 'failed' and created_at >= ${since} and created_at < ${until} and not is_test
       order by created_at, delivery_id offset ${limit - 1} limit 1
     ), ended as (
-      -- A range of the key, because a join with the rows that were found reads whole partitions.
+      -- Deletes by key range, because a join with the selected rows reads whole partitions.
       delete from webhook_delivery_log
       where organization_id = ${organizationId} and webhook_id = ${webhookId}
         and status = 'failed' and created_at >= ${since} and created_at < ${until} and not is_test

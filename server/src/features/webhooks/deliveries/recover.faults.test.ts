@@ -1,4 +1,4 @@
-/** Recovering ten thousand failed deliveries through two kills of the service: none is left out. */
+/** Recovering ten thousand failed deliveries across two kills of the service: none is missed. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import { eventually, temporaryFolder } from '../../../../test/service.ts';
 
 const count = 10_000;
 const killsAt = [3_000, 6_000];
-/** The window of the webhook, and a batch of records that is being written. */
+/** The webhook's window plus one batch of records being written. */
 const underWay = 64 + 500;
 
 test('each is sent once more, and again only what was under way at a kill', async () => {
@@ -51,7 +51,7 @@ test('each is sent once more, and again only what was under way at a kill', asyn
     assert.equal(answer.status, 200, answer.text);
     return answer.body.data as { recovered: number; complete: boolean };
   };
-  // The first kill may come before the answer: then the call is made again.
+  // The first kill may come before the response; then the call is repeated.
   const first = recover().catch(() => null);
   let claimed = 0;
   for (const killAt of killsAt) {

@@ -1,4 +1,4 @@
-/** Recovering what failed, the history of attempts, and the filters of the list. */
+/** Recovering failed deliveries, the attempt history, and the list filters. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -31,7 +31,7 @@ test('ten thousand failed deliveries are each sent once more, exactly', async ()
     service.call('POST', `/v1/webhooks/${id}/recover`, { body });
   const none = await recover({ since, until: since });
   assert.equal(none.body.data.recovered, 0, none.text);
-  // Two calls at the same moment share what there is.
+  // Two concurrent calls split the failed deliveries between them.
   const both = await Promise.all([recover({ since }), recover({ since })]);
   assert.deepEqual(
     both.map(({ status }) => status),

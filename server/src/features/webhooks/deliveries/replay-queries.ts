@@ -1,4 +1,4 @@
-/** The SQL of a replay: events that a webhook has missed, and new deliveries of them. */
+/** SQL for replays: finds the events that a webhook missed and creates deliveries for them. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
@@ -9,15 +9,15 @@ export type MissedEvent = {
   kind: string;
   dataJson: string;
   occurredAt: Date;
-  /** The exact moment as text, for going on behind it. */
+  /** The exact position as text, from which the next page continues. */
   position: string;
 };
 
 export type ReplayPosition = { position: string; eventId: string };
 
 /**
- * Events since a moment that the webhook subscribes to and has no delivery of, oldest first. A
- * delivery is never older than its event, so only the log since that moment is asked.
+ * Events since a given time that the webhook subscribes to but has no delivery of, oldest first. A
+ * delivery is never older than its event, so only the log since then is searched.
  */
 export async function selectMissedEvents(
   db: Db,

@@ -1,8 +1,10 @@
-/** The SQL of retention and sweeping. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 
-/** Keeps the counts of a day whose deliveries go, for the statistics of the webhook's whole life. */
+/**
+ * Preserves the counts of a day whose deliveries are dropped, for the webhook's lifetime
+ * statistics.
+ */
 export async function foldCounts(tx: Tx, day: string): Promise<void> {
   await sql`
     with gone as (
@@ -19,7 +21,10 @@ export async function foldCounts(tx: Tx, day: string): Promise<void> {
       last_attempt_at = greatest(counted.last_attempt_at, excluded.last_attempt_at)`.execute(tx);
 }
 
-/** The days of counts whose partition is gone: deliveries that ended after their day was dropped. */
+/**
+ * Days with counts whose partition no longer exists: deliveries that ended after their day was
+ * dropped.
+ */
 export async function listOldCountDays(db: Db, retentionDays: number): Promise<string[]> {
   const { rows } = await sql<{ day: string }>`
     select distinct day::text as day from webhook_delivery_count
@@ -29,9 +34,9 @@ export async function listOldCountDays(db: Db, retentionDays: number): Promise<s
 }
 
 /**
- * Removes pending deliveries of webhooks that are gone, and those that have waited for a disabled
- * webhook for longer than anything is kept. An active webhook gets all its attempts, also where
- * they last longer than the retention. Returns how many, at most `limit`.
+ * Removes pending deliveries of deleted webhooks, and those of disabled webhooks that are older
+ * than the retention period. An active webhook gets all its attempts, even if they take longer than
+ * that. Returns how many were removed, at most `limit`.
  */
 export async function deleteForsaken(
   tx: Tx,
@@ -63,7 +68,8 @@ export async function deleteForsaken(
 }
 
 /**
- * Moves at most `limit` arrivals into the counts; a reader sees each in one place. Returns how many.
+ * Moves at most `limit` arrivals into the counts. Atomic, so a reader counts each exactly once.
+ * Returns how many were moved.
  */
 export async function countArrivals(tx: Tx, limit: number): Promise<number> {
   const { rows } = await sql<{ moved: number }>`
@@ -83,7 +89,7 @@ export async function countArrivals(tx: Tx, limit: number): Promise<number> {
   return rows[0]?.moved ?? 0;
 }
 
-/** Removes the counts of webhooks that are gone. */
+/** Removes the counts of deleted webhooks. */
 export async function deleteForsakenCounts(tx: Tx): Promise<void> {
   await sql`
     delete from webhook_delivery_count counted

@@ -45,7 +45,7 @@ test('six attempts at the distances of the schedule, then failed, and never a se
   for (const [index, delayMs] of delaysMs.entries()) {
     if (index === 0) continue;
     const distance = (requests[index]?.at ?? 0) - (requests[index - 1]?.at ?? 0);
-    // A busy machine may be late, but nothing makes it early.
+    // A busy machine may be late, but nothing can be early.
     const isInTime = distance > delayMs - 1_000 && distance < delayMs + 5_000;
     assert.ok(isInTime, `attempt ${index + 1} after ${distance} ms`);
   }
@@ -55,7 +55,7 @@ test('six attempts at the distances of the schedule, then failed, and never a se
     requests.map(({ headers }) => headers['x-service-attempt']),
     ['1', '2', '3', '4', '5', '6'],
   );
-  // The event stays what it was, while each attempt is signed at its own moment.
+  // The event stays the same, while each attempt is signed with its own time.
   assert.equal(new Set(requests.map(({ body }) => body)).size, 1);
   assert.equal(new Set(requests.map(({ headers }) => headers['x-service-timestamp'])).size, 1);
   assert.ok(new Set(requests.map(({ headers }) => headers['webhook-timestamp'])).size >= 4);

@@ -1,6 +1,6 @@
 /**
- * Test sends: made-up data, sent once and at once. Nothing is stored before one has ended, so that a
- * test that a kill interrupts leaves nothing behind that would be sent later.
+ * Test sends: example data, sent immediately and only once. Nothing is stored until the send has
+ * ended, so that a test interrupted by a kill is not sent later.
  */
 import { randomUUID } from 'node:crypto';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
@@ -31,10 +31,10 @@ export type TestSendParts = AttemptParts & {
 
 export type SentTest = { ended: EndedTest; response: string | null };
 
-/** Test sends under way at the same time, in this process. */
+/** Maximum concurrent test sends in this process. */
 const maxPerOrganization = 10;
 const maxInAll = 100;
-/** A connection may take longer than a state may be used: then the state is read again. */
+/** Connecting may outlast the validity of a state, which is then read again. */
 const maxReads = 20;
 
 export class TestSends {
@@ -47,8 +47,8 @@ export class TestSends {
   }
 
   /**
-   * @returns what to record and to answer
-   * @throws ApiError NOT_FOUND, CONFLICT, RATE_LIMITED
+   * @returns what to record and to respond
+   * @throws {ApiError} NOT_FOUND, CONFLICT, RATE_LIMITED
    */
   async send(
     organizationId: OrganizationId,
@@ -140,11 +140,10 @@ async function sendTest(
 }
 
 /**
- * One attempt, which begins under a state of the webhook that holds at that moment. Where the
- * connection takes so long that the state can't be relied on any more, it is read again, and the
- * next try finds the connection open.
- *
- * @throws ApiError NOT_FOUND, CONFLICT
+ * Makes one attempt, whose request begins under a current state of the webhook. If connecting takes
+ * longer than the state is valid, the state is read again and the next try finds the connection
+ * open.
+ * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 async function attemptUnderCurrentState(
   parts: TestSendParts,
@@ -186,7 +185,7 @@ async function attemptUnderCurrentState(
   }
 }
 
-/** Records a test send, in the transaction of its answer. */
+/** Records a test send, in the same transaction as its response. */
 export async function recordTest(tx: Tx, { ended, response }: SentTest) {
   await insertEndedTest(tx, ended);
   return {

@@ -1,4 +1,4 @@
-/** What the audit log compares of a webhook. */
+/** The fields of a webhook that the audit log compares. */
 import { Type } from 'typebox';
 import type { AuditedResource } from '../../../platform/http/audited-resource.ts';
 import { secretQuery } from '../../../platform/http/secret-fields.ts';
@@ -15,7 +15,7 @@ export const auditedWebhook: AuditedResource = {
     const webhookId = parseTypeId('whk', id);
     const row = webhookId && (await findWebhook(tx, organizationId, webhookId));
     if (row === null) return null;
-    // `failingSince` changes by itself.
+    // `failingSince` changes without anyone's action.
     return { ...presentWebhook(row), failingSince: null };
   },
 };

@@ -1,4 +1,6 @@
-/** Static headers that a webhook adds to its deliveries, such as an `Authorization` for a gateway. */
+/**
+ * Static headers that a webhook adds to its deliveries, such as an `Authorization` for a gateway.
+ */
 import { fieldError } from '../../../platform/http/errors.ts';
 import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
 import type { Vault } from '../../../platform/vault.ts';
@@ -6,11 +8,11 @@ import { headersContext } from './secrets.ts';
 
 export type CustomHeaders = Readonly<Record<string, string>>;
 
-/** What the service or HTTP itself sets: these can't be overridden. */
+/** Headers set by the service or by HTTP itself, which can't be overridden. */
 const reserved =
   /^(x-service-.*|webhook-.*|content-.*|host|user-agent|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|proxy-.*)$/;
 
-/** @throws ApiError VALIDATION_ERROR for a name or a value that can't be sent */
+/** @throws {ApiError} VALIDATION_ERROR for an invalid name or value */
 export function requireHeaders(headers: CustomHeaders): void {
   const seen = new Set<string>();
   for (const [name, value] of Object.entries(headers)) {
@@ -24,7 +26,7 @@ export function requireHeaders(headers: CustomHeaders): void {
   }
 }
 
-/** The names, which are shown, and the headers as the database holds them. */
+/** The header names, which are shown, and the headers encrypted for the database. */
 export function sealHeaders(
   vault: Vault,
   organizationId: OrganizationId,

@@ -1,4 +1,3 @@
-/** The SQL of registered webhooks. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../../platform/database/keyset.ts';
@@ -38,11 +37,11 @@ export type WebhookRow = {
   rate_limit: number | null;
   customer: string | null;
   options: WebhookOptions;
-  /** Until when a replaced secret still signs; null when none does. */
+  /** When the last replaced secret expires, or null if none is in use. */
   previous_secret_ends_at: Date | null;
 };
 
-/** Until the transaction ends, no other one adds a webhook to the organization. */
+/** Prevents other transactions from adding webhooks to the organization. */
 export async function lockRegistration(tx: Tx, organizationId: OrganizationId): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(${`webhooks ${organizationId}`}, 76))
@@ -83,7 +82,7 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhook): Promise<Webhoo
     .executeTakeFirstOrThrow();
 }
 
-/** Newest first. `position` is the exact moment of creation, for the cursor. */
+/** Newest first. `position` is the exact creation time, for the cursor. */
 export async function listWebhooks(
   db: Db,
   organizationId: OrganizationId,
@@ -101,7 +100,7 @@ export async function listWebhooks(
     .execute();
 }
 
-/** The webhooks of one customer of the organization, newest first. */
+/** The webhooks of one of the organization's customers, newest first. */
 export async function listWebhooksOf(
   db: Db,
   organizationId: OrganizationId,
@@ -141,14 +140,14 @@ export async function findWebhook(
 
 export type WebhookSecrets = {
   secret: Buffer;
-  /** Replaced secrets whose time is not over, newest first. */
+  /** Replaced secrets that have not expired, newest first. */
   previousSecrets: Buffer[];
   previousSecretsEnd: Date[];
   sealedHeaders: Buffer | null;
   sealedCredentials: Buffer | null;
 };
 
-/** The webhook with its sealed secrets, locked until the transaction ends. */
+/** The webhook with its encrypted secrets, locked until the transaction ends. */
 export async function lockWebhook(
   tx: Tx,
   organizationId: OrganizationId,
@@ -208,7 +207,9 @@ export async function updateWebhook(
   return row ?? null;
 }
 
-/** A webhook that is activated starts afresh: what failed before does not disable it again. */
+/**
+ * Activating a webhook resets its failure history, so that old failures do not disable it again.
+ */
 function columnsOf({
   headers,
   rateLimit,
@@ -240,7 +241,7 @@ function columnsOf({
   };
 }
 
-/** parked → ready: the next sender judges by what the webhook subscribes to then. */
+/** parked → ready: the next sender checks the current subscriptions. */
 export async function unparkDeliveries(tx: Tx, webhookId: WebhookId): Promise<void> {
   await tx
     .updateTable('webhook_delivery')
@@ -250,7 +251,7 @@ export async function unparkDeliveries(tx: Tx, webhookId: WebhookId): Promise<vo
     .execute();
 }
 
-/** Whether other processes send, or did so a few seconds ago. */
+/** Whether other processes send or did so within the last few seconds. */
 export async function hasOtherSenders(db: Db, senderId: string | null): Promise<boolean> {
   const row = await db
     .selectFrom('webhook_sender')
@@ -275,9 +276,8 @@ export async function deleteWebhook(
 }
 
 /**
- * Replaces the secret with a new one. The old one stays valid for `graceMs`.
- *
- * @returns when the replaced secret stops signing
+ * Replaces the secret. The old one stays valid for `graceMs`.
+ * @returns when the replaced secret expires
  */
 export async function replaceSecret(
   tx: Tx,

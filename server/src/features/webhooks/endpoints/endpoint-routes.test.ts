@@ -11,7 +11,7 @@ const url = 'https://hooks.example.com/reelfeed?tenant=1';
 const create = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/webhooks', { body, headers });
 const valid = { url, events: ['content.ready'] };
-/** What a webhook has when nothing was said of it. */
+/** Defaults of a webhook created without options. */
 const untouched = {
   disabledReason: null,
   failingSince: null,

@@ -1,4 +1,4 @@
-/** The routes of registrations. Those of what is sent to them are in `delivery-routes.ts`. */
+/** Routes for webhook registrations. Routes for deliveries are in `delivery-routes.ts`. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import { momentAndId, readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
@@ -52,7 +52,7 @@ export type WebhookRouteParts = {
   catalogue: EventCatalogue;
   /** Whether notices can be sent by mail. */
   hasMail: boolean;
-  /** Called after a delivery became due. */
+  /** Called after a delivery becomes due. */
   onDue: () => void;
 };
 
@@ -148,7 +148,7 @@ function addCreateRoute(app: HttpApp, parts: WebhookRouteParts): void {
   );
 }
 
-/** @throws ApiError VALIDATION_ERROR where nobody could be told */
+/** @throws {ApiError} VALIDATION_ERROR if mail is not configured */
 function requireMail(
   { hasMail }: WebhookRouteParts,
   notify: readonly string[] | null = null,

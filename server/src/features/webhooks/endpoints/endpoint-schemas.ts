@@ -39,7 +39,7 @@ const RateLimit = Nullable(
   Type.Integer({ minimum: 1, maximum: 10_000, description: 'Maximum of sends a second.' }),
 );
 
-/** @param subscriptions what a webhook can subscribe to */
+/** @param subscriptions available subscriptions */
 export const newWebhookSchema = (subscriptions: readonly string[]) =>
   Closed({
     url: Url,
@@ -51,7 +51,7 @@ export const newWebhookSchema = (subscriptions: readonly string[]) =>
     ...customerField,
   });
 
-/** @param subscriptions what a webhook can subscribe to */
+/** @param subscriptions available subscriptions */
 export const webhookPatchSchema = (subscriptions: readonly string[]) =>
   Closed(
     {

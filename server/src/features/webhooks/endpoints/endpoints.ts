@@ -1,11 +1,11 @@
 /**
- * The registration of webhooks.
+ * Registration of webhooks.
  *
  * 1. An organization has at most 50.
- * 2. The secret is in the answers to create and rotate-secret and nowhere else; the database holds
- *    it sealed.
- * 3. A replaced secret signs beside the new one for an hour, or for as long as the webhook says. Rotating
- *    again meanwhile adds one more, so that each keeps the time that it was promised.
+ * 2. The secret appears only in the responses to create and rotate-secret; the database stores it
+ *    encrypted.
+ * 3. A replaced secret keeps signing beside the new one for an hour, or for the webhook's overlap.
+ *    Rotating again during that time adds another one, so that each keeps its promised lifetime.
  */
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
@@ -66,14 +66,17 @@ export function presentWebhook(row: WebhookRow) {
   };
 }
 
-/** The id that a client has sent. @throws ApiError NOT_FOUND for another form */
+/**
+ * Parses an id from a client.
+ * @throws {ApiError} NOT_FOUND if it is malformed
+ */
 export function requireWebhookId(raw: string): WebhookId {
   const webhookId = parseTypeId('whk', raw);
   if (webhookId === null) throw new ApiError('NOT_FOUND');
   return webhookId;
 }
 
-/** @throws ApiError NOT_FOUND */
+/** @throws {ApiError} NOT_FOUND */
 export async function getWebhook(
   db: Db,
   organizationId: OrganizationId,
@@ -85,9 +88,8 @@ export async function getWebhook(
 }
 
 /**
- * A webhook that something may be sent to now.
- *
- * @throws ApiError NOT_FOUND, CONFLICT
+ * A webhook that may be sent to now.
+ * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function getActiveWebhook(
   db: Db,
@@ -113,8 +115,8 @@ export type WebhookRequest = {
 };
 
 /**
- * @param change the options, which are those of a new webhook with this change
- * @throws ApiError LIMIT_EXCEEDED, VALIDATION_ERROR
+ * @param change the options, applied to the defaults
+ * @throws {ApiError} LIMIT_EXCEEDED, VALIDATION_ERROR
  */
 export async function createWebhook(
   tx: Tx,
@@ -154,7 +156,7 @@ export async function createWebhook(
   return { ...presentWebhook(row), webhookId, secret: signed.secret };
 }
 
-/** Adds a key for ed25519 to a secret where the webhook signs with one; the public half is shown. */
+/** Adds an ed25519 key to the secret if the webhook signs with one; the public key is shown. */
 function withKey(
   secret: string,
   stored: StoredOptions,
@@ -171,7 +173,7 @@ function withKey(
   };
 }
 
-/** @throws ApiError VALIDATION_ERROR */
+/** @throws {ApiError} VALIDATION_ERROR */
 function judgeFilter(
   stored: StoredOptions,
   events: readonly string[],
@@ -187,7 +189,7 @@ function kindsOf({ declared }: EventCatalogue, events: readonly string[]) {
   return new Map([...declared].filter(([kind]) => isSubscribed(events, kind)));
 }
 
-/** @throws ApiError VALIDATION_ERROR */
+/** @throws {ApiError} VALIDATION_ERROR */
 function requireTogether(url: string, { options }: StoredOptions, hasHeaders: boolean): void {
   const type = options.destination?.type ?? 'https';
   requireScheme(url, type);
@@ -200,8 +202,8 @@ export type ChangeRequest = Partial<Omit<WebhookRequest, 'headers'>> & {
 };
 
 /**
- * @param optionChange what changes of its options
- * @throws ApiError NOT_FOUND, VALIDATION_ERROR
+ * @param optionChange the options to change
+ * @throws {ApiError} NOT_FOUND, VALIDATION_ERROR
  */
 export async function changeWebhook(
   tx: Tx,
@@ -229,7 +231,7 @@ export async function changeWebhook(
   if (change.events !== undefined) await unparkDeliveries(tx, webhookId);
   return row;
 
-  /** The secret stays, and gets or loses its key for ed25519. */
+  /** The same secret with its ed25519 key added or removed. */
   function resigned() {
     const hasKey = kept?.options.publicKey !== undefined;
     if (kept === null || hasKey === (stored.options.signature !== undefined)) return { stored };
@@ -240,7 +242,10 @@ export async function changeWebhook(
   }
 }
 
-/** Its pending deliveries are never sent, and swept later. @throws ApiError NOT_FOUND */
+/**
+ * Its pending deliveries are never sent and are cleaned up later.
+ * @throws {ApiError} NOT_FOUND
+ */
 export async function removeWebhook(
   tx: Tx,
   organizationId: OrganizationId,
@@ -249,7 +254,7 @@ export async function removeWebhook(
   if (!(await deleteWebhook(tx, organizationId, webhookId))) throw new ApiError('NOT_FOUND');
 }
 
-/** @throws ApiError NOT_FOUND, CONFLICT */
+/** @throws {ApiError} NOT_FOUND, CONFLICT */
 export async function rotateSecret(
   tx: Tx,
   vault: Vault,

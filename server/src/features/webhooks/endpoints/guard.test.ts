@@ -9,7 +9,7 @@ const service = await startWebhookService();
 const valid = { url: 'https://hooks.example.com/reelfeed', events: ['content.ready'] };
 const create = (body: unknown) => service.call('POST', '/v1/webhooks', { body });
 
-/** On every address of this machine, IPv4 and IPv6: what slips through to one of them is seen. */
+/** Listens on every local IPv4 and IPv6 address to detect any connection that slips through. */
 const listener = createServer((socket) => {
   connects += 1;
   socket.destroy();
@@ -44,14 +44,14 @@ const allowedHosts = [
   .join(' ')
   .split(' ');
 
-/** The delivery that waits for the webhook fails at its attempt, and nothing else is sent. */
+/** The webhook's pending delivery fails at its attempt, and nothing else is sent. */
 async function refusesToSend(id: string, target: string): Promise<void> {
   const path = `/v1/webhooks/${id}`;
   const attempted = await eventually(`an attempt at ${target}`, async () => {
     const [delivery] = await service.deliveries(id);
     return delivery !== undefined && delivery.attempts > 0 ? delivery : null;
   });
-  // A name that only a resolver of a private network knows leads nowhere here.
+  // Here, a name that only a private network's resolver knows does not resolve.
   const isUnknown = attempted.lastError === 'dns_error' && /[a-z]$/i.test(new URL(target).hostname);
   assert.ok(
     isUnknown || attempted.lastError === 'blocked_address',
@@ -121,7 +121,8 @@ describe('the guard', () => {
       const ids: string[] = [];
       for (const target of some) {
         const { id } = (await create(valid)).body.data;
-        // As if the name had come to lead elsewhere, or an operator's exception had been withdrawn.
+        // Simulates that the name now resolves elsewhere, or that the operator withdrew an
+        // exception.
         await service.db
           .updateTable('webhook')
           .set({ url: new URL(target).href })

@@ -1,4 +1,4 @@
-/** The schemas of a webhook's options, as they are given and as they are answered. */
+/** Schemas of webhook options in requests and responses. */
 import { Type, type Static } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
 import { secretQuery, secretValue } from '../../../platform/http/secret-fields.ts';
@@ -108,7 +108,7 @@ const Emails = Type.Array(
   },
 );
 
-/** Given at the creation and in a change; null means the default. */
+/** Options in create and update requests; null means the default. */
 export const optionFields = {
   filter: Type.Optional(FilterSchema),
   retrySchedule: Type.Optional(RetrySchedule),
@@ -143,7 +143,7 @@ export const customerField = {
   customer: Type.Optional(Nullable(Type.String({ ...Customer, description: customerAbout }))),
 };
 
-/** As they are answered. */
+/** Options in responses. */
 export const shownOptions = {
   filter: FilterSchema,
   neverMatches: Type.Array(Type.String(), {

@@ -1,6 +1,6 @@
 /**
- * The options of a webhook: what it gets, when and how. They are stored as the API shows them, one
- * JSON object; an absent one has its default. What is secret of them is stored apart, encrypted.
+ * Options of a webhook: what it receives, when and how. They are stored as one JSON object in the
+ * API's form; an absent field has its default. Secrets are stored separately, encrypted.
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { fieldError } from '../../../platform/http/errors.ts';
@@ -20,30 +20,30 @@ export type PayloadVersion = 1 | 2;
 
 export type WebhookOptions = {
   readonly filter?: Filter;
-  /** Kinds that it subscribes to and whose events never pass the filter. */
+  /** Subscribed kinds whose events can never pass the filter. */
   readonly neverMatches?: readonly string[];
-  /** Seconds before each attempt. */
+  /** Delay before each attempt in seconds. */
   readonly retrySchedule?: readonly number[];
-  /** Seconds. */
+  /** In seconds. */
   readonly timeout?: number;
   readonly payloadVersion?: PayloadVersion;
-  /** Seconds. */
+  /** In seconds. */
   readonly rotationOverlap?: number;
   readonly orderedBy?: 'contentId';
   readonly signature?: 'ed25519';
-  /** Of `ed25519`. */
+  /** Public key for `ed25519`. */
   readonly publicKey?: string;
   readonly destination?: Exclude<Destination, { type: 'https' }>;
   readonly clientCertificate?: ClientCertificate;
   readonly oauth?: OAuth;
-  /** Who is told by mail that it fails. */
+  /** Mail addresses to notify when the webhook fails. */
   readonly notify?: readonly string[];
 };
 
 export const defaultTimeoutS = 30;
 export const defaultOverlapS = 3_600;
 
-/** The options as the API answers them. */
+/** The options as the API shows them. */
 export function presentOptions(options: WebhookOptions) {
   return {
     filter: options.filter ?? null,
@@ -62,7 +62,7 @@ export function presentOptions(options: WebhookOptions) {
   };
 }
 
-/** Binds sealed credentials to their webhook. */
+/** Binds encrypted credentials to their webhook. */
 export function credentialsContext(organizationId: string, webhookId: string): string {
   return `webhook credentials ${organizationId} ${webhookId}`;
 }
@@ -70,9 +70,8 @@ export function credentialsContext(organizationId: string, webhookId: string): s
 export type StoredOptions = { options: WebhookOptions; sealedCredentials: Buffer | null };
 
 /**
- * The options after a change: a field that is absent stays, null means its default.
- *
- * @throws ApiError VALIDATION_ERROR where fields do not go together
+ * Merges a change into the options: absent fields are kept, null means the default.
+ * @throws {ApiError} VALIDATION_ERROR if fields are incompatible
  */
 export function changeOptions(
   vault: Vault,
@@ -109,7 +108,7 @@ export function changeOptions(
   };
 }
 
-/** @throws Error when they were sealed with another key */
+/** @throws {Error} if they were encrypted with another key */
 export function openCredentials(vault: Vault, context: string, sealed: Buffer | null): Credentials {
   return sealed === null ? {} : (JSON.parse(vault.open(sealed, context)) as Credentials);
 }
@@ -133,7 +132,7 @@ function splitDestination(destination: GivenDestination | null) {
   return { shown, secret: { password, token } };
 }
 
-/** @throws ApiError VALIDATION_ERROR */
+/** @throws {ApiError} VALIDATION_ERROR */
 function describeCertificate({
   certificate,
   key,
@@ -169,7 +168,7 @@ function requireConsistent(options: WebhookOptions): void {
   }
 }
 
-/** @throws ApiError VALIDATION_ERROR unless the URL's scheme is one of the destination's */
+/** @throws {ApiError} VALIDATION_ERROR unless the URL's scheme fits the destination */
 export function requireScheme(url: string, type: Destination['type']): void {
   const schemes: readonly string[] = schemesOf[type];
   const found = URL.parse(url)?.protocol ?? '';

@@ -47,7 +47,7 @@ describe('after a rotation', () => {
     secrets.push(await rotate());
     assert.deepEqual(secretsOf(await deliver(), secrets), [true, true, true]);
 
-    // An hour later: the moments are in the past by the database's clock.
+    // Simulates an hour passing: the times are in the past by the database's clock.
     await service.db
       .updateTable('webhook')
       .set({ previous_secrets_end: [new Date(), new Date(0)] })

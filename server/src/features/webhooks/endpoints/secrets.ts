@@ -1,21 +1,21 @@
-/** Signing secrets between the database, where they are sealed, and the sender. */
+/** Encryption and decryption of signing secrets between the database and the sender. */
 import { LRUCache } from 'lru-cache';
 import type { Vault } from '../../../platform/vault.ts';
 import type { Credentials } from '../sending/destinations/destination.ts';
 import { credentialsContext } from './options.ts';
 import { signingKey, type SigningKey, type SigningKeys } from '../sending/signing.ts';
 
-/** Binds a sealed secret to its webhook: it opens nowhere else. */
+/** Binds an encrypted secret to its webhook, so that it can't be decrypted for another. */
 export function secretContext(organizationId: string, webhookId: string): string {
   return `webhook secret ${organizationId} ${webhookId}`;
 }
 
-/** Binds sealed headers to their webhook. */
+/** Binds encrypted headers to their webhook. */
 export function headersContext(organizationId: string, webhookId: string): string {
   return `webhook headers ${organizationId} ${webhookId}`;
 }
 
-/** The secrets of one webhook, as the database has them. */
+/** The encrypted secrets of one webhook. */
 export type SealedSecrets = {
   readonly organizationId: string;
   readonly webhookId: string;
@@ -26,7 +26,7 @@ export type SealedSecrets = {
 };
 
 export type OpenedSecrets = {
-  /** An error where one of the secrets was sealed with another key. */
+  /** An error if one of the secrets was encrypted with another key. */
   readonly keys: SigningKeys | Error;
   /** Custom headers by name. */
   readonly headers: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ export type OpenedSecrets = {
 
 const maxRemembered = 10_000;
 
-/** Opens secrets, and remembers them by their sealed bytes: the next delivery needs them again. */
+/** Decrypts secrets and caches them by their ciphertext for the following deliveries. */
 export function createSecretReader(vault: Vault) {
   const remembered = new LRUCache<string, SigningKey>({ max: maxRemembered });
   const open = (sealed: Buffer, context: string): SigningKey => {

@@ -1,7 +1,7 @@
 /**
- * After the answer to disable, delete, a change of URL or a rotation, no request begins under the old
- * state. The receiver answers slowly, so that hundreds of deliveries are claimed and wait for their
- * turn when the change comes.
+ * After the response to disabling, deletion, a change of URL or a rotation, no request starts under
+ * the old state. The receiver responds slowly, so hundreds of deliveries are claimed and waiting
+ * when the change comes.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -11,7 +11,7 @@ import { eventually, startService, type TestService } from '../../../../test/ser
 import { fillLine, startWebhookService, type CreatedWebhook } from '../webhooks.fixture.ts';
 import { pause } from '../../../../test/waiting.ts';
 
-/** What was sent before the answer may take this long to arrive in a busy process. */
+/** Requests sent before the response may take this long to arrive in a busy process. */
 const onItsWayMs = 200;
 
 const receiver = await startReceiver(() => (_request, response) => {
@@ -20,7 +20,7 @@ const receiver = await startReceiver(() => (_request, response) => {
 const env = { REELFEED_EGRESS_ALLOW: receiver.allow, REELFEED_WEBHOOK_CONCURRENCY: '64' };
 const service = await startWebhookService({ ...env, REELFEED_ROLES: 'api,worker' });
 
-/** A webhook whose window is full, with hundreds of claimed deliveries behind. */
+/** A webhook whose window is full, with hundreds of claimed deliveries waiting. */
 async function startBusyWebhook(api: TestService): Promise<CreatedWebhook> {
   receiver.requests.length = 0;
   const { body } = await api.call('POST', '/v1/webhooks', {
@@ -38,7 +38,7 @@ type Change = {
   method: string;
   path?: string;
   body?: unknown;
-  /** Whether a request that came after the change was made under the old state. */
+  /** Whether a request that arrived after the change used the old state. */
   isOld: (received: Received, webhook: CreatedWebhook, answer: { secret?: string }) => boolean;
 };
 

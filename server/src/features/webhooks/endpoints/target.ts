@@ -1,8 +1,8 @@
 /**
- * Which URLs a webhook may have: https, without credentials, and leading nowhere but to public
- * addresses. A name that can't be resolved right now is fine, for its receiver may come up later
- * and each attempt judges the addresses that it connects to. Only a name that no public name server
- * ever knows is refused even then.
+ * Allowed URLs of webhooks: https, without credentials, resolving only to public addresses. A name
+ * that can't be resolved right now is accepted, because its receiver may come up later and each
+ * attempt checks the addresses that it connects to. Only a name that no public name server can know
+ * is rejected outright.
  */
 import type { Egress } from '../../../platform/egress/egress.ts';
 import { EgressError } from '../../../platform/egress/egress-errors.ts';
@@ -11,17 +11,16 @@ import type { OptionChange } from './option-schemas.ts';
 import { requireScheme } from './options.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
 
-/** Top-level names that are reserved for local use (RFC 6761, 6762, 8375, and `internal`). */
+/** Top-level names reserved for local use (RFC 6761, 6762, 8375, and `internal`). */
 const localNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|intranet|lan)$/i;
 
-/** A name server that takes longer counts as silent: a request doesn't wait for it. */
+/** Requests do not wait longer than this for a name server. */
 const resolveTimeoutMs = 1_500;
 
 /**
- * Checks the URL of a webhook by its destination, and that of its OAuth server.
- *
- * @returns the webhook's URL as it is stored
- * @throws ApiError VALIDATION_ERROR
+ * Checks a webhook's URL for its destination, and the URL of its OAuth server.
+ * @returns the webhook's URL as stored
+ * @throws {ApiError} VALIDATION_ERROR
  */
 export async function requireTargets(
   egress: Egress,
@@ -35,10 +34,9 @@ export async function requireTargets(
 }
 
 /**
- * Checks a URL that is stored or about to be called.
- *
- * @returns the URL as it is stored
- * @throws ApiError VALIDATION_ERROR for `url`
+ * Checks a URL before it is stored or called.
+ * @returns the URL as stored
+ * @throws {ApiError} VALIDATION_ERROR for `url`
  */
 export async function requireTarget(
   egress: Egress,

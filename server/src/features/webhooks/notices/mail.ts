@@ -1,4 +1,4 @@
-/** Mail through the operator's server. */
+/** Mail through the operator's SMTP server. */
 import type { Transporter } from 'nodemailer';
 
 export type Mail = {
@@ -6,16 +6,16 @@ export type Mail = {
   readonly subject: string;
   readonly text: string;
   readonly attachments?: readonly { readonly name: string; readonly csv: string }[];
-  /** The same mail sent again has the same. */
+  /** Stays the same when a mail is sent again. */
   readonly id: string;
 };
 
-/** Resolves when the server has taken the mail. */
+/** Resolves when the server has accepted the mail. */
 export type SendMail = (mail: Mail) => Promise<void>;
 
 const timeoutMs = 20_000;
 
-/** Null without a server. */
+/** Returns null if no server is configured. */
 export function openMail({
   smtpUrl,
   mailFrom,
@@ -30,7 +30,7 @@ export function openMail({
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? (isTls ? 465 : 587) : Number(url.port),
     secure: isTls,
-    // A password must not travel in clear.
+    // A password must not be sent in plain text.
     requireTLS: !isTls && url.username !== '',
     ...(url.username !== '' && {
       auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },

@@ -1,4 +1,4 @@
-/** Writes a notice and sends it. */
+/** Composes and sends a notice. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { done, handle, skipped, type HandledJob } from '../../../platform/queue/job-handler.ts';
@@ -28,7 +28,7 @@ function stillHolds(row: WebhookRow, kind: NoticeKind): boolean {
   return row.status === 'active' && row.failing_since !== null;
 }
 
-/** Names the host alone: the rest of a URL may hold a token. */
+/** Names only the host, because the rest of a URL may contain a token. */
 function noticeText(
   row: WebhookRow,
   kind: NoticeKind,

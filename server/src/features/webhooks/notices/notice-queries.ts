@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/database.ts';
 
-/** The active webhooks that have failed for so long, have somebody to tell, and were not noticed yet. */
+/**
+ * Marks and returns the active webhooks that have been failing for this long, have recipients and
+ * have not been notified yet.
+ */
 export async function markNoticed(
   tx: Tx,
   afterMs: number,

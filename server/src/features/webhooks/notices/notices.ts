@@ -1,6 +1,6 @@
 /**
- * Notices by mail: one when a webhook has been failing for a while, one when it was disabled for that.
- * Each is a job that is enqueued with what it tells of, so that no kill loses it.
+ * Mail notices: one when a webhook has been failing for a while, one when it is disabled for that.
+ * Each is a job that is enqueued in the same transaction as its cause, so a kill does not lose it.
  */
 import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
@@ -31,7 +31,9 @@ export async function enqueueNotice(
   await enqueue(tx, sendNoticeJob, { webhookId, kind }, { organizationId });
 }
 
-/** Enqueues a notice for each webhook that has been failing for so long, once for each time it fails. */
+/**
+ * Enqueues a notice for each webhook that has been failing for this long, once per failing period.
+ */
 export async function noticeFailing(db: Db, hints: Hints, afterMs: number): Promise<void> {
   const noticed = await inTransaction(db, async (tx) => {
     const webhooks = await markNoticed(tx, afterMs);

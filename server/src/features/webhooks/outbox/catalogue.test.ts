@@ -47,7 +47,7 @@ test('a wildcard receives the kinds of its subject, or all', async () => {
 });
 
 test('the payload types of the client are those of the catalogue', () => {
-  // The compiler compares them; nothing runs.
+  // Compile-time checks only; nothing runs.
   const toClient = (data: EventData): WebhookEventData => data;
   const toServer = (data: WebhookEventData): EventData => data;
   const titleOf = (event: KnownWebhookEvent) =>

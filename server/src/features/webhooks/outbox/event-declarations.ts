@@ -7,7 +7,7 @@ export type DeclaredEvent<Data extends TSchema = TSchema> = {
   readonly description: string;
   /** The schema of `data`. */
   readonly data: Data;
-  /** Plainly made up; test sends use it. */
+  /** Obviously fictitious data, used for test sends. */
   readonly example: Static<Data>;
 };
 
@@ -22,12 +22,13 @@ export function webhookEvent<Data extends TSchema>(
 /** Events by their kind, such as `content.ready`. */
 type EventTable = Readonly<Record<string, DeclaredEvent>>;
 
-/** Features contribute the events here that they record, and add their types to `EventData`. */
+/** Features contribute the events that they record here, and add their types to `EventData`. */
 export const webhookEvents = extensionPoint<EventTable>('webhook events');
 
 /**
- * For kinds whose deliveries hold a reference in place of `data`: what it stands for is read for each
- * attempt, so that nothing of it is kept here. Null where the data is no reference: made-up data.
+ * For kinds whose deliveries store a reference instead of `data`. The reference is resolved for
+ * each attempt, so no copy is kept here. Returns null if the data is not a reference, as in example
+ * data.
  */
 export type DataAtSending = {
   readonly kind: string;
@@ -35,7 +36,7 @@ export type DataAtSending = {
 };
 export const dataAtSending = extensionPoint<DataAtSending>('webhook data at sending');
 
-/** The types of `data` by the kind, for `EventData`. */
+/** The types of `data` by kind, for `EventData`. */
 export type EventsOf<Table extends Readonly<Record<string, DeclaredEvent>>> = {
   [Kind in keyof Table]: Static<Table[Kind]['data']>;
 };

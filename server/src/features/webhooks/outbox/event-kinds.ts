@@ -1,4 +1,4 @@
-/** The kinds of events that webhooks receive, how they are subscribed to, and the body that is sent. */
+/** The kinds of events that webhooks receive, the subscriptions to them, and the request body. */
 import { Type } from 'typebox';
 import { Timestamp } from '../../../platform/http/schemas.ts';
 import type { ExtensionsOf } from '../../../platform/extension-point.ts';
@@ -10,16 +10,16 @@ import { webhookEvents, type DeclaredEvent } from './event-declarations.ts';
 /** The kinds of events that the features declare. */
 export type EventCatalogue = {
   readonly kinds: readonly EventKind[];
-  /** What a webhook can subscribe to: a kind, the kinds of a subject, or everything but `audit.*`. */
+  /** Available subscriptions: a kind, all kinds of a subject, or everything except `audit.*`. */
   readonly subscriptions: readonly string[];
-  /** Made-up data. */
+  /** Example data. */
   readonly exampleOf: <Kind extends EventKind>(kind: Kind) => EventData[Kind];
   readonly declared: ReadonlyMap<string, DeclaredEvent>;
 };
 
 export function createCatalogue(extensionsOf: ExtensionsOf): EventCatalogue {
   const declared = new Map(extensionsOf(webhookEvents).flatMap((table) => Object.entries(table)));
-  // A feature that contributes events adds them to `EventData` as well.
+  // A feature that contributes events also adds them to `EventData`.
   const kinds = [...declared.keys()] as EventKind[];
   const subjects = new Set(kinds.map(subjectOf));
   return {
@@ -30,18 +30,18 @@ export function createCatalogue(extensionsOf: ExtensionsOf): EventCatalogue {
   };
 }
 
-/** Every kind of the same subject, such as `content.*`. */
+/** The subscription to all kinds of the same subject, such as `content.*`. */
 function subjectOf(kind: string): string {
   return `${kind.slice(0, kind.indexOf('.'))}.*`;
 }
 
 /**
- * Subjects that `*` does not include. Every change makes an audit entry, so whoever takes everything
- * would get an event twice, and another one for each change of a webhook itself.
+ * Subjects that `*` does not include. Every change creates an audit entry, so a subscriber to
+ * everything would be notified twice, and again for each change of a webhook itself.
  */
 const subjectsByNameOnly: readonly string[] = ['audit.*'];
 
-/** The subscriptions that a kind falls under. */
+/** The subscriptions that include a kind. */
 export function subscriptionsTo(kind: string): string[] {
   const subject = subjectOf(kind);
   return subjectsByNameOnly.includes(subject) ? [kind, subject] : [kind, subject, '*'];
@@ -51,12 +51,14 @@ export function isSubscribed(events: readonly string[], kind: string): boolean {
   return subscriptionsTo(kind).some((subscription) => events.includes(subscription));
 }
 
-/** Whether an event of a kind that a webhook subscribes to passes its filter. */
+/** Whether an event passes the webhook's filter. */
 export function isWanted({ filter }: WebhookOptions, data: unknown): boolean {
   return filter === undefined || passes(filter, data);
 }
 
-/** What a delivery has in common with those that it must not overtake; null: it may overtake any. */
+/**
+ * A key shared by deliveries that must not overtake each other, or null if order does not matter.
+ */
 export function orderKeyOf({ orderedBy }: WebhookOptions, data: object): string | null {
   if (orderedBy === undefined || !('contentId' in data)) return null;
   return typeof data.contentId === 'string' ? data.contentId : null;
@@ -71,8 +73,8 @@ export type DeliveredEvent = {
 };
 
 /**
- * The body of a delivery: the bytes that are signed and sent. It is put together from the stored
- * text of `data`, so that a replay repeats what the first delivery said, byte by byte.
+ * The body of a delivery, as signed and sent. Built from the stored text of `data`, so that a
+ * replay repeats the first delivery byte for byte.
  */
 export function deliveryBody(
   event: DeliveredEvent,
@@ -91,7 +93,7 @@ export type CataloguedKind = {
   description: string;
   /** JSON Schema of the body. */
   schema: object;
-  /** A body. */
+  /** An example body. */
   example: object;
 };
 
@@ -121,7 +123,7 @@ export function describeEvents({ declared }: EventCatalogue): CataloguedKind[] {
   });
 }
 
-/** The section `webhooks` of the API description (OpenAPI 3.1). */
+/** The `webhooks` section of the API description (OpenAPI 3.1). */
 export function describeWebhooks(catalogue: EventCatalogue): Record<string, object> {
   return Object.fromEntries(
     describeEvents(catalogue).map(({ event, description, schema, example }) => [

@@ -1,4 +1,4 @@
-/** The routes of events: their catalogue, what happened lately, and made-up ones. */
+/** Routes for events: the catalogue, recent events, and test events. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Db } from '../../../platform/database/database.ts';

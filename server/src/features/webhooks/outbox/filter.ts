@@ -1,9 +1,8 @@
 /**
- * Filters: conditions on the `data` of an event. A webhook gets an event only if every condition holds.
+ * Filters: conditions on an event's `data`, all of which must hold for the webhook to receive it.
  *
- * A condition is named by a path into `data`, such as `error.code`. Where the path leads through an array,
- * it stands for each of its elements, and one that fits is enough. A path that leads nowhere has no value:
- * only `exists: false` holds for it.
+ * A condition is keyed by a path into `data`, such as `error.code`. A path through an array matches
+ * if any element does. A path that leads nowhere has no value: only `exists: false` holds for it.
  */
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
@@ -88,14 +87,13 @@ function isWithin({ gt, gte, lt, lte }: Condition, value: number): boolean {
   );
 }
 
-/** A kind of events as the catalogue declares it. */
+/** A kind of events as declared in the catalogue. */
 type Kind = { readonly data: TSchema; readonly example: unknown };
 
 /**
- * The kinds whose events can never pass, because they lack a field of the filter, or the field never
- * has such a value. The schema of a kind and its example decide.
- *
- * @throws ApiError VALIDATION_ERROR where a condition is no sense, or no kind at all can pass
+ * The kinds whose events can never pass, because they lack a field of the filter or the field never
+ * has such a value. Decided from the kind's schema and example.
+ * @throws {ApiError} VALIDATION_ERROR if a condition is invalid or no kind can pass
  */
 export function kindsThatNeverPass(filter: Filter, kinds: ReadonlyMap<string, Kind>): string[] {
   for (const [path, condition] of Object.entries(filter)) requireSense(path, condition);
@@ -127,7 +125,7 @@ function requireSense(path: string, condition: Condition): void {
     throw fieldError(field, 'has bounds without a number between them');
 }
 
-/** Schemas as JSON Schema has them; TypeBox's are these. */
+/** The parts of JSON Schema used here; TypeBox schemas are JSON Schema. */
 type JsonSchema = {
   readonly type?: string;
   readonly const?: unknown;
@@ -146,7 +144,7 @@ function canPass(filter: Filter, { data, example }: Kind): boolean {
   });
 }
 
-/** The schemas of a field, one for each type that it may have. */
+/** The schemas of a field, one for each of its possible types. */
 function schemasAt(schema: JsonSchema, path: readonly string[]): JsonSchema[] {
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap((one) => schemasAt(one, path));
   if (schema.items !== undefined) return schemasAt(schema.items, path);

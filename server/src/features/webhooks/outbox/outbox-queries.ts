@@ -1,4 +1,4 @@
-/** The SQL that records events with their deliveries. */
+/** SQL that records events with their deliveries. */
 import { sql, type CompiledQuery } from 'kysely';
 import { subscriptionsTo } from './event-kinds.ts';
 import type { WebhookOptions } from '../endpoints/options.ts';
@@ -11,8 +11,8 @@ export type Recipients = { readonly now: Date; readonly subscribers: readonly Su
 export type Subscriber = { webhookId: string; options: WebhookOptions };
 
 /**
- * Who gets an event of this kind, and the moment of the event by the database's clock: the clocks
- * of processes differ, and deliveries are ordered by it.
+ * The webhooks that receive an event of this kind, and the event's time by the database's clock.
+ * Clocks differ between processes, and deliveries are ordered by this time.
  */
 export async function selectSubscribers(
   tx: Tx,
@@ -23,9 +23,8 @@ export async function selectSubscribers(
 }
 
 /**
- * Like `selectSubscribers`, but without a round trip of its own: see `sendAhead`.
- *
- * @returns a function that waits for them; it sends a statement only if nothing else was sent
+ * Like `selectSubscribers`, but without its own round trip: see `sendAhead`.
+ * @returns a function that waits for the result; it sends a statement only if nothing else was sent
  */
 export async function selectSubscribersAhead(
   tx: Tx,
@@ -59,7 +58,7 @@ function firstRow({ rows: [row] }: { readonly rows: readonly Recipients[] }): Re
   return row;
 }
 
-/** One webhook, where it is active and subscribes to the kind. It stays so until the transaction ends. */
+/** One webhook, if it is active and subscribes to the kind. Locked until the transaction ends. */
 export async function selectReceiver(
   tx: Tx,
   { organizationId, webhookId, kind }: { organizationId: string; webhookId: string; kind: string },
@@ -71,7 +70,7 @@ export async function selectReceiver(
   return rows[0] ?? null;
 }
 
-/** Those of some deliveries of a webhook that have not ended. */
+/** Those of a webhook's given deliveries that have not ended. */
 export async function selectPending(
   db: Db,
   { organizationId, webhookId }: { organizationId: string; webhookId: string },
@@ -94,7 +93,7 @@ export type SingleDelivery = {
   occurredAt: Date;
 };
 
-/** A delivery without an event that others could receive, due at once. */
+/** Creates a delivery that is due immediately and has no event that others could receive. */
 export async function insertDelivery(tx: Tx, delivery: SingleDelivery): Promise<void> {
   const { organizationId, webhookId, deliveryId, eventId, kind, body, occurredAt } = delivery;
   await sql`
@@ -114,7 +113,7 @@ export type NewEvent = {
   kind: string;
   dataJson: string;
   occurredAt: Date;
-  /** Made up. */
+  /** Marks a test event. */
   isTest: boolean;
   deliveries: readonly NewDelivery[];
 };
@@ -123,16 +122,16 @@ export type NewDelivery = {
   webhookId: string;
   deliveryId: string;
   body: string;
-  /** Deliveries of a webhook with the same key are sent one after the other; null: in any order. */
+  /** Deliveries of a webhook with the same key are sent in sequence; null means any order. */
   orderKey: string | null;
 };
 
-/** The event and its deliveries, due at once, or held where they have an order. */
+/** Records the event and its deliveries, due immediately, or held if they are ordered. */
 export async function insertEvent(tx: Tx, event: NewEvent): Promise<void> {
   await tx.executeQuery(compileEvent(tx, event));
 }
 
-/** Like `insertEvent`, but without a round trip of its own: see `sendAhead`. */
+/** Like `insertEvent`, but without its own round trip: see `sendAhead`. */
 export async function insertEventAhead(tx: Tx, event: NewEvent): Promise<void> {
   await sendAhead(tx, compileEvent(tx, event));
 }
@@ -173,7 +172,7 @@ export type StoredEvent = {
   isTest: boolean;
 };
 
-/** The first events since a moment, oldest first. */
+/** The first events since a given time, oldest first. */
 export async function listEvents(
   db: Db,
   organizationId: string,

@@ -1,8 +1,8 @@
 /**
- * The outbox. An event is recorded in the transaction that causes it, together with one delivery for each
- * webhook that wants it: both exist exactly when the cause does. A process with the role `worker`
- * sends the deliveries. It looks twice a second, and at once after a hint, so give the hint
- * `webhookDeliveries` after the commit.
+ * The outbox. An event is recorded in the transaction that causes it, with one delivery for each
+ * webhook that receives it, so that both exist exactly if the cause does. A process with the
+ * `worker` role sends the deliveries. It polls twice a second and wakes up on a hint, so give the
+ * hint `webhookDeliveries` after the commit.
  */
 import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../../platform/database/database.ts';
@@ -20,15 +20,15 @@ import {
 import { deliveryBody, isWanted, orderKeyOf } from './event-kinds.ts';
 import type { EventData, EventKind } from '../webhooks.ts';
 
-/** The hint that this process has made deliveries due; it is passed on to other processes. */
+/** Hint that this process made deliveries due; it is forwarded to other processes. */
 export const webhookDeliveries = 'webhook-deliveries';
-/** The hint that another process has. */
+/** Hint that another process made deliveries due. */
 export const deliveriesElsewhere = 'webhook-deliveries-elsewhere';
 
 /**
- * Records that something has happened, and a delivery for each active webhook of the organization
- * that subscribes to the kind and whose filter it passes. Call it in the transaction that makes it
- * true; two statements.
+ * Records an event, and a delivery for each of the organization's active webhooks that subscribes
+ * to the kind and whose filter it passes. Call within the transaction that causes it. Takes two
+ * statements.
  */
 export async function recordEvent<Kind extends EventKind>(
   tx: Tx,
@@ -40,10 +40,9 @@ export async function recordEvent<Kind extends EventKind>(
 }
 
 /**
- * Like `recordEvent`, but without round trips of its own. Call it before the change: the webhooks are
- * read with its first statement.
- *
- * @returns records the event, which is sent with the next statement or with the commit
+ * Like `recordEvent`, but without its own round trips. Call before the change: the webhooks are
+ * read together with its first statement.
+ * @returns a function that records the event, sent with the next statement or the commit
  */
 export async function prepareEvent<Kind extends EventKind>(
   tx: Tx,
@@ -58,9 +57,8 @@ export async function prepareEvent<Kind extends EventKind>(
 }
 
 /**
- * Records a made-up event, which says so. Only the given webhooks get it.
- *
- * @returns how many of them do, by what they subscribe to and their filters
+ * Records a test event, marked as such, for the given webhooks only.
+ * @returns how many of them receive it according to their subscriptions and filters
  */
 export async function recordMadeUpEvent<Kind extends EventKind>(
   tx: Tx,
@@ -74,9 +72,9 @@ export async function recordMadeUpEvent<Kind extends EventKind>(
 }
 
 /**
- * Records a delivery for one webhook alone, of what is no event for others and can't be replayed.
- *
- * @returns its id; null where the webhook is not active or does not subscribe to the kind
+ * Records a delivery for a single webhook, for something that is not an event for others and can't
+ * be replayed.
+ * @returns its id, or null if the webhook is inactive or does not subscribe to the kind
  */
 export async function recordDelivery(
   tx: Tx,

@@ -1,4 +1,4 @@
-/** The SQL of links to the portal. A link that has expired is there until it is removed, and never shown. */
+/** SQL for portal links. Expired links remain until they are removed, but are never shown. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../../platform/database/keyset.ts';
@@ -22,7 +22,7 @@ export type NewLink = {
   expiresInS: number;
 };
 
-/** Until the transaction ends, no other one adds a link to the organization. */
+/** Prevents other transactions from adding links to the organization. */
 export async function lockLinks(tx: Tx, organizationId: OrganizationId): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(${`portal links ${organizationId}`}, 76))
@@ -43,7 +43,7 @@ export async function insertLink(tx: Tx, link: NewLink): Promise<LinkRow> {
     .executeTakeFirstOrThrow();
 }
 
-/** Newest first, of one customer or, for null, of all. `position` is the exact moment of creation. */
+/** Newest first, for one customer, or for all if null. `position` is the exact creation time. */
 export async function listLinks(
   db: Db,
   organizationId: OrganizationId,
@@ -79,7 +79,7 @@ export async function countLinks(
   return count;
 }
 
-/** Whose link this is; null for one that is unknown, revoked or expired. */
+/** The owner of a link, or null if it is unknown, revoked or expired. */
 export async function findLink(
   db: Db,
   tokenHash: Buffer,
@@ -98,7 +98,7 @@ export async function findLink(
   };
 }
 
-/** @returns whether there was such a link */
+/** @returns whether the link existed */
 export async function deleteLink(
   tx: Tx,
   organizationId: OrganizationId,

@@ -1,4 +1,4 @@
-/** Making, listing and revoking links to the portal, for the operator. */
+/** Creating, listing and revoking portal links, for the operator. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { momentAndId, readPage } from '../../../platform/http/list-cursor.ts';

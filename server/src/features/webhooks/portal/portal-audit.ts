@@ -1,4 +1,7 @@
-/** Records what customers change in the portal: their requests have no key that would tell who it was. */
+/**
+ * Records changes that customers make in the portal: their requests have no key that would identify
+ * them.
+ */
 import type { Tx } from '../../../platform/database/database.ts';
 import { extensionPoint, type ExtensionsOf } from '../../../platform/extension-point.ts';
 import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
@@ -10,7 +13,7 @@ export type PortalChange = {
   readonly resourceId: WebhookId;
 };
 
-/** Called in the transaction of a change. */
+/** Called within the transaction of a change. */
 export type RecordPortalChange = (tx: Tx, change: PortalChange) => Promise<void>;
 
 /** An extension point, because the audit log itself records webhook events. */

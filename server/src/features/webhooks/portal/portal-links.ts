@@ -1,6 +1,6 @@
 /**
- * Links for an operator's own customers. The token of a link is random and stored as its hash, so a link can
- * be revoked. It stands behind the `#` of the link: it reaches neither a log nor another site.
+ * Links for the operator's customers. A link's token is random and stored as a hash, so the link
+ * can be revoked. The token is in the link's fragment, so it reaches neither logs nor other sites.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Db, Tx } from '../../../platform/database/database.ts';
@@ -30,7 +30,7 @@ export function presentLink({ link_id, customer, created_at, expires_at }: LinkR
   };
 }
 
-/** @throws ApiError LIMIT_EXCEEDED */
+/** @throws {ApiError} LIMIT_EXCEEDED */
 export async function createLink(
   tx: Tx,
   { organizationId, customer }: PortalVisitor,
@@ -46,7 +46,7 @@ export async function createLink(
   return { row: await insertLink(tx, { ...link, tokenHash: hashOf(token) }), token };
 }
 
-/** @throws ApiError NOT_FOUND */
+/** @throws {ApiError} NOT_FOUND */
 export async function revokeLink(
   tx: Tx,
   organizationId: OrganizationId,
@@ -55,7 +55,7 @@ export async function revokeLink(
   if (!(await deleteLink(tx, organizationId, linkId))) throw new ApiError('NOT_FOUND');
 }
 
-/** @throws ApiError UNAUTHORIZED */
+/** @throws {ApiError} UNAUTHORIZED */
 export async function findVisitor(db: Db, authorization: string | undefined): Promise<PortalVisit> {
   const token = tokenForm.exec(authorization ?? '')?.[1];
   const visitor = token === undefined ? null : await findLink(db, hashOf(token));

@@ -1,4 +1,4 @@
-/** The files of the portal's page. They are the same for everyone: what is shown depends on the token. */
+/** The portal's static files. They are the same for everyone; the content depends on the token. */
 import { readFileSync } from 'node:fs';
 import type { HttpApp } from '../../../platform/http/app.ts';
 
@@ -13,7 +13,7 @@ const files = {
   '/portal/webhooks.css': ['portal.css', 'text/css; charset=utf-8'],
 } as const;
 
-/** @param frameOrigins whose pages may show it in a frame */
+/** @param frameOrigins origins whose pages may embed the portal in a frame */
 export function addPortalPage(app: HttpApp, frameOrigins: readonly string[]): void {
   const headers = {
     'content-security-policy': [

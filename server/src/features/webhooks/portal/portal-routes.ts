@@ -1,6 +1,6 @@
 /**
- * The portal: a page where a customer of the operator sees its own webhooks, and what the page asks
- * for. The token of the link takes the place of a key, and opens nothing but what is here.
+ * The portal: a page where the operator's customers see their own webhooks, and the routes that it
+ * calls. The link's token replaces an API key and grants access only to these routes.
  */
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -45,7 +45,7 @@ export type PortalParts = {
   vault: Vault;
   changes: WebhookChanges;
   publicUrl: string;
-  /** Origins whose pages may show the portal in a frame. */
+  /** Origins whose pages may embed the portal in a frame. */
   frameOrigins: readonly string[];
   recordChange: RecordPortalChange;
   onDue: () => void;
@@ -67,7 +67,10 @@ function visitorOf({ db }: PortalParts, { headers }: FastifyRequest): Promise<Po
   return findVisitor(db, headers.authorization);
 }
 
-/** Another customer's webhook answers like an unknown one. @throws ApiError NOT_FOUND, UNAUTHORIZED */
+/**
+ * Another customer's webhook is reported as unknown.
+ * @throws {ApiError} NOT_FOUND, UNAUTHORIZED
+ */
 async function ownWebhook(
   parts: PortalParts,
   request: FastifyRequest,
@@ -142,7 +145,7 @@ function addReadRoutes(app: HttpApp, parts: PortalParts): void {
   );
 }
 
-/** What the page shows of a webhook. */
+/** The fields of a webhook that the portal shows. */
 function present(row: WebhookRow) {
   const { id, url, events, description, status, disabledReason, failingSince, ...rest } =
     presentWebhook(row);
@@ -151,7 +154,7 @@ function present(row: WebhookRow) {
   return { ...shown, previousSecretExpiresAt, publicKey, createdAt };
 }
 
-/** Runs a change and records who has asked for it. */
+/** Runs a change and records who requested it. */
 function change<T>(
   { db, recordChange }: PortalParts,
   { organizationId, webhookId, customer }: PortalVisitor & { webhookId: WebhookId },

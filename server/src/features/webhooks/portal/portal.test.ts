@@ -14,7 +14,7 @@ import { dayMs } from '../../../platform/time.ts';
 import { expireWebhookData } from '../deliveries/maintenance.ts';
 import { allEnded, startWebhookService } from '../webhooks.fixture.ts';
 
-/** A page of the operator that shows the portal in a frame. */
+/** Ports of an allowed and a foreign page that embed the portal in a frame. */
 const framePort = await freePort();
 const strangerPort = await freePort();
 let isBroken = false;
@@ -182,7 +182,7 @@ const { browser, reason } = await launchBrowser();
 if (browser !== null) after(() => browser.close());
 const options = browser === null ? { skip: reason } : { timeout: 300_000 };
 
-/** A page of somebody who shows the portal in a frame. */
+/** Serves a page that embeds the portal in a frame. */
 async function startFrame(port: number, portal: string): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });

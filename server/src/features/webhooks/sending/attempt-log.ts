@@ -1,7 +1,7 @@
-/** The one wide line of the log about each attempt, test sends included. */
+/** The log line about each attempt, including test sends. */
 import type { Logger } from 'pino';
 
-/** The service's log, or that of a request. */
+/** The service's logger or a request's. */
 export type AttemptLog = Pick<Logger, 'error' | 'warn' | 'info'> &
   Partial<Pick<Logger, 'isLevelEnabled'>>;
 
@@ -11,17 +11,17 @@ export type AttemptLine = {
   readonly deliveryId: string;
   readonly event: string;
   readonly url: string;
-  /** From 1. */
+  /** Counts from 1. */
   readonly attempt: number;
   readonly outcome: string;
   readonly statusCode: number | null;
   readonly error: string | null;
   readonly responseTimeMs: number | null;
-  /** From the moment that it was due to its start. */
+  /** Delay from the due time to the start of the attempt. */
   readonly lagMs: number;
   readonly nextAttemptInMs?: number;
   readonly isTest?: true;
-  /** What a person must fix. */
+  /** A problem that a person must fix. */
   readonly err?: unknown;
 };
 
@@ -29,6 +29,6 @@ export function writeAttemptLine(log: AttemptLog, line: AttemptLine): void {
   const level = 'err' in line ? 'error' : line.outcome === 'failed' ? 'warn' : 'info';
   if (log.isLevelEnabled?.(level) === false) return;
   const { url, ...fields } = line;
-  // The rest of a URL may hold a token.
+  // The rest of a URL may contain a token.
   log[level]({ ...fields, host: URL.parse(url)?.host ?? null }, 'webhook attempt');
 }

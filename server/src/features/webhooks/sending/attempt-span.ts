@@ -2,7 +2,10 @@ import type { Span, Tracing } from '../../../platform/tracing/tracing.ts';
 import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
 import type { AttemptRecord } from './record-queries.ts';
 
-/** A span of the trace that the event was recorded in. URLs can hold secrets, so only the host is named. */
+/**
+ * A span in the trace in which the event was recorded. URLs can contain secrets, so only the host
+ * is included.
+ */
 export function startAttemptSpan(
   tracing: Tracing | null,
   { url, organizationId }: ClaimedWebhook,

@@ -1,4 +1,4 @@
-/** One attempt: sign, send, read the answer. At most one request goes on the wire. */
+/** One attempt: sign, send, read the response. At most one request is sent. */
 import { EgressError } from '../../../platform/egress/egress-errors.ts';
 import { hidden } from '../../../platform/http/secret-fields.ts';
 import type { OpenedSecrets } from '../endpoints/secrets.ts';
@@ -23,7 +23,7 @@ export type Outgoing = {
   readonly occurredAtMs: number;
 };
 
-/** Where to, and signed how. The keys are an error where the secret is unreadable. */
+/** The target and its signing keys, which are an error if the secret can't be decrypted. */
 export type Destination = OpenedSecrets & {
   readonly organizationId: string;
   readonly webhookId: string;
@@ -33,9 +33,9 @@ export type Destination = OpenedSecrets & {
 
 export type AttemptParts = {
   send: Driver;
-  /** From the start of the attempt to the last byte of the answer, at most. */
+  /** Limit from the start of the attempt to the last byte of the response. */
   totalTimeoutMs: number;
-  /** The body to send where the stored one only refers to its data. */
+  /** Builds the body if the stored one only references its data. */
   bodyOf?: BodyAtSending;
 };
 
@@ -45,17 +45,17 @@ export type BodyAtSending = (
 ) => Promise<string>;
 
 export type AttemptOptions = {
-  /** From 1. */
+  /** Counts from 1. */
   readonly attempt: number;
   readonly isTest?: boolean;
   /** See `SendOptions`. */
   readonly isApart?: boolean;
   readonly signal: AbortSignal;
-  /** Sent to the receiver, so that its work can join the trace; left out without traces. */
+  /** Sent to the receiver, so that its work can join the trace; omitted without tracing. */
   readonly traceparent?: string | undefined;
   /**
-   * Called when there is a connection, right before the first byte is sent. Throws
-   * `OutdatedStateError` where the request must not begin any more.
+   * Called once connected, right before the first byte is sent. Throws `OutdatedStateError` if the
+   * request must no longer begin.
    */
   readonly onBegin: () => void;
 };
@@ -65,7 +65,7 @@ export type AttemptResult = {
   /** By the process's monotonic clock. */
   readonly startedAt: number;
   readonly endedAt: number;
-  /** The beginning of the answer's body; null for a success that is no test. */
+  /** Beginning of the response body; null for a success that is not a test. */
   readonly response: string | null;
   readonly headers: AttemptHeaders;
   /** For the log only. */
@@ -73,10 +73,10 @@ export type AttemptResult = {
 };
 
 const maxResponseBytesKept = 4_096;
-/** A shorter value, such as the name of a tenant, is part of ordinary words. */
+/** Shorter values, such as a tenant's name, occur in ordinary words. */
 const minSecretCharacters = 8;
 
-/** Makes an attempt. It never rejects: the signal and `onBegin` end it as `not made`. */
+/** Makes an attempt. Never rejects: an abort or a failing `onBegin` ends it as `not made`. */
 export async function attemptDelivery(
   parts: AttemptParts,
   destination: Destination,
@@ -92,7 +92,7 @@ export async function attemptDelivery(
       end,
       startedAt,
       endedAt: performance.now(),
-      // Only test sends show what is said to a success.
+      // Only test sends show the response to a success.
       response:
         answer !== null && (isTest || !isSuccess(end)) ? readableText(answer.body, hide) : null,
       headers: shownHeaders(sent, answer?.headers ?? null, hide ?? ((text) => text)),
@@ -111,7 +111,7 @@ export async function attemptDelivery(
     const signed = signedHeaders(message, keys);
     const begin = (): void => {
       onBegin();
-      // An object in a bucket has none.
+      // Objects in a bucket have no headers.
       if (options.destination?.type === 's3') return;
       sent = {
         ...hiddenValues(headers),
@@ -150,7 +150,7 @@ export async function attemptDelivery(
   }
 }
 
-/** What the webhook asks for, within what the service allows. */
+/** The webhook's timeout, capped by the service's limit. */
 function timeoutOf({ timeout }: WebhookOptions, { totalTimeoutMs }: AttemptParts): number {
   return timeout === undefined ? totalTimeoutMs : Math.min(timeout * 1_000, totalTimeoutMs);
 }
@@ -160,8 +160,8 @@ function isSuccess(end: AttemptEnd): boolean {
 }
 
 /**
- * Takes custom headers and tokens out of what a receiver says, since they may be secret and the text is
- * kept and shown. Null if there are none.
+ * Redacts custom header values and tokens from a response, since they may be secret and the text is
+ * stored and shown. Returns null if there are none.
  */
 function secretHider(values: readonly string[]): ((text: string) => string) | null {
   const secrets = values
@@ -178,7 +178,7 @@ function secretHider(values: readonly string[]): ((text: string) => string) | nu
   };
 }
 
-/** Text that PostgreSQL can store: bytes that are no UTF-8, and NUL, become a replacement. */
+/** Text that PostgreSQL can store: invalid UTF-8 and NUL are replaced. */
 function readableText(body: Buffer, hide: ((text: string) => string) | null): string {
   if (body.length === 0) return '';
   const bytes = hide === null ? body : Buffer.from(hide(body.toString('utf8')));

@@ -4,7 +4,7 @@ import type { ExtensionsOf } from '../../../platform/extension-point.ts';
 import { dataAtSending } from '../outbox/event-declarations.ts';
 import type { BodyAtSending } from './attempt.ts';
 
-/** Other bodies stay as they are. A failure to read is a failure of the attempt, which is repeated. */
+/** Other bodies stay unchanged. A failed read fails the attempt, which is then retried. */
 export function readBodies(db: Db, extensionsOf: ExtensionsOf): BodyAtSending {
   const readers = new Map(extensionsOf(dataAtSending).map((reader) => [reader.kind, reader]));
   return async (organizationId, { kind, body }) => {

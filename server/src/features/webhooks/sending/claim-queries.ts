@@ -1,6 +1,6 @@
 /**
- * The SQL that hands deliveries to a sender. Each statement is a transaction of its own, so it takes
- * a `Db`: that is one round trip. Times are the database's. The states are in `sender.ts`.
+ * SQL that assigns deliveries to a sender. Each statement is its own transaction and so takes a
+ * `Db`: a single round trip. Times are the database's. The states are described in `sender.ts`.
  */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
@@ -15,14 +15,14 @@ export type ClaimedDelivery = {
   body: string;
   /** Milliseconds since 1970. */
   occurredAtMs: number;
-  /** Since when it was due, in seconds since 1970, to the microsecond. */
+  /** When it became due, in seconds since 1970, to the microsecond. */
   dueAtS: number;
-  /** Attempts before this one, or with it when it was asked for by hand. */
+  /** Number of previous attempts; a manual attempt is already included. */
   attempts: number;
   isManual: boolean;
-  /** A test send that is retried by hand. */
+  /** A manually retried test send. */
   isTest: boolean;
-  /** The span that the event was recorded in. */
+  /** The trace span in which the event was recorded. */
   traceparent: string | null;
 };
 
@@ -32,20 +32,20 @@ export type ClaimedWebhook = {
   webhookId: WebhookId;
   url: string;
   sealedSecret: Buffer;
-  /** Replaced ones whose time is not over, newest first. */
+  /** Replaced secrets that have not expired, newest first. */
   sealedPrevious: Buffer[];
-  /** The number of changes that this state includes. */
+  /** Number of changes that this state includes. */
   revision: number;
-  /** What it subscribes to. */
+  /** Subscriptions. */
   events: string[];
   sealedHeaders: Buffer | null;
   options: WebhookOptions;
   sealedCredentials: Buffer | null;
-  /** Sends a second. */
+  /** Maximum sends per second. */
   rateLimit: number | null;
   /** The first failed attempt since the last success, in seconds since 1970. */
   failingSinceS: number | null;
-  /** The database's clock at the claim, in seconds since 1970. */
+  /** The database's time of the claim, in seconds since 1970. */
   claimedAtS: number;
 };
 
@@ -54,41 +54,42 @@ export type Claims = {
   webhooks: ReadonlyMap<WebhookId, ClaimedWebhook>;
 };
 
-/** A place in the line of a webhook: behind this delivery. */
+/** A position in a webhook's line: after this delivery. */
 export type LinePosition = { readonly dueAtS: number; readonly deliveryId: string };
 
 export type ClaimRequest = {
   senderId: string;
-  /** Most deliveries to claim. */
+  /** Maximum number of deliveries to claim. */
   limit: number;
-  /** Most deliveries of one webhook, where it is not the given default. */
+  /** Maximum deliveries per webhook, where it differs from the default. */
   allowances: ReadonlyMap<string, number>;
   lines:
     | {
-        /** The lines of all webhooks with an id behind this one, each from its beginning. */
+        /** All lines of webhooks with a greater id, each from its beginning. */
         afterWebhookId: string;
-        /** One delivery each is claimed for at most this many webhooks without an allowance. */
+        /** Up to this many webhooks without an allowance get one delivery each. */
         unknownWebhooks: number;
       }
-    /** These lines only, each from a place on. */
+    /** Only these lines, each from a position. */
     | { positions: ReadonlyMap<string, LinePosition> };
 };
 
 /**
- * ready → sending for the deliveries that have waited longest of each webhook, the limit shared
- * evenly among the webhooks. The webhooks with something ready are found by hopping through the
- * index, one step each, however many deliveries they have.
+ * ready → sending for each webhook's longest-waiting deliveries, with the limit shared evenly among
+ * the webhooks. Webhooks with ready deliveries are found by a loose index scan: one step each,
+ * however many deliveries they have.
  *
- * What has been sent leaves its entry in the index until the next vacuum, and lies at the beginning
- * of the line. Stepping over a hundred thousand of these takes milliseconds. Hence the positions.
+ * A sent delivery leaves a dead entry at the beginning of its line in the index until the next
+ * vacuum. Skipping a hundred thousand of these takes milliseconds, hence the positions.
  *
- * The claim need not survive a crash of the database: what was sent by then and not recorded is
- * sent again in any case. So its commit does not wait for the disk, which is most of its time.
+ * The claim need not survive a crash of the database: a delivery that was sent but not recorded by
+ * then is sent again in any case. So its commit does not wait for the disk, which would take most
+ * of the time.
  *
- * Tried and left: the state `sending` in the index, which made a claim write to three indexes and
- * cost 27 µs a delivery in batches of 64. And `sender_id is null`: without statistics the planner
- * assumes that one row in two hundred is of this kind, and then sorts all of a webhook's deliveries
- * than read the first of them along the index; a claim from 300,000 took four seconds.
+ * Tried and rejected: the state `sending` in the index, which made a claim write to three indexes
+ * and cost 27 µs per delivery in batches of 64. Also `sender_id is null`: without statistics, the
+ * planner assumes that it matches one row in two hundred, so it sorts all of a webhook's deliveries
+ * instead of reading the first ones along the index; a claim from 300,000 took four seconds.
  */
 export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Claims> {
   const { senderId, limit } = request;
@@ -140,7 +141,7 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
       set sender_id = excluded.sender_id, ends_at = excluded.ends_at where ${isFree(senderId)}
       returning turn.webhook_id
     ), chosen as materialized (
-      -- The rows are locked, so they stay where they are until they are updated below.
+      -- Locked rows stay in place until they are updated below.
       select due.place from open cross join lateral (
         select delivery.ctid as place
         from webhook_delivery delivery
@@ -161,7 +162,7 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
         date_part('epoch', delivery.due_at) as due_s, delivery.attempts, delivery.is_manual,
         delivery.is_test, delivery.traceparent
     )
-    -- What is said of a webhook is said once, in a row of its own.
+    -- Common facts of a webhook are returned once, in a separate row.
     select webhook_id as "webhookId", delivery_id as "deliveryId", kind, body,
       occurred_ms as "occurredAtMs", due_s as "dueAtS", attempts, is_manual as "isManual",
       is_test as "isTest", traceparent,
@@ -211,10 +212,10 @@ function linesOf({ lines, allowances }: ClaimRequest) {
   return { isWhole, afterWebhookId, unknownWebhooks, known };
 }
 
-/** Before every delivery. */
+/** Sorts before every delivery. */
 export const lineStart: LinePosition = { dueAtS: 0, deliveryId: '' };
 
-/** scheduled → ready for at most `limit` deliveries whose time has come. Returns how many. */
+/** scheduled → ready for at most `limit` due deliveries. Returns how many. */
 export async function promoteDueDeliveries(db: Db, limit: number): Promise<number> {
   const { rows } = await sql`
     with due as materialized (
@@ -229,8 +230,9 @@ export async function promoteDueDeliveries(db: Db, limit: number): Promise<numbe
 }
 
 /**
- * held → ready for the first delivery of each line whose key has no other delivery under way. Of two
- * senders that look at once one finds the row locked and leaves it, so no key gets ahead of itself.
+ * held → ready for the first delivery of each line whose key has no other delivery under way. If
+ * two senders look at once, one finds the row locked and skips it, so order within a key is
+ * preserved.
  */
 export async function releaseHeldDeliveries(db: Db, limit: number): Promise<number> {
   const { rows } = await sql`
@@ -257,17 +259,18 @@ export async function releaseHeldDeliveries(db: Db, limit: number): Promise<numb
 }
 
 /**
- * Makes PostgreSQL plan claims again. It keeps the plan of a prepared statement until the table has new
- * statistics, and one from when the table was all but empty reads the whole of it for each webhook.
- * Autovacuum renews them within a minute or so; a backlog grows faster.
+ * Makes PostgreSQL replan claims. It keeps the plan of a prepared statement until the table has new
+ * statistics, and a plan made when the table was nearly empty scans all of it for each webhook.
+ * Autovacuum renews statistics within a minute or so, but a backlog grows faster.
  */
 export async function renewStatistics(db: Db): Promise<void> {
   await sql`analyze (skip_locked) webhook_delivery`.execute(db);
 }
 
 /**
- * Removes the index entries of what was sent, which every look at all lines steps over: after 120,000
- * deliveries a look takes 8 ms with them, and autovacuum comes within a minute or so. It holds up no claim.
+ * Removes index entries of sent deliveries, which every look at all lines must skip: after 120,000
+ * deliveries this takes 8 ms, and autovacuum comes only within a minute or so. Does not block
+ * claims.
  */
 export async function vacuumDeliveries(db: Db): Promise<void> {
   await sql`vacuum (skip_locked, index_cleanup on, truncate off) webhook_delivery`.execute(db);
@@ -275,7 +278,7 @@ export async function vacuumDeliveries(db: Db): Promise<void> {
 
 export type Revision = { webhookId: WebhookId; revision: number };
 
-/** The number of changes of each of the webhooks that is active now. */
+/** The revision of each of the webhooks that is active now. */
 export async function readRevisions(db: Db, webhookIds: readonly string[]): Promise<Revision[]> {
   const { rows } = await sql<Revision>`
     select webhook_id as "webhookId", revision from webhook

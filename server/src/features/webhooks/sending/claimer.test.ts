@@ -15,7 +15,7 @@ test('a backlog over many webhooks that comes at once is claimed by a plan made 
   const claimer = new Claimer(db, 1_000);
   const look = async () => {
     const startedAt = performance.now();
-    // No webhook may get anything, so each claim only looks at the lines.
+    // No webhook has an allowance, so each claim only looks at the lines.
     const webhooks = Array.from({ length: 400 }, (_, n) => [`whk_${n}`, 0] as const);
     await claimer.claim(senderId, {
       total: 1_000,
@@ -24,7 +24,8 @@ test('a backlog over many webhooks that comes at once is claimed by a plan made 
     });
     return performance.now() - startedAt;
   };
-  // PostgreSQL keeps a plan from the sixth time on; the claimer looks at all lines now and then.
+  // PostgreSQL keeps a plan from the sixth execution on; the claimer looks at all lines now and
+  // then.
   for (let n = 0; n < 60; n += 1) {
     await look();
     await pause(5, 'claims come one after another');
@@ -50,7 +51,8 @@ test('a backlog over many webhooks that comes at once is claimed by a plan made 
   });
   const took: number[] = [];
   while (took.length < 20) took.push(await look());
-  // By the plan from before, each look takes over a second here. A busy machine may hold up single ones.
+  // With the old plan, each look takes over a second here. On a busy machine, single ones may be
+  // slow.
   const middle = took.toSorted((a, b) => a - b)[took.length >> 1] ?? Infinity;
   assert.ok(middle < 500, `${took.map(Math.round).join(', ')} ms`);
 });

@@ -1,4 +1,7 @@
-/** Makes deliveries due and claims them, a round over all webhooks or a step along the long lines. */
+/**
+ * Makes deliveries due and claims them, either across all webhooks or from known positions of long
+ * lines.
+ */
 import type { Db } from '../../../platform/database/database.ts';
 import {
   claimDeliveries,
@@ -13,18 +16,18 @@ import { Lines } from './lines.ts';
 import type { Room } from './room.ts';
 
 const promotedAtOnce = 1_000;
-/** A look at all lines that takes longer may follow a plan from when there were few. */
+/** A slower look at all lines may indicate a plan made for a smaller table. */
 const slowLookMs = 20;
 const renewStatisticsEveryMs = 60_000;
-/** Claims between two vacuums under load, and before one when there is nothing to claim. */
+/** Claims between two vacuums: under load, and when there is nothing to claim. */
 const vacuumAfter = { busy: 25_000, idle: 1_000 } as const;
 const noClaims: Claims = { deliveries: [], webhooks: new Map() };
 
 export type Claimed = {
   readonly claims: Claims;
-  /** When the query began. */
+  /** Start of the query. */
   readonly readAt: number;
-  /** The round stopped at its limit before, and there are webhooks that it did not come to. */
+  /** The round stopped at its limit before reaching all webhooks. */
   readonly goesOn: boolean;
 };
 
@@ -43,14 +46,15 @@ export class Claimer {
     this.#promoteEveryMs = promoteEveryMs;
   }
 
-  /** How long to wait for the next claim, at most. */
+  /** Maximum time to wait for the next claim. */
   untilDueMs(): number {
     return this.#lines.untilLookMs(performance.now());
   }
 
   /**
-   * scheduled → ready for what is due by now. Under load as often as without, so that a retry is
-   * never late. @returns whether there may be more
+   * scheduled → ready for due deliveries. Runs under load as often as without, so that retries are
+   * never late.
+   * @returns whether there may be more
    */
   async promote(): Promise<boolean> {
     const now = performance.now();
@@ -62,7 +66,7 @@ export class Claimer {
     return false;
   }
 
-  /** @param room what there is room for, more than nothing */
+  /** @param room must not be empty */
   async claim(senderId: string, room: Room): Promise<Claimed> {
     const claimed = await this.#claim(senderId, room);
     const { length } = claimed.claims.deliveries;
@@ -93,7 +97,7 @@ export class Claimer {
     return { claims, readAt: startedAt, goesOn: false };
   }
 
-  /** Claims do not wait for it. What a failure leaves is found by the next one, or by autovacuum. */
+  /** Claims do not wait for this. If it fails, the next one or autovacuum catches up. */
   #vacuum(): void {
     if (this.#isVacuuming) return;
     this.#isVacuuming = true;
@@ -103,7 +107,7 @@ export class Claimer {
       .finally(() => (this.#isVacuuming = false));
   }
 
-  /** Claims do not wait for it, and a failure shows as the next slow look. */
+  /** Claims do not wait for this. A failure shows as the next slow look. */
   #renewStatistics(now: number): void {
     // Both need the same lock.
     if (this.#isVacuuming || now - this.#renewedStatisticsAt < renewStatisticsEveryMs) return;

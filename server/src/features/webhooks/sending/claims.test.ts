@@ -18,7 +18,7 @@ beforeEach(async () => {
   await registerSender(db, senderId, 'test');
 });
 
-/** Webhooks whk_a, whk_b, … with so many deliveries each, the earlier numbers due first. */
+/** Creates deliveries for webhooks whk_a, whk_b, … with lower numbers due first. */
 async function fill(counts: Record<string, number>): Promise<void> {
   for (const [name, count] of Object.entries(counts)) {
     await sql`
@@ -35,7 +35,7 @@ async function fill(counts: Record<string, number>): Promise<void> {
   }
 }
 
-/** As many deliveries of each webhook of these tests. */
+/** The same allowance for each webhook of these tests. */
 function allowing(count: number): Map<string, number> {
   return new Map([...'abcdefgh'].map((letter) => [`whk_${letter}`, count]));
 }
@@ -122,7 +122,7 @@ test('a line is read on from a place, and the lines of others are left alone', a
 
 test('a place in a line is exact to the microsecond', async () => {
   await fill({ whk_a: 50 });
-  // All due at moments of which doubles hold no more than the microsecond.
+  // Due times with all the precision that doubles have for microseconds.
   await sql`update webhook_delivery set due_at = '2026-11-21 03:04:05.123456'::timestamptz
     + substr(delivery_id, 10)::int * interval '1 microsecond'`.execute(db);
   const allowances = new Map([['whk_a', 1]]);
@@ -203,7 +203,7 @@ test('a claim reads no more from a long line than from a short one, also without
   const names = ['whk_a', 'whk_b', 'whk_c', 'whk_d', 'whk_e', 'whk_f', 'whk_g', 'whk_h'];
   await fill(Object.fromEntries(names.map((name) => [name, 40_000])));
   let readBefore = 0;
-  // Often enough for a prepared statement and its generic plan.
+  // Enough repetitions for PostgreSQL to switch to a generic plan.
   for (let n = 0; n < 20; n += 1) {
     await db.transaction().execute(async (tx) => {
       const { deliveries } = await claimDeliveries(tx, {
@@ -213,12 +213,12 @@ test('a claim reads no more from a long line than from a short one, also without
         lines: { afterWebhookId: '', unknownWebhooks: 0 },
       });
       assert.equal(deliveries.length, 64);
-      // PostgreSQL adds up what a connection has read.
+      // PostgreSQL counts the rows that a connection has read.
       const { rows } = await sql<{ read: number }>`
         select (idx_tup_fetch + seq_tup_read)::int as read from pg_stat_xact_user_tables
         where relname = 'webhook_delivery'`.execute(tx);
       const read = rows[0]?.read ?? Number.NaN;
-      // Sorting the lines would read all 320,000.
+      // Sorting the lines would read all 320,000 rows.
       assert.ok(read - readBefore <= 10_000, `claim ${n} has read ${read - readBefore} rows`);
       readBefore = read;
     });

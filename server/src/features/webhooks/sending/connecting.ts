@@ -1,20 +1,24 @@
 /**
- * Sends that have no connection yet. A TLS handshake takes two milliseconds of the processor, so hundreds
- * of them at once, or one after each failure, would keep the process from everybody else. Quick webhooks
- * open connections as they need them; others have a few places each and a pause behind each connection.
+ * Limits sends that have no connection yet. A TLS handshake takes two milliseconds of CPU time, so
+ * hundreds of them at once, or one after each failure, would starve everything else in the process.
+ * Quick webhooks open connections as needed; other pools have a few places each and a pause after
+ * each new connection.
  */
 import type { PoolName, Slot } from './webhook-load.ts';
 
-/** Sends of a pool that may wait for a connection at a time, and the pause behind each new connection. */
+/**
+ * Sends of a pool that may wait for a connection at a time, and the pause after each new
+ * connection.
+ */
 const limits = {
   quick: { places: Infinity, pauseMs: 0 },
   leisurely: { places: 4, pauseMs: 8 },
   unknown: { places: 12, pauseMs: 0 },
   slow: { places: 2, pauseMs: 16 },
 } as const;
-/** A send that has waited for longer leaves its place: it is not the handshake that takes the time. */
+/** A send that waits longer gives up its place: the time is not spent on the handshake. */
 const handshakeMs = 25;
-/** A connection that is there is used at once, and costs no pause. */
+/** A pooled connection is available at once and causes no pause. */
 const newConnectionMs = 0.5;
 
 export const connectingPlaces = (pool: PoolName): number => limits[pool].places;
@@ -25,7 +29,7 @@ export class Connecting {
   readonly #taken = { quick: 0, leisurely: 0, unknown: 0, slow: 0 };
   readonly #pausedUntil = { quick: 0, leisurely: 0, unknown: 0, slow: 0 };
 
-  /** How long until a place of the pool is free at the latest; 0 if one is. */
+  /** Maximum time until the pool has a free place; 0 if it has one. */
   untilRoomMs(pool: PoolName, now: number): number {
     if (this.#taken[pool] >= limits[pool].places) return handshakeMs;
     return Math.max(0, this.#pausedUntil[pool] - now);
@@ -38,8 +42,7 @@ export class Connecting {
   }
 
   /**
-   * The send has its connection, or has failed to get one.
-   *
+   * Call when a send gets its connection or fails to get one.
    * @returns whether it had a place
    */
   leave(slot: Slot, now: number): boolean {
@@ -53,7 +56,7 @@ export class Connecting {
     return true;
   }
 
-  /** Takes the places from those that have waited for too long, and gives these sends. */
+  /** Frees the places of sends that have waited too long, and returns these sends. */
   takeOverdue(now: number): Slot[] {
     const overdue: Slot[] = [];
     for (const slot of this.#poolOf.keys()) {

@@ -1,7 +1,7 @@
 /**
- * The real service, with its own database, killed again and again under load. A tenth of the full
- * load by default; `npm run test:faults` does 10,000 events, twenty kills and three crashes of
- * the database.
+ * Kills the real service, with its own database, repeatedly under load. Runs at a tenth of full
+ * scale by default; `npm run test:faults` runs 10,000 events, twenty kills and three database
+ * crashes.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ const dataDir = await temporaryFolder();
 const caFile = path.join(dataDir, 'receiver-ca.pem');
 await writeFile(caFile, authority.cert);
 const secretKey = generateKey('secret');
-// A receiver that takes its time, so that there is always something under way.
+// A slow receiver, so that there is always something under way.
 const receiver = await startReceiver(() => (_request, response) => {
   void pause(20, 'the receiver is slow').then(() => response.writeHead(204).end());
 });
@@ -49,13 +49,13 @@ async function startHere() {
   return { ...service, url: await ready(service) };
 }
 
-/** Connects to the database of the running service; it may be away for a moment. */
+/** Connects to the running service's database, retrying while it is away. */
 async function openHere(): Promise<Database> {
   const connection = await connectionToRunningServer(dataDir);
   return openDatabase({ connection, poolSize: 4, log: silentLog });
 }
 
-/** Records events until `count` were committed, whatever happens to the database. */
+/** Records events until `count` are committed, despite database failures. */
 async function causeAll(
   { db }: Database,
   organizationId: string,
@@ -66,7 +66,7 @@ async function causeAll(
   const one = async () => {
     while (!isEnough()) {
       tried += 1;
-      // A commit whose answer was lost may have happened: another try has another title.
+      // A commit whose response was lost may have succeeded, so a retry uses another title.
       const title = `event ${tried}`;
       try {
         await cause(db, organizationId, title);
@@ -109,7 +109,7 @@ test(
           database.db,
         );
         underWayAtKills += await claimed(database);
-        // A server process that is killed takes the whole database through crash recovery.
+        // Killing a server process sends the whole database through crash recovery.
         process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
         await pause(500, 'the database recovers');
       }
@@ -146,7 +146,7 @@ test(
     console.log(
       `${acked.size} events, ${receiver.requests.length} requests, ${repeats} repeats, ${underWayAtKills} under way at the kills`,
     );
-    // What began between the count and a crash of the database is at most the webhook's window.
+    // At most the webhook's window can start between the count and a database crash.
     const most = underWayAtKills + scale.crashes * 64;
     assert.ok(repeats <= most, `${repeats} repeats, ${underWayAtKills} under way`);
 
@@ -160,7 +160,7 @@ test(
       'the counts are exact after all this',
     );
 
-    // A shutdown under load: nothing is recorded as failed, and what was cut off comes later.
+    // On shutdown under load, nothing is recorded as failed, and interrupted sends come later.
     const late = new Set<string>();
     let hasEnded = false;
     const more = causeAll(database, organizationId, late, () => hasEnded);
@@ -193,7 +193,7 @@ test(
   },
 );
 
-/** Deliveries that somebody is sending, or was. */
+/** Number of claimed deliveries. */
 async function claimed(database: Database): Promise<number> {
   return eventually('the number of claims', async () => {
     const rows = await database.db

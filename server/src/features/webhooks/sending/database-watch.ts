@@ -1,4 +1,4 @@
-/** Notices when the database is away and when it is back, and logs only the changes. */
+/** Detects when the database goes away and comes back, and logs only the changes. */
 import type { Logger } from 'pino';
 import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
 
@@ -11,8 +11,8 @@ export class DatabaseWatch {
   }
 
   /**
-   * Does some work with the database. Ends quietly when that is away; other errors are thrown.
-   *
+   * Runs work that needs the database. Returns quietly if the database is away; rethrows other
+   * errors.
    * @param onTrouble called after any error
    */
   async attempt(

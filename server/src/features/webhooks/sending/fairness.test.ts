@@ -1,6 +1,6 @@
 /**
- * Receivers that hang hold up nobody else. Nothing here is timed (`bench/webhook-fairness.ts` does
- * that): the sends that hang never end by themselves, so what depends on them would never happen.
+ * Hanging receivers do not delay others. Nothing is timed here (see `bench/webhook-fairness.ts`):
+ * hanging sends never end by themselves, so anything that depends on them would never happen.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -55,7 +55,7 @@ test('a hundred receivers that hang from their first delivery on leave slots for
     for (let n = 0; n < 50; n += 1) await register(`${hanging.url}/${n}`, owner);
     for (let n = 0; n < 10; n += 1) await cause(db, owner, 'hang');
   }
-  // A thousand deliveries that want to hang; each webhook gets one send.
+  // A thousand hanging deliveries; each webhook gets one send.
   await using sender = start(forEver);
   await eventually('the slots to be taken', async () => (open.length === 100 ? true : null));
   await sql`update webhook set events = '{}'`.execute(db);

@@ -1,4 +1,7 @@
-/** A success ends the failing time of a webhook also where its delivery was claimed before that began. */
+/**
+ * A success ends a webhook's failing period even if its delivery was claimed before the period
+ * began.
+ */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';

@@ -1,12 +1,12 @@
 /**
- * The SQL of a webhook's health. `failing_since` is the first failed attempt since the last success,
- * by the database's clock, so that neither a restart nor a wrong clock of a process moves it.
+ * SQL for webhook health. `failing_since` is the first failed attempt since the last success by the
+ * database's clock, so neither a restart nor a wrong process clock affects it.
  */
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
 
-/** Rows are locked in the order of their ids, so that two senders can't wait for each other. */
+/** Rows are locked in id order, so that two senders can't deadlock. */
 const locked = (webhookIds: readonly string[], condition: ReturnType<typeof sql>) => sql`
   locked as materialized (
     select organization_id, webhook_id from webhook

@@ -1,4 +1,4 @@
-/** What is known of the health of a webhook is in the database, and judged by its clock alone. */
+/** A webhook's health is stored in the database and evaluated only by its clock. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -19,7 +19,7 @@ test('senders that are killed, with clocks a month off, disable after five days 
       .select(['status', 'disabled_reason', 'failing_since'])
       .where('webhook_id', '=', webhookId)
       .executeTakeFirstOrThrow();
-  /** A new sender makes both attempts of a new delivery, and is killed. */
+  /** A new sender makes both attempts of a new delivery, then is killed. */
   const failOnce = async (clockOffsetMs: number) => {
     const before = receiver.requests.length;
     const sender = await startProcess(clockOffsetMs);

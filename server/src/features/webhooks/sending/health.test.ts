@@ -1,4 +1,4 @@
-/** A webhook whose every attempt fails for days is disabled; 410; custom headers; rate limits. */
+/** A webhook is disabled after days of failures; 410; custom headers; rate limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -14,7 +14,7 @@ const { db } = service;
 
 const get = async (id: string) => (await service.call('GET', `/v1/webhooks/${id}`)).body.data;
 
-/** As if the time between had passed, by the database's clock. */
+/** Simulates elapsed time by the database's clock. */
 async function failingFor(id: string, days: number): Promise<void> {
   await sql`update webhook set failing_since = now() - make_interval(days => ${days}::int)
     where webhook_id = ${id}`.execute(db);
@@ -23,7 +23,7 @@ async function failingFor(id: string, days: number): Promise<void> {
 test('a webhook is disabled by itself after five days of failures alone, and the others are told', async () => {
   const told = await startReceiver();
   const { allow } = told;
-  // Both receivers are on the loopback interface; the second one is reached by its own entry.
+  // Both receivers are on loopback; the second is allowed by a separate entry.
   assert.notEqual(allow, receiver.allow);
   const other = await service.register(`${receiver.url}/told`, ['webhook.*']);
   const failing = await service.register(receiver.url);
@@ -127,7 +127,7 @@ test('a pending delivery of a kind that was unsubscribed waits, and is sent once
   const { id } = await service.register(receiver.url);
   await service.call('PATCH', `/v1/webhooks/${id}`, { body: { status: 'disabled' } });
   await service.call('PATCH', `/v1/webhooks/${id}`, { body: { status: 'active' } });
-  // Subscribed when it happened, and not any more when it is sent.
+  // Subscribed at the time of the event, but no longer when it is sent.
   await db.transaction().execute(async (tx) => {
     await sql`select from webhook where webhook_id = ${id} for update`.execute(tx);
     await sql`

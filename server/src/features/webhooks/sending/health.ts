@@ -1,7 +1,7 @@
 /**
- * The health of webhooks. One whose every attempt has failed for the configured time is disabled,
- * and the other webhooks of the organization are told. Decided with the record of a failed attempt,
- * in its transaction; the record of one that succeeds ends the failing time (`record-queries.ts`).
+ * Webhook health. A webhook whose every attempt has failed for the configured time is disabled, and
+ * the organization's other webhooks are notified. This is decided in the transaction that records a
+ * failed attempt; a recorded success ends the failing period (`record-queries.ts`).
  */
 import type { Tx } from '../../../platform/database/database.ts';
 import { recordEvent } from '../outbox/outbox.ts';
@@ -12,11 +12,11 @@ import type { AttemptRecord } from './record-queries.ts';
 /** The webhooks whose health a batch of records changes. */
 export type HealthChanges = {
   readonly failing: readonly string[];
-  /** Those that may have been failing for long enough. */
+  /** Webhooks that may have been failing for long enough. */
   readonly overdue: readonly string[];
 };
 
-/** Most batches change nothing, and then null. */
+/** Returns null if nothing changes, as in most batches. */
 export function healthChanges(
   records: readonly AttemptRecord[],
   disableAfterMs: number,
@@ -52,7 +52,7 @@ export async function applyHealth(
     await enqueueNotice(tx, organizationId, webhookId, 'disabled');
     await recordEvent(tx, organizationId, 'webhook.disabled', {
       webhookId,
-      // The rest of a URL may hold a token.
+      // The rest of a URL may contain a token.
       host: new URL(url).host,
       description,
       reason: 'failing',

@@ -4,7 +4,7 @@ import type { WebhookId } from '../../../platform/ids.ts';
 import { lineStart, type ClaimedDelivery } from './claim-queries.ts';
 import { Lines } from './lines.ts';
 
-/** So many deliveries of a webhook, from `first` on, due one second after another. */
+/** Deliveries of a webhook, numbered from `first`, due one second apart. */
 function claimed(webhookId: string, count: number, first = 1): ClaimedDelivery[] {
   return Array.from({ length: count }, (_, n) => ({
     webhookId: webhookId as WebhookId,

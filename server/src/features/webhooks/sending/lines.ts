@@ -1,37 +1,40 @@
 /**
- * Which lines the next claim looks at. A claim that looks at all lines finds everything, and costs
- * time for each webhook that has something queued, and for whatever has been sent since the last
- * vacuum. Hence:
+ * Determines which lines the next claim looks at. A claim that looks at all lines finds everything,
+ * but its cost grows with the number of webhooks with queued deliveries and with the deliveries
+ * sent since the last vacuum. Hence:
  *
- * 1. At most half of the time goes to looking at all lines: the first delivery of a webhook waits
+ * 1. At most half of the time is spent on looks at all lines: the first delivery of a webhook waits
  *    for such a look.
- * 2. Between two such looks, claims look at the webhooks that may get something and are known from
- *    their latest sends: a hundred webhooks that hang delay no healthy one. Long lines are read on
- *    from where the last claim ended. What stands before that place, a retry or what came out of a
- *    slow transaction, waits for the next look, and so does the first delivery of another webhook.
+ * 2. Between two such looks, claims cover webhooks that may get something and are known from their
+ *    latest sends, so a hundred hanging webhooks delay no healthy one. Long lines are continued
+ *    from where the last claim ended. Anything before that position, such as a retry or the result
+ *    of a slow transaction, waits for the next look, as does the first delivery of another webhook.
  */
 import { lineStart, type ClaimedDelivery, type LinePosition } from './claim-queries.ts';
 
-/** A look at all lines that took 3 ms is followed by another one after 3 ms at the earliest. */
+/**
+ * Ratio of the pause to the duration of a look at all lines: one that took 3 ms is followed by the
+ * next after 3 ms at the earliest.
+ */
 const pausePerLook = 1;
-/** A line is long when a claim takes this many deliveries from it. */
+/** A line is long if a claim takes at least this many deliveries from it. */
 const longFrom = 32;
 
 export class Lines {
-  /** Where the long lines go on. */
+  /** Positions where the long lines continue. */
   readonly #positions = new Map<string, LinePosition>();
   #lookFrom = Number.NEGATIVE_INFINITY;
-  /** Whether there was reason to claim since the last look at all lines. */
+  /** Whether there was a reason to claim since the last look at all lines. */
   #isLookWanted = false;
 
-  /** How long to wait for the next look, if one is wanted; Infinity without a reason. */
+  /** Time until the next look if one is wanted, otherwise Infinity. */
   untilLookMs(now: number): number {
     return this.#isLookWanted ? Math.max(0, this.#lookFrom - now) : Infinity;
   }
 
   /**
-   * @param allowances most deliveries of a webhook
-   * @returns where to read on, or null when it is time to look at all lines
+   * @param allowances maximum deliveries per webhook
+   * @returns where to continue reading, or null if it is time to look at all lines
    */
   next(now: number, allowances: ReadonlyMap<string, number>): Map<string, LinePosition> | null {
     if (now >= this.#lookFrom) return null;
@@ -43,7 +46,7 @@ export class Lines {
     return positions;
   }
 
-  /** All lines were looked at. */
+  /** Reports a look at all lines. */
   looked(startedAt: number, endedAt: number, claimed: readonly ClaimedDelivery[]): void {
     this.#isLookWanted = false;
     this.#lookFrom = endedAt + (endedAt - startedAt) * pausePerLook;
@@ -52,7 +55,7 @@ export class Lines {
     }
   }
 
-  /** These lines were read on, as far as their allowances went. */
+  /** Reports lines that were continued as far as their allowances permit. */
   readOn(
     lines: ReadonlyMap<string, LinePosition>,
     allowances: ReadonlyMap<string, number>,
@@ -70,7 +73,7 @@ export class Lines {
 
 type LineEnd = { count: number; position: LinePosition };
 
-/** How many deliveries of each webhook were claimed, and the place behind the last of them. */
+/** Number of claimed deliveries per webhook, and the position after the last one. */
 function endsOf(claimed: readonly ClaimedDelivery[]): Map<string, LineEnd> {
   const ends = new Map<string, LineEnd>();
   for (const { webhookId, dueAtS, deliveryId } of claimed) {

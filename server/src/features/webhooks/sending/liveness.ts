@@ -1,9 +1,10 @@
 /**
- * Which senders live. Each sender counts its beats in a row of its own; the others watch the
- * numbers, and take over from a sender whose number stood still for `deadAfterMs` of observation.
+ * Detects dead senders. Each sender increments a counter in its own row; the others watch it and
+ * take over the deliveries of a sender whose counter has not changed for `deadAfterMs` of
+ * observation.
  *
- * Only monotonic clocks decide, each process by its own: wall clocks that differ or jump declare
- * nobody dead. Time without an answer of the database does not count as observation.
+ * Only monotonic clocks count, each process's own: wall clocks that differ or jump do not cause
+ * false positives. Time without a response from the database does not count as observation.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -22,11 +23,11 @@ export type LivenessParts = {
   db: Db;
   log: Logger;
   name: string;
-  /** Whether no other process can be alive: then all others are dead from the start. */
+  /** Whether no other process can be alive, so that all others are dead from the start. */
   isOnlySender: boolean;
   deadAfterMs: number;
   beatEveryMs: number;
-  /** Called when deliveries were taken back from a dead sender. */
+  /** Called when deliveries were reclaimed from a dead sender. */
   onTakenBack: () => void;
 };
 
@@ -42,12 +43,12 @@ export class Liveness {
     this.#parts = parts;
   }
 
-  /** Who claims now. Null before the first beat. */
+  /** The id under which this sender claims, or null before the first beat. */
   get senderId(): string | null {
     return this.#senderId;
   }
 
-  /** One beat and one look at the others. Throws when the database does. */
+  /** Sends one heartbeat and checks the others. Throws on database errors. */
   async beatAndLook(): Promise<void> {
     const { db, log, name, isOnlySender } = this.#parts;
     if (this.#senderId !== null && !(await beat(db, this.#senderId))) {
@@ -65,7 +66,8 @@ export class Liveness {
     }
     const others = (await listSenders(db)).filter((row) => row.sender_id !== this.#senderId);
     const dead = isFirst && isOnlySender ? others : this.#observe(others);
-    // The first look also finds what a sender left that ended between its removal and its last word.
+    // The first look also reclaims deliveries of a sender that ended between its removal and its
+    // last write.
     if (dead.length === 0 && !isFirst) return;
     const takenBack = await inTransaction(db, async (tx) => {
       const removed = await removeDeadSenders(tx, dead);
@@ -76,7 +78,7 @@ export class Liveness {
     this.#parts.onTakenBack();
   }
 
-  /** Forgets the time since the last look, in which nothing was seen. */
+  /** Discards the time since the last look, during which nothing was observed. */
   lostSight(): void {
     this.#lastLookAt = null;
   }
@@ -85,11 +87,11 @@ export class Liveness {
     if (this.#senderId !== null) await removeSender(this.#parts.db, this.#senderId);
   }
 
-  /** @returns those that have been still for long enough */
+  /** @returns the senders that have been still for long enough */
   #observe(others: readonly SenderRow[]): SenderRow[] {
     const now = performance.now();
     const { beatEveryMs, deadAfterMs } = this.#parts;
-    // This process may itself have been paused: what it did not watch can't be held against others.
+    // This process may have been paused itself; unobserved time must not count against others.
     const passedMs =
       this.#lastLookAt === null ? 0 : Math.min(now - this.#lastLookAt, 2 * beatEveryMs);
     this.#lastLookAt = now;

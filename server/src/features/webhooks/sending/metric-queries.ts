@@ -1,4 +1,3 @@
-/** What metrics ask about the line of deliveries. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 
@@ -6,16 +5,16 @@ export type LineReading = {
   state: 'ready' | 'scheduled';
   /** Exact up to `maxCounted`. */
   deliveries: number;
-  /** 0 when none is due. */
+  /** 0 if none is due. */
   oldestDueAgeMs: number;
 };
 
-/** Counting stops here, so that metrics stay cheap in a flood. */
+/** Counting stops here, so that metrics stay cheap during a flood. */
 const maxCounted = 100_000;
 
 /**
- * The deliveries that have not ended, by state; those that are being sent count as ready. Those of
- * disabled webhooks are not due.
+ * Pending deliveries by state; those being sent count as ready. Deliveries of disabled webhooks are
+ * not due.
  */
 export async function measureLine(db: Db): Promise<LineReading[]> {
   const { rows } = await sql<LineReading>`

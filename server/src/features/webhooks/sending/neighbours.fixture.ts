@@ -1,4 +1,4 @@
-/** Receivers that are bad neighbours: by path, and by what happens before there is a path. */
+/** Misbehaving receivers, selected by path or by what happens before there is a path. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createSocket } from 'node:dgram';
@@ -6,13 +6,13 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-/** What a receiver does with a request; each is the first part of its path. */
+/** How a receiver handles a request; each is the first segment of its path. */
 export const badAnswers = ['slow', 'headers', 'body', 'drip', 'interim', 'reset', 'gzip'] as const;
 export type BadAnswer = (typeof badAnswers)[number];
 
 const slowMs = 1_900;
 const dripEveryMs = 1_000;
-/** In a thread, so that the receiver goes on meanwhile. */
+/** Compressed in a worker thread, so that the receiver stays responsive. */
 const bomb = promisify(gzip)(Buffer.alloc(16 * 1024 * 1024));
 const earlyHints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n';
 
@@ -52,7 +52,7 @@ export function answerBadly(name: BadAnswer, request: IncomingMessage, response:
   }
 }
 
-/** As many interim answers as it takes. */
+/** Sends interim responses without end. */
 function flood(socket: Socket): void {
   const next = (): void => {
     if (socket.destroyed) return;
@@ -61,7 +61,7 @@ function flood(socket: Socket): void {
   next();
 }
 
-/** A port that takes connections and says nothing, as for a handshake that hangs. */
+/** A port that accepts connections and stays silent, like a hanging handshake. */
 export async function startSilentPort(): Promise<{ port: number; server: Server }> {
   const server = createServer((socket) => void socket.on('error', () => undefined).unref());
   server.listen(0, '127.0.0.1');
@@ -69,7 +69,10 @@ export async function startSilentPort(): Promise<{ port: number; server: Server 
   return { port: (server.address() as AddressInfo).port, server };
 }
 
-/** A name server that takes questions and says nothing. @returns its address, as a resolver takes it */
+/**
+ * A name server that never responds.
+ * @returns its address in the format of a resolver
+ */
 export async function startSilentNameServer(): Promise<{ address: string; close: () => void }> {
   const socket = createSocket('udp4');
   socket.bind(0, '127.0.0.1');

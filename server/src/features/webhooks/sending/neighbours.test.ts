@@ -1,6 +1,7 @@
 /**
- * Bad neighbours delay neither a webhook in use nor first deliveries. Some cases of
- * `bench/webhook-neighbours.ts`, which measures all of them; the limit leaves room for a busy machine.
+ * Misbehaving receivers delay neither an active webhook nor first deliveries. Covers some cases of
+ * `bench/webhook-neighbours.ts`, which measures all of them; the limit leaves room for a busy
+ * machine.
  */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** The rate limit of a webhook, as its receiver sees it: no second has more, and it is reached. */
+/** The rate limit as the receiver sees it: no second exceeds it, and it is reached. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -27,10 +27,10 @@ async function startLimited(perSecond: number, answerAfterMs = 0) {
   };
 }
 
-/** A busy machine holds up one request on its way and not the next; `slots.test.ts` is exact. */
+/** A busy machine may delay one request but not the next; `slots.test.ts` is exact. */
 const jitterMs = 300;
 
-/** Most requests in any second, less what the machine may have held them up. */
+/** Maximum requests in any second, minus possible delays by the machine. */
 function mostInASecond(moments: readonly number[]): number {
   const endOf = (at: number) => at + 1_000 - jitterMs;
   return Math.max(...moments.map((at) => moments.filter((m) => m >= at && m < endOf(at)).length));
@@ -49,7 +49,7 @@ for (const answerAfterMs of [0, 1_000]) {
     await causeMany(15);
     const spanMs = await waitForAll(moments, 15);
     assert.ok(mostInASecond(moments()) <= 5);
-    // With a poll for each in place of a wake-up it would be over a minute.
+    // Polling instead of waking up would take over a minute.
     assert.ok(spanMs >= 2_000 && spanMs <= 45_000, `${spanMs} ms`);
   });
 }
@@ -66,7 +66,7 @@ test('two senders keep the rate of one', async () => {
   for (const sender of senders) await sender[Symbol.asyncDispose]();
   assert.equal(mostInASecond(slow.moments()), 1);
   assert.ok(mostInASecond(quick.moments()) <= 100, `${mostInASecond(quick.moments())}`);
-  // With a poll for each bucket it would be two minutes.
+  // Polling for each bucket would take two minutes.
   assert.ok(spanMs < 45_000, `${spanMs} ms`);
 });
 

@@ -1,25 +1,25 @@
 /**
- * The rate limit of a webhook: at most so many requests begin within any second, and a steady flow
- * rather than a burst at each second's start. Times are milliseconds of a monotonic clock.
+ * The rate limit of a webhook: at most this many requests begin within any second, in a steady flow
+ * rather than a burst at the start of each second. Times are milliseconds of a monotonic clock.
  *
- * 1. Of the requests that began within the last `windowMs` and those that are claimed and have not
- *    begun, there are at most `perSecond`. So however late a connection comes, no second has more.
- * 2. Beside that, a token bucket spreads them: it holds a tenth of a second's worth, or one token.
+ * 1. Requests that began within the last `windowMs`, plus those claimed that have not begun, number
+ *    at most `perSecond`. So no second exceeds the limit, however late a connection comes.
+ * 2. In addition, a token bucket spreads them: it holds a tenth of a second's worth, or one token.
  *
- * One process at a time sends to such a webhook: see `turn-queries.ts`.
+ * Only one process at a time sends to such a webhook: see `turn-queries.ts`.
  */
 
-/** A second, and the difference between the ways of two requests to the receiver. */
+/** One second plus the variation in latency between two requests. */
 const windowMs = 1_050;
 
 export class RateLimit {
   #perSecond: number;
-  /** When requests began, oldest first, as far as they count. */
+  /** Start times of requests in the window, oldest first. */
   readonly #begun: number[] = [];
-  /** Claimed, and not begun. */
+  /** Claimed but not begun. */
   #reserved = 0;
   #tokens = 1;
-  /** Of the latest offer. */
+  /** What is left of the latest offer. */
   #left = 0;
   #filledAt: number;
 
@@ -41,28 +41,28 @@ export class RateLimit {
     return this.#left;
   }
 
-  /** One is claimed. May leave a debt, which later tokens pay. */
+  /** Claims one. May leave a debt that later tokens pay off. */
   take(): void {
     this.#reserved += 1;
     this.#tokens -= 1;
     this.#left -= 1;
   }
 
-  /** A claimed one begins, or has failed without. */
+  /** A claimed request begins or fails before beginning. */
   begin(now: number): void {
     this.#reserved -= 1;
     this.#begun.push(now);
   }
 
-  /** A claimed one is given back. */
+  /** A claimed request is given back. */
   giveBack(): void {
     this.#reserved -= 1;
     this.#tokens += 1;
   }
 
   /**
-   * How long until there is room for what may still be queued. Infinity where the latest claim left
-   * some of what it was offered: then nothing is queued; and where the end of a send makes the room.
+   * Time until there is room for queued deliveries. Infinity if the latest claim did not use up its
+   * offer, because then nothing is queued, or if only the end of a send makes room.
    */
   untilRoomMs(now: number): number {
     if (this.#left > 0) return Infinity;

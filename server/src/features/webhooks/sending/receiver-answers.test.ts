@@ -20,7 +20,7 @@ describe('a receiver that answers', () => {
     const statusOf = new Map<string, number>();
     let owner = organizationId;
     for (let status = first; status <= last; status += 1) {
-      // An organization has at most fifty webhooks.
+      // An organization can have at most fifty webhooks.
       if (status % 50 === 0) owner = await createOrganization();
       statusOf.set(await register(`${receiver.url}/${status}`, owner), status);
       if (status % 50 === 49 || status === last) await cause(db, owner, 'any status');

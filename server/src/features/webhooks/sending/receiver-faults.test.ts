@@ -56,7 +56,7 @@ describe('a receiver that breaks', () => {
     const closing: [(socket: Socket) => void, statusCode: number | null][] = [
       [(socket) => socket.destroy(), null],
       [(socket) => socket.end('HTTP/1.1 200 OK\r\nx-half: '), null],
-      // The status of an answer that breaks off is kept.
+      // The status of an interrupted response is kept.
       [(socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf'), 200],
     ];
     for (const [answer, statusCode] of closing) {

@@ -1,4 +1,4 @@
-/** A sender with deadlines of the test's choice, and one delivery to whatever receiver. */
+/** A sender with deadlines chosen by the test, for single deliveries to any receiver. */
 import assert from 'node:assert/strict';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import { startReceiver, type Answer } from '../../../../test/receiver.ts';
@@ -40,7 +40,7 @@ export async function startSending({ connectTimeoutMs, totalTimeoutMs }: Deadlin
   };
   const organizationId = await createOrganization();
 
-  /** A webhook for content.ready. */
+  /** Registers a webhook for content.ready. */
   const register = async (url: string, owner = organizationId): Promise<WebhookId> => {
     const request = { url, events: ['content.ready'], description: null };
     const { webhookId } = await inTransaction(db, (tx) => createWebhook(tx, vault, owner, request));

@@ -1,6 +1,7 @@
 /**
- * The SQL that writes down how attempts ended. It is one statement and so a transaction of its own:
- * it takes a `Db`, and one round trip. Times are the database's. The states are in `sender.ts`.
+ * SQL that records how attempts ended. It is a single statement and so its own transaction: it
+ * takes a `Db` and one round trip. Times are the database's. The states are described in
+ * `sender.ts`.
  */
 import { sql } from 'kysely';
 import { int8Array, textArray, uuidArray } from '../../../platform/database/binary-arrays.ts';
@@ -8,19 +9,18 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { DeliveryError } from './schedule.ts';
 import type { AttemptHeaders } from './shown-headers.ts';
 
-/** What is recorded about one attempt. */
 export type AttemptRecord = {
   organizationId: string;
   webhookId: string;
   deliveryId: string;
   senderId: string;
-  /** As it was claimed: the fence together with the sender. */
+  /** As claimed; fences the record together with the sender id. */
   attempts: number;
-  /** The number of the attempt that was made. */
+  /** Number of the attempt that was made. */
   attempt: number;
   next: 'success' | 'failed' | 'retry' | 'release' | 'park';
   delayMs: number;
-  /** By the process's monotonic clock, in milliseconds; the database is told how long ago. */
+  /** By the process's monotonic clock in milliseconds; converted to an age for the database. */
   startedAt: number;
   endedAt: number;
   statusCode: number | null;
@@ -28,15 +28,15 @@ export type AttemptRecord = {
   error: DeliveryError | null;
   response: string | null;
   headers: AttemptHeaders;
-  /** The health of the webhook as it was claimed: see `health-queries.ts`. */
+  /** The webhook's health at the time of the claim: see `health-queries.ts`. */
   failingSinceS: number | null;
   claimedAtS: number;
 };
 
-/** Older ones are dropped: a delivery may be retried by hand without end. */
+/** Older ones are dropped, because a delivery may be retried manually without limit. */
 const maxEarlierAttempts = 50;
 
-/** The earlier attempts of `delivery` with the latest one before that of `record`. */
+/** The earlier attempts of `delivery`, plus its latest one before `record`. */
 const earlierAttempts = sql`
   case when delivery.last_attempt_at is null then null else
     case when jsonb_array_length(delivery.earlier_attempts) >= ${sql.lit(maxEarlierAttempts)}
@@ -48,14 +48,13 @@ const earlierAttempts = sql`
       'headers', delivery.headers) end`;
 
 /**
- * sending → ready, scheduled, parked, or the log; with the counts, in one transaction. A record whose claim
- * is gone changes nothing, so recording the same again is harmless. Count rows are locked in the
- * order of their keys, so that two senders can't wait for each other.
+ * sending → ready, scheduled, parked, or the log, including the counts, in one transaction. A
+ * record whose claim is gone changes nothing, so recording is idempotent. Count rows are locked in
+ * key order, so that two senders can't deadlock.
  *
- * An attempt that succeeded ends the failing time of its webhook if it ended after that had begun.
- * What the claim said of the webhook does not count: another attempt may have failed meanwhile.
- *
- * @returns the ids of the deliveries whose claims were held
+ * A successful attempt ends its webhook's failing period if it ended after the period began. The
+ * health in the claim is not used, because another attempt may have failed since.
+ * @returns the ids of the deliveries whose claims were still held
  */
 export async function recordAttempts(
   db: Db,

@@ -1,7 +1,7 @@
 /**
- * Writes down how attempts ended, many in one transaction: while one batch is being committed, the
- * next one gathers. What is handed over here is not lost while the process lives; after a kill the
- * delivery is sent again.
+ * Records how attempts ended, batching many in one transaction: while one batch is being committed,
+ * the next one collects. Records survive as long as the process; after a kill, the delivery is sent
+ * again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -12,27 +12,27 @@ import { applyHealth, healthChanges } from './health.ts';
 import { recordAttempts, type AttemptRecord } from './record-queries.ts';
 
 /**
- * `written`; `lost` when the claim was gone, so that somebody else sends the delivery; `unwritten`
- * when the database did not take it.
+ * `written`; `lost` if the claim was gone, so that another sender has the delivery; `unwritten` if
+ * the database did not accept it.
  */
 export type RecordFate = 'written' | 'lost' | 'unwritten';
 
 export type RecorderParts = {
   db: Db;
   log: Logger;
-  /** 0: never. */
+  /** 0 means never. */
   disableAfterMs: number;
-  /** Called after the commit that has disabled a failing webhook. */
+  /** Called after the commit that disabled a failing webhook. */
   onDisabled: (webhookId: string) => void;
-  /** After this, nothing is tried again. */
+  /** Once aborted, nothing is retried. */
   givenUp: AbortSignal;
 };
 
-/** An attempt, and who is told once what became of its record. */
+/** An attempt and a callback for the fate of its record. */
 type Entry = { readonly attempt: AttemptRecord; readonly onRecorded: (fate: RecordFate) => void };
 
 const maxInBatch = 500;
-/** A statement costs the database half a millisecond by itself, so it pays to let some gather. */
+/** A statement alone costs the database half a millisecond, so batching pays off. */
 const gatherMs = 5;
 const enough = 128;
 const retryAfterMs = 250;
@@ -58,12 +58,12 @@ export class Recorder {
     this.#writer.add({ attempt, onRecorded });
   }
 
-  /** Resolves when everything that was added is written, or is given up. */
+  /** Resolves when everything added has been written or given up. */
   settled(): Promise<void> {
     return this.#writer.flush();
   }
 
-  /** @returns the ids of the deliveries whose claims were held */
+  /** @returns the ids of the deliveries whose claims were still held */
   async #recordWithHealth(attempts: readonly AttemptRecord[]): Promise<Set<string>> {
     const { db, log, disableAfterMs, onDisabled } = this.#parts;
     if (healthChanges(attempts, disableAfterMs) === null) return recordAttempts(db, attempts);
@@ -80,7 +80,9 @@ export class Recorder {
     return held;
   }
 
-  /** Tries until it is written. A batch that the database refuses is written one by one. */
+  /**
+   * Retries until the batch is written. A batch that the database rejects is written one by one.
+   */
   async #record(batch: readonly Entry[]): Promise<void> {
     const { log, givenUp } = this.#parts;
     for (;;) {

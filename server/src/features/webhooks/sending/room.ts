@@ -1,37 +1,42 @@
-/** What may be claimed, by webhook: as much as it can take, and of what is scarce an even share. */
+/**
+ * Determines how much may be claimed per webhook: as much as it can handle, and an even share of
+ * what is scarce.
+ */
 import { hasShownItself, openOf, type Load, type PoolName } from './webhook-load.ts';
 
 /** What may be claimed now. */
 export type Room = {
   readonly total: number;
-  /** By webhook, for those that are known. */
+  /** For known webhooks, by id. */
   readonly allowances: ReadonlyMap<string, number>;
-  /** How many unknown webhooks may have a delivery claimed. */
+  /** How many unknown webhooks may each have a delivery claimed. */
   readonly unknownWebhooks: number;
 };
 
-/** What may be claimed for the webhooks of a kind, as factors of `total`. */
+/** Claim limits per kind of webhook, as factors of `total`. */
 const quickFactor = 6;
 const leisurelyFactor = 2;
-/** Unknown and slow ones together, */
+/** Factor for unknown and slow webhooks together. */
 const othersFactor = 4;
-/** and the share of it that slow webhooks leave to unknown ones. */
+/** The share of it that slow webhooks leave to unknown ones. */
 const reserveShare = 1 / 8;
-/** What may wait here for connections to slow webhooks; the rest waits in the database. */
+/**
+ * Maximum deliveries waiting here for connections to slow webhooks; the rest wait in the database.
+ */
 const maxSlowWaiting = 32;
-/** Windows of a quick webhook that may wait beside the one under way. */
+/** Windows of a quick webhook that may wait besides the one under way. */
 const windowsAhead = 8;
-/** What may wait in all, as a factor of `total`: the quick webhooks share it evenly. */
+/** Maximum waiting deliveries as a factor of `total`, shared evenly by the quick webhooks. */
 const aheadFactor = 2;
 
 export type RoomFor = {
   /** The slots of quick webhooks. */
   readonly total: number;
-  /** Deliveries that are claimed and not recorded, waiting or not. */
+  /** Claimed deliveries that are not recorded yet, waiting or not. */
   readonly claimed: number;
-  /** A number that moves on with each call. */
+  /** A number that increases with each call. */
   readonly turn: number;
-  /** Whether webhooks that are not quick may have something. */
+  /** Whether webhooks that are not quick may get anything. */
   readonly isForAll: boolean;
   readonly now: number;
 };
@@ -65,7 +70,7 @@ export function roomFor(
     allowance = Math.min(allowance, shareOf(free[load.pool], webhooks[load.pool], heldOf(load)));
     if (load.pool === 'slow') {
       slowPlace += 1;
-      // Where there are more of them than may wait, each has its turn.
+      // If there are more slow webhooks than may wait, they take turns.
       const isTurn = slowPlace % webhooks.slow < slowMayWait;
       allowance = isTurn ? Math.min(allowance, slowShare) : 0;
     }
@@ -88,7 +93,7 @@ function wantedBy(load: Load<unknown>, ahead: number, now: number): number {
   return open + mayWait < mayWait / 2 ? 0 : open + mayWait;
 }
 
-/** One that has nothing gets at least one while there is any. */
+/** A webhook that holds nothing gets at least one while any is free. */
 function shareOf(free: number, webhooks: number, held: number): number {
   const share = Math.floor((free - held) / (webhooks + 1));
   return held === 0 && free > 0 ? Math.max(1, share) : share;

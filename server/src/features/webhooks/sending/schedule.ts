@@ -1,20 +1,19 @@
 /**
- * What happens to a delivery after an attempt: the one place that decides it.
+ * Decides what happens to a delivery after an attempt.
  *
- * 1. An answer of status 2xx, read to its end or to the limit, is a success, and so is what a broker has
- *    confirmed. Nothing else is.
- * 2. Any other end of an attempt is a failure of the receiver's: the next attempt follows after the
- *    delay of the schedule, and after the last one the delivery has failed.
- * 3. An attempt by hand is one attempt: it succeeds or the delivery has failed.
- * 4. An attempt that we have not made, because we stop or can't, counts for nothing.
- * 5. 410 ends the delivery: it has failed.
- * 6. `Retry-After` of a 429 or 503 may move the next attempt later than the schedule says, up to the
- *    step after it, and never earlier.
- * 7. A delivery of a kind that the webhook does not subscribe to any more is parked.
+ * 1. A response with status 2xx, read to its end or to the limit, is a success, and so is a
+ *    broker's confirmation. Nothing else is.
+ * 2. Any other end of an attempt is the receiver's failure: the next attempt follows after the
+ *    scheduled delay. After the last one, the delivery has failed.
+ * 3. A manual retry is a single attempt: it succeeds or the delivery has failed.
+ * 4. An attempt that was not made, because of a shutdown or a problem on our side, is not counted.
+ * 5. Status 410 ends the delivery as failed.
+ * 6. `Retry-After` of a 429 or 503 may move the next attempt later than scheduled, up to the delay
+ *    of the following step, but never earlier.
+ * 7. A delivery of a kind that the webhook no longer subscribes to is parked.
  */
 import type { DestinationFailure } from './destinations/driver.ts';
 
-/** How an attempt ended. */
 export type AttemptEnd =
   | { readonly type: 'answered'; readonly statusCode: number; readonly retryAfterMs: number | null }
   /** By a destination without statuses. */
@@ -22,14 +21,14 @@ export type AttemptEnd =
   | {
       readonly type: 'unanswered';
       readonly failure: DestinationFailure;
-      /** Where the answer broke off behind its head. */
+      /** Set if the response broke off after its head. */
       readonly statusCode: number | null;
     }
   | { readonly type: 'not made'; readonly reason: NotMadeReason };
 
 export type NotMadeReason = 'given back' | 'unreadable secret' | 'unsubscribed';
 
-/** Failures without an answer, as `lastError` names them. With one it is `http_<status>`. */
+/** Failures without a response, as named in `lastError`. With a response, it is `http_<status>`. */
 export const unansweredErrors = [
   'timeout',
   'connection_refused',
@@ -51,12 +50,12 @@ export type Decision =
   | { readonly next: 'release'; readonly delayMs: number }
   | { readonly next: 'park' };
 
-/** A secret that can't be opened has to be repaired by a person; until then there is no point in hurrying. */
+/** A secret that can't be decrypted must be fixed by a person, so there is no hurry. */
 const unreadableDelayMs = 60_000;
 
 /**
- * @param attempt the number of the attempt that has ended, from 1
- * @param scheduleMs the delay before each attempt, the first one's included
+ * @param attempt number of the attempt that has ended, from 1
+ * @param scheduleMs the delay before each attempt, including the first
  */
 export function decide(
   end: AttemptEnd,
@@ -90,7 +89,7 @@ export function decide(
 
 function errorOf(failure: DestinationFailure): DeliveryError {
   switch (failure) {
-    // A stored URL was good once: the guard refuses what the operator's exceptions no longer cover.
+    // A stored URL was valid once; it is now rejected because an operator's exception was removed.
     case 'invalid_url':
       return 'blocked_address';
     case 'too_large':
@@ -112,8 +111,8 @@ function errorOf(failure: DestinationFailure): DeliveryError {
 }
 
 /**
- * Reads `Retry-After`: seconds or an HTTP date (RFC 9110, 10.2.3). Null when it is absent, can't be
- * read, or belongs to another status than 429 and 503.
+ * Parses `Retry-After`: seconds or an HTTP date (RFC 9110, 10.2.3). Returns null if it is absent,
+ * invalid, or not on a 429 or 503.
  */
 export function readRetryAfter(
   statusCode: number,
@@ -122,15 +121,15 @@ export function readRetryAfter(
 ): number | null {
   if ((statusCode !== 429 && statusCode !== 503) || typeof header !== 'string') return null;
   const value = header.trim();
-  // As many digits as there are: the caller has a limit of its own.
+  // Any number of digits is accepted, because the caller has its own limit.
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   const at = readHttpDate(value);
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
 }
 
 /**
- * The three forms of RFC 9110, 5.6.7, the obsolete ones included. `Date.parse` reads them all, and much
- * that is not an HTTP date; the last form lacks the time zone.
+ * Parses the three date formats of RFC 9110, 5.6.7, including the obsolete ones. `Date.parse`
+ * accepts all of them, but also much that is not an HTTP date; the last format lacks a time zone.
  */
 function readHttpDate(value: string): number {
   if (value.endsWith(' GMT')) return Date.parse(value);

@@ -1,4 +1,4 @@
-/** One claimed delivery on its way: what is recorded about its attempt, and what the log says. */
+/** One claimed delivery being sent: the record and the log line of its attempt. */
 import type { Logger } from 'pino';
 import type { BagMember } from '../../../platform/bag.ts';
 import { writeAttemptLine } from './attempt-log.ts';
@@ -11,21 +11,21 @@ import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
 import type { OpenedSecrets } from '../endpoints/secrets.ts';
 import type { SendResult } from './slots.ts';
 
-/** A webhook with deliveries on their way. */
+/** A webhook with deliveries being sent. */
 export type SendingWebhook = ClaimedWebhook &
   OpenedSecrets & {
-    /** When the latest query began that found this state, by the process's monotonic clock. */
+    /** Start of the latest query that found this state, by the process's monotonic clock. */
     readAt: number;
   };
 
 export type Sending = BagMember & {
-  /** Who has claimed it: the fence of what is recorded. */
+  /** The claiming sender, which fences the record. */
   readonly senderId: string;
   readonly webhook: SendingWebhook;
   readonly claim: ClaimedDelivery;
   /** By the process's monotonic clock. */
   readonly claimedAt: number;
-  /** Whether the request has begun: from then on its state is of no importance. */
+  /** Whether the request has begun; after that, changes of the webhook no longer matter. */
   hasBegun: boolean;
   result: AttemptResult | null;
 };
@@ -44,7 +44,7 @@ export function attemptNumber({ attempts, isManual }: ClaimedDelivery): number {
   return isManual ? attempts : attempts + 1;
 }
 
-/** What is written down about an attempt that has ended. */
+/** The record of an attempt that has ended. */
 export function toRecord(
   { senderId, webhook, claim }: Sending,
   { end, startedAt, endedAt, response, headers }: AttemptResult,
@@ -69,7 +69,7 @@ export function toRecord(
     error: 'error' in decision ? decision.error : null,
     failingSinceS: webhook.failingSinceS,
     claimedAtS: webhook.claimedAtS,
-    // What a receiver says to a success interests nobody and would fill the log.
+    // Responses to successes are of no interest and would fill the log.
     response: decision.next === 'success' ? null : response,
     headers,
   };
@@ -90,13 +90,13 @@ export function reportOf(
   return { outcome, error, lagMs: lagOf(sending, startedAt), durationMs: endedAt - startedAt };
 }
 
-/** From the moment the attempt was due to its start: to its claim, and then to its turn. */
+/** Delay from the due time to the start of the attempt: until the claim, then until its turn. */
 function lagOf({ claim, webhook, claimedAt }: Sending, startedAt: number): number {
   const beforeClaimMs = Math.max(0, webhook.claimedAtS - claim.dueAtS) * 1_000;
   return beforeClaimMs + Math.max(0, startedAt - claimedAt);
 }
 
-/** A secret that can't be opened has to be fixed by a person. */
+/** A secret that can't be decrypted must be fixed by a person. */
 export function logAttempt(
   log: Logger,
   attempt: AttemptRecord,

@@ -1,4 +1,4 @@
-/** What a sender is told, and what it tells. */
+/** Options of a sender, and what it reports. */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
@@ -13,18 +13,18 @@ import type { WebhookChanges } from '../endpoints/endpoint-changes.ts';
 export type DeliveryReport = {
   readonly outcome: Decision['next'] | 'lost' | 'unwritten';
   readonly error: DeliveryError | null;
-  /** From the moment the attempt was due to its start. */
+  /** Delay from the due time to the start of the attempt. */
   readonly lagMs: number;
   readonly durationMs: number;
 };
 
 export type SenderTiming = {
   readonly totalTimeoutMs: number;
-  /** Between two looks for due deliveries when nobody nudges. */
+  /** Interval between polls for due deliveries without a hint. */
   readonly pollEveryMs: number;
   readonly beatEveryMs: number;
   readonly deadAfterMs: number;
-  /** How long a shutdown waits for the sends under way. */
+  /** How long a shutdown waits for sends under way. */
   readonly graceMs: number;
   /** How long a shutdown then waits until the database has recorded their results. */
   readonly recordTimeoutMs: number;
@@ -47,12 +47,12 @@ export type SenderOptions = {
   /** The delay before each attempt, in milliseconds. */
   readonly scheduleMs: readonly number[];
   readonly concurrency: number;
-  /** A webhook whose attempts have all failed for this long is disabled. 0, the default: never. */
+  /** A webhook whose attempts have all failed for this long is disabled. Default: 0, never. */
   readonly disableAfterMs?: number;
   readonly hints?: Hints;
   /** Changes that this process makes to webhooks. */
   readonly changes?: WebhookChanges;
-  /** Whether no other process can be sending: what others have left is taken back at once. */
+  /** Whether no other process can be sending, so that left-over claims are reclaimed at once. */
   readonly isOnlySender?: boolean;
   readonly bodyOf?: BodyAtSending;
   readonly tracing?: Tracing | null;

@@ -1,8 +1,8 @@
 /**
- * A process for tests: a sender on the database whose connection is the first argument, allowed to
- * reach the loopback interface, which disables a webhook that has failed for five days. The second is its vault's key in base64, the third how far its wall
- * clock is off, in milliseconds; SIGUSR2 sets that back by an hour. It says "sending" and ends with
- * its parent.
+ * A test process: a sender on the database whose connection is the first argument. It may access
+ * loopback and disables webhooks after five days of failures. The second argument is the vault's
+ * key in base64, the third the offset of its wall clock in milliseconds; SIGUSR2 sets the clock
+ * back by an hour. Prints "sending" and ends with its parent.
  */
 import { pino } from 'pino';
 import { openDatabase, type DatabaseConnection } from '../../../platform/database/database.ts';

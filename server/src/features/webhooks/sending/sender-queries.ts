@@ -1,4 +1,4 @@
-/** The SQL by which senders know of each other. */
+/** SQL by which senders track each other. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 
@@ -27,10 +27,9 @@ export async function listSenders(db: Db): Promise<SenderRow[]> {
 }
 
 /**
- * Removes senders that have not beaten since they were seen with these numbers. Waits for a claim of
- * theirs that is just being committed; after that they can make none.
- *
- * @returns how many were removed
+ * Removes senders whose heartbeat has not changed since it was read. Waits for any claim of theirs
+ * that is being committed; after that they can't claim.
+ * @returns the number removed
  */
 export async function removeDeadSenders(tx: Tx, dead: readonly SenderRow[]): Promise<number> {
   const { rows } = await sql`
@@ -45,10 +44,9 @@ export async function removeDeadSenders(tx: Tx, dead: readonly SenderRow[]): Pro
 }
 
 /**
- * Makes ready again what senders that are gone were sending. A statement of its own behind their
- * removal, because it must see what they claimed last. It reads all pending deliveries.
- *
- * @returns how many deliveries there were
+ * Requeues deliveries claimed by removed senders. A separate statement after their removal, because
+ * it must see their last claims. Reads all pending deliveries.
+ * @returns the number of deliveries
  */
 export async function takeBackDeliveries(tx: Tx): Promise<number> {
   const { rows } = await sql`
@@ -60,8 +58,8 @@ export async function takeBackDeliveries(tx: Tx): Promise<number> {
 }
 
 /**
- * Makes ready again what this sender has claimed without knowing it: the answer to a claim can get
- * lost after its commit. No claim of the same sender may be under way.
+ * Requeues deliveries that this sender has claimed without knowing it: the response to a claim can
+ * be lost after its commit. No claim of the same sender may be in progress.
  */
 export async function releaseUnknownDeliveries(
   db: Db,

@@ -1,4 +1,4 @@
-/** A database, an organization or two, and senders for the tests of the sender. */
+/** A database, organizations and senders for tests of the sender. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -21,7 +21,7 @@ import { startDeliverySender } from './sender.ts';
 import { cause } from '../webhooks.fixture.ts';
 
 const { db: sendingDb, connection } = await openTestDatabase();
-// One connection for the tests themselves: ending all others does not touch it.
+// A separate connection for the tests themselves, unaffected when all others are terminated.
 const observer = openDatabase({ connection, poolSize: 1, log: silentLog });
 atEnd(() => observer[Symbol.asyncDispose]());
 export const { db } = observer;
@@ -84,12 +84,12 @@ export async function register(url: string, owner = organizationId): Promise<Web
   return webhookId;
 }
 
-/** A webhook that nothing is known of gets one send at a time: for several at once, several. */
+/** Registers several webhooks, because a new webhook gets only one send at a time. */
 export async function registerMany(url: string, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) await register(url);
 }
 
-/** Records events titled 0 to count − 1, at once. */
+/** Records events titled 0 to count − 1 concurrently. */
 export async function causeMany(count: number): Promise<void> {
   await Promise.all(
     Array.from({ length: 4 }, async (_, line) => {
@@ -98,7 +98,7 @@ export async function causeMany(count: number): Promise<void> {
   );
 }
 
-/** A receiver that answers only what it is told to, by hand. */
+/** A receiver whose responses are sent manually. */
 export async function startHangingReceiver() {
   const open: ServerResponse[] = [];
   const receiver = await startReceiver(() => (_request, response) => void open.push(response));

@@ -89,7 +89,7 @@ describe('several senders', () => {
     child.kill('SIGSTOP');
     await using sender = start();
     await eventually('all come again', async () => (open.length === 6 ? true : null));
-    // The answers to the first sender are failures, those to the second successes.
+    // The first sender's requests fail, the second's succeed.
     for (const response of open.slice(0, 3)) response.writeHead(500).end();
     for (const response of open.slice(3)) response.writeHead(200).end();
     await allEnded(db);
@@ -189,7 +189,7 @@ describe('the database', () => {
         .execute(db)
         .catch(() => undefined);
     }
-    // The pool may not have noticed yet which of its connections have ended.
+    // The pool may not have noticed yet which connections have ended.
     await eventually('all to be sent', () =>
       allEnded(db).then(
         () => true,
@@ -204,7 +204,7 @@ describe('the database', () => {
       .select((eb) => eb.fn.countAll<number>().as('logged'))
       .executeTakeFirstOrThrow();
     assert.equal(logged, 300);
-    // No attempt is made twice for a connection that broke: its record is written again, not it.
+    // A broken connection repeats the record, not the attempt.
     assert.ok(titles.length <= 300 + 8 * 64, `${titles.length} requests`);
   });
 
@@ -233,13 +233,13 @@ describe('the database', () => {
           replace(body, '"2"', '"3"'), now(), now(), now(), ${senderId}::uuid
         from webhook_delivery_log where body like '%"2"%'`.execute(tx);
     });
-    // The sender believes that somebody sends it.
+    // The sender believes that the delivery is being sent.
     await stays('the titles', () => titlesOf(receiver), [0, 1, 2], 300);
-    // A claim that is under way when its connection ends: its answer never comes.
+    // A claim in progress when its connection ends never gets its response.
     await inTransaction(db, async (tx) => {
       await sql`lock table webhook_sender in access exclusive mode`.execute(tx);
       const waiting = async () => {
-        // A transaction sees the activity as it was at its first look, unless it is told to forget.
+        // Within a transaction, the activity view is a snapshot until it is cleared.
         await sql`select pg_stat_clear_snapshot()`.execute(tx);
         const { rows } = await sql`select 1 from pg_stat_activity
           where datname = current_database() and wait_event_type = 'Lock'`.execute(tx);

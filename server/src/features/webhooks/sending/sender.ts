@@ -3,25 +3,25 @@
  *
  *   recorded with its event → ready → sending → success | failed     (ended: moved to the log)
  *                               ↑        ├────→ scheduled → ready    (its next attempt is due)
- *                  └→ held ─────→├────────┘ released or taken back    (the attempt counts for nothing)
+ *                  └→ held ─────→├────────┘ released or reclaimed     (the attempt is not counted)
  *                               ├──────────── parked, until the webhook subscribes to its kind again
- *                               └──────────── success | failed       (retried by hand)
+ *                               └──────────── success | failed       (retried manually)
  *
- * 1. A delivery is a row from the commit of its event until retention drops it. No state is kept
- *    in memory alone, so a kill at any point loses nothing.
- * 2. At most one living sender has a delivery in `sending`: it is claimed under a row lock, and
- *    taken back only from a sender that stopped beating (`liveness.ts`).
- * 3. What is recorded about an attempt is fenced by the sender's id and the number of attempts.
- *    A sender that lost its claim changes nothing.
- * 4. A delivery is sent again only after a recorded failure, or when its sender ended between the
+ * 1. A delivery is a row from the commit of its event until retention drops it. No state is only in
+ *    memory, so a kill at any point loses nothing.
+ * 2. At most one living sender has a delivery in `sending`: it is claimed under a row lock and
+ *    reclaimed only from a sender whose heartbeat stopped (`liveness.ts`).
+ * 3. The record of an attempt is fenced by the sender's id and the number of attempts. A sender
+ *    that lost its claim changes nothing.
+ * 4. A delivery is sent again only after a recorded failure, or if its sender ended between the
  *    send and the record. So a kill repeats at most the deliveries that were in `sending`.
- * 5. A shutdown records nothing as failed: what it cuts off is released, uncounted.
+ * 5. A shutdown records nothing as failed: interrupted deliveries are released, uncounted.
  * 6. At most `concurrency` sends to quick webhooks are under way, and fixed multiples of that to
- *    others (`slots.ts`), on two database connections, one that claims and one that records.
- * 7. No request begins under a state of its webhook that has changed since: see
- *    `endpoint-changes.ts`. A delivery that finds its webhook changed is released.
- * 8. Of a webhook with an order, a delivery is `held` while an earlier one with the same key is `ready` or
- *    `scheduled`.
+ *    others (`slots.ts`), using two database connections: one for claims, one for records.
+ * 7. No request begins under an outdated state of its webhook: see `endpoint-changes.ts`. A
+ *    delivery that finds its webhook changed is released.
+ * 8. With ordered deliveries, a delivery is `held` while an earlier one with the same key is
+ *    `ready` or `scheduled`.
  */
 import { hostname } from 'node:os';
 import { Bag } from '../../../platform/bag.ts';
@@ -59,20 +59,20 @@ import { isSubscribed } from '../outbox/event-kinds.ts';
 import { deliveriesElsewhere, webhookDeliveries } from '../outbox/outbox.ts';
 
 export type DeliverySender = AsyncDisposable & {
-  /** Sends under way in this process. */
+  /** Number of sends under way in this process. */
   underWay(): number;
 };
 
-/** Starts to send. Disposing lets the sends under way end, and releases those that last too long. */
+/** Starts to send. Disposing waits for sends under way, and releases those that take too long. */
 export function startDeliverySender(options: SenderOptions): DeliverySender {
   return new Sender(options);
 }
 
-/** Sends of one webhook at a time: over 3,000 a second to a receiver that is 20 ms away. */
+/** Maximum concurrent sends per webhook: over 3,000 per second to a receiver 20 ms away. */
 const maxPerWebhook = 64;
 /**
- * Between two claims under load. A claim costs the database half a millisecond and then a tenth of
- * that for each delivery, so it pays to let some gather. The first claim after a pause is at once.
+ * Interval between two claims under load. A claim costs the database half a millisecond plus a
+ * tenth of that per delivery, so batching pays off. The first claim after a pause is immediate.
  */
 const claimEveryMs = 4;
 
@@ -170,7 +170,7 @@ class Sender implements DeliverySender {
         untilMs = Math.min(untilMs, this.#claimer.untilDueMs(), this.#slots.untilRoomMs());
       };
       await this.#database.attempt(claim, () => (this.#hasUnknownClaims = true));
-      // A round that stopped at its limit has the other webhooks to look at.
+      // A round that stopped at its limit has other webhooks left to look at.
       if (goesOn) continue;
       await this.#doorbell.wait(untilMs, signal);
       const pauseMs = claimEveryMs - (performance.now() - claimedAt);
@@ -178,7 +178,7 @@ class Sender implements DeliverySender {
     }
   }
 
-  /** @returns whether there are webhooks that this round did not come to */
+  /** @returns whether there are webhooks that this round did not reach */
   async #claimOnce(): Promise<boolean> {
     const { senderId } = this.#liveness;
     if (senderId === null) return false;
@@ -189,7 +189,7 @@ class Sender implements DeliverySender {
       this.#hasUnknownClaims = false;
     }
     this.#giveBackWaiting('slow');
-    // What has been sent and is not written down counts as well, so that a kill repeats no more.
+    // Sent but unrecorded deliveries count too, which bounds the repeats after a kill.
     const room = this.#slots.room(this.#sending.size);
     if (room.total === 0) return false;
     const claimed = await this.#claimer.claim(senderId, room);
@@ -235,7 +235,7 @@ class Sender implements DeliverySender {
       if (!this.#changes.isCurrent(webhook.webhookId, webhook.readAt)) {
         throw new OutdatedStateError();
       }
-      // A driver may send twice, after another token was fetched.
+      // A driver may send twice, after fetching another token.
       if (!sending.hasBegun) this.#slots.begin(slot);
       sending.hasBegun = true;
     };
@@ -259,7 +259,7 @@ class Sender implements DeliverySender {
     for (const sending of this.#slots.takeWaiting(which)) this.#giveBack(sending);
   }
 
-  /** A claim of which nothing was sent. */
+  /** Gives back a claim of which nothing was sent. */
   #giveBack(sending: Sending, reason: NotMadeReason = 'given back'): void {
     const now = performance.now();
     const end = { type: 'not made', reason } as const;
@@ -278,7 +278,7 @@ class Sender implements DeliverySender {
     this.#recorder.add(attempt, (fate) => this.#finish(sending, attempt, fate));
   }
 
-  /** The attempt is written down, or never will be. */
+  /** Called when the attempt has been recorded, or never will be. */
   #finish(sending: Sending, attempt: AttemptRecord, fate: RecordFate): void {
     this.#sending.delete(sending);
     if (fate === 'unwritten') this.#hasUnknownClaims = true;

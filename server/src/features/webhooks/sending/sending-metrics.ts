@@ -3,7 +3,7 @@ import type { Metrics } from '../../../platform/metrics.ts';
 import { measureLine } from './metric-queries.ts';
 import type { DeliveryReport } from './sender-options.ts';
 
-/** Counts attempts by outcome, with the time that they took and how late they were. */
+/** Counts attempts by outcome, with their duration and lag. */
 export function observeDeliveries(metrics: Metrics): (report: DeliveryReport) => void {
   const attempts = metrics.counter({
     name: 'webhook_delivery_attempts_total',
@@ -22,14 +22,14 @@ export function observeDeliveries(metrics: Metrics): (report: DeliveryReport) =>
   });
   return ({ outcome, error, lagMs, durationMs }) => {
     attempts.add(1, { outcome, error: error ?? 'none' });
-    // Nothing was sent, or it was cut off: its times say nothing about receivers.
+    // Nothing was sent, or it was interrupted, so the duration says nothing about the receiver.
     if (outcome === 'release') return;
     duration.observe(durationMs / 1_000);
     lag.observe(lagMs / 1_000);
   };
 }
 
-/** What is found at scrape time: the line of deliveries, and the sends of this process. */
+/** Metrics read at scrape time: the delivery queue and this process's sends. */
 export function collectDeliveryMetrics(
   metrics: Metrics,
   parts: { db: Db; underWay: () => number },

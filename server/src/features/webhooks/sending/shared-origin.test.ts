@@ -1,7 +1,7 @@
 /**
- * Many tenants behind one gateway: webhooks and test sends that hang delay no healthy webhook at the
- * same origin. Before, forty of them delayed its events by 25 seconds and more; the limit here leaves
- * room for a busy machine. `bench/webhook-fairness.ts` measures.
+ * Many tenants behind one gateway: hanging webhooks and test sends delay no healthy webhook at the
+ * same origin. Previously, forty of them delayed its events by 25 seconds and more; the limit here
+ * leaves room for a busy machine. `bench/webhook-fairness.ts` measures it.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,10 +14,10 @@ import { createWebhook } from '../endpoints/endpoints.ts';
 import { cause, startWebhookService } from '../webhooks.fixture.ts';
 
 const maxLagMs = 5_000;
-/** Events that a healthy webhook gets beside those that hang; each waits for a poll. */
+/** Events for a healthy webhook beside the hanging ones; each waits for a poll. */
 const eventsBeside = 6;
 
-/** Below `/hang` it never answers. */
+/** Paths below `/hang` never respond. */
 const receiver = await startReceiver(({ path }) =>
   path.startsWith('/hook/hang') ? () => undefined : 204,
 );
@@ -35,7 +35,7 @@ async function arrivesInTime(title: string): Promise<void> {
   assert.ok(lagMs < maxLagMs, `${title} came after ${lagMs} ms`);
 }
 
-/** Registers webhooks of another organization, at most 50, and makes five deliveries for each. */
+/** Registers up to 50 webhooks of another organization, with five deliveries each. */
 async function registerHanging(count: number): Promise<void> {
   const organizationId = newTypeId('org');
   await db

@@ -1,4 +1,6 @@
-/** The headers of an attempt as they are kept and shown: bounded, with lower-case names and no secrets. */
+/**
+ * The stored and shown headers of an attempt: bounded, with lower-case names and without secrets.
+ */
 import { hidden } from '../../../platform/http/secret-fields.ts';
 
 export type ShownHeaders = Readonly<Record<string, string>>;
@@ -6,28 +8,29 @@ export type ShownHeaders = Readonly<Record<string, string>>;
 export type AttemptHeaders = {
   /** Null if no request was sent. */
   readonly request: ShownHeaders | null;
-  /** Null if there was no answer, or the destination has no headers. */
+  /** Null if there was no response, or the destination has no headers. */
   readonly response: ShownHeaders | null;
 };
 
-/** Of an attempt that was not made. */
+/** For an attempt that was not made. */
 export const noHeaders: AttemptHeaders = { request: null, response: null };
 
-/** Headers as Node gives them. */
+/** Headers in Node's format. */
 export type RawHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const maxHeaders = 32;
-/** Of both sides together; the request comes first. Characters, since values are Latin-1. */
+/**
+ * Limit for request and response together, request first. In characters, since values are Latin-1.
+ */
 const maxCharacters = 4_096;
 
-/** Their values give access to something, whoever sends them. */
+/** Headers whose values grant access, in either direction. */
 const secretNames =
   /^((proxy-)?authorization|(proxy-)?authentication-info|(set-)?cookie2?|x-api-key|x-auth-token|x-amz-security-token)$/;
 
 /**
- * Headers that do not fit are left out whole, so that no value is shown in part.
- *
- * @param hide takes secrets out of a text, such as a token that the receiver repeats
+ * Headers that do not fit are omitted entirely, so that no value is truncated.
+ * @param hide redacts secrets from a text, such as a token that the receiver repeats
  */
 export function shownHeaders(
   sent: RawHeaders | null,
@@ -53,7 +56,7 @@ export function shownHeaders(
   return { request: shown(sent), response: shown(received) };
 }
 
-/** A copy of headers without any value. */
+/** A copy of the headers with all values hidden. */
 export function hiddenValues(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, hidden]));
 }

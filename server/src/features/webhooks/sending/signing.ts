@@ -1,8 +1,8 @@
 /**
- * The headers of a delivery. Two schemes stand side by side: the service's own signature over
- * `<timestamp>.<body>`, and that of Standard Webhooks over `<id>.<unix seconds>.<body>`, which also
- * protects the id and the moment of sending. Both are over the very bytes of the body. A webhook may
- * also have a key for ed25519, whose signature needs no secret at the receiver.
+ * The headers of a delivery. Two signature schemes are used in parallel: the service's own over
+ * `<timestamp>.<body>`, and Standard Webhooks over `<id>.<unix seconds>.<body>`, which also
+ * protects the id and the time of sending. Both cover the exact bytes of the body. A webhook may
+ * also have an ed25519 key, whose signature needs no secret at the receiver.
  */
 import {
   createHmac,
@@ -25,15 +25,15 @@ export function newSecret(): string {
 
 const privatePrefix = 'whsk_';
 const publicPrefix = 'whpk_';
-/** What precedes the 32 bytes of a private key in PKCS #8 (RFC 8410, 7). */
+/** Prefix of the 32-byte private key in PKCS #8 (RFC 8410, 7). */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** Adds a new private key for ed25519 to a secret; together they are stored as one text. */
+/** Appends a new ed25519 private key to a secret; both are stored as one text. */
 export function withSigningKey(secret: string): string {
   return `${secret} ${privatePrefix}${randomBytes(32).toString('base64')}`;
 }
 
-/** The public key of a text that `withSigningKey` has made, by Standard Webhooks. */
+/** The public key of a text from `withSigningKey`, in the format of Standard Webhooks. */
 export function publicKeyOf(text: string): string {
   const { privateText } = partsOf(text);
   if (privateText === null) throw new Error('the webhook has no key for ed25519');
@@ -41,7 +41,7 @@ export function publicKeyOf(text: string): string {
   return publicPrefix + spki.subarray(-32).toString('base64');
 }
 
-/** The secret, and the private key behind it where there is one. */
+/** Splits the text into the secret and the private key, if any. */
 export function partsOf(text: string): { secret: string; privateText: string | null } {
   const at = text.indexOf(` ${privatePrefix}`);
   if (at === -1) return { secret: text, privateText: null };
@@ -53,14 +53,16 @@ function privateKey(text: string): KeyObject {
   return createPrivateKey({ key: Buffer.concat([pkcs8Head, bytes]), format: 'der', type: 'pkcs8' });
 }
 
-/** A secret as each of the schemes uses it: the whole text, the bytes that it stands for, the private key. */
+/**
+ * A secret in the form that each scheme uses: the whole text, the decoded bytes, the private key.
+ */
 export type SigningKey = {
   readonly text: KeyObject;
   readonly bytes: KeyObject;
   readonly ed25519: KeyObject | null;
 };
 
-/** Made once for a secret: making a key costs several times as much as signing with it. */
+/** Cached per secret: creating a key costs several times as much as signing. */
 export function signingKey(sealedText: string): SigningKey {
   const { secret, privateText } = partsOf(sealedText);
   return {
@@ -72,7 +74,7 @@ export function signingKey(sealedText: string): SigningKey {
 
 export type SigningKeys = {
   readonly current: SigningKey;
-  /** Replaced ones that receivers may still use, newest first. */
+  /** Replaced secrets that receivers may still use, newest first. */
   readonly previous: readonly SigningKey[];
 };
 
@@ -80,7 +82,7 @@ export type SignedMessage = {
   readonly webhookId: string;
   readonly deliveryId: string;
   readonly attempt: number;
-  /** Of the event, as the body says it. */
+  /** Time of the event, as in the body. */
   readonly timestamp: string;
   readonly body: string;
   /** Milliseconds since 1970. */
@@ -133,7 +135,7 @@ export function standardSignature({ bytes }: SigningKey, signedPayload: string):
   return `v1,${createHmac('sha256', bytes).update(signedPayload).digest('base64')}`;
 }
 
-/** The headers of a first attempt, for who plays the service: a tool on a developer's machine. */
+/** The headers of a first attempt, for tools that imitate the service on a developer's machine. */
 export function signWebhook(
   message: Pick<SignedMessage, 'webhookId' | 'deliveryId' | 'timestamp' | 'body'>,
   secret: string,

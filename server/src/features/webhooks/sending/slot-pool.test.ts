@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SlotPool } from './slot-pool.ts';
 
-/** A pool in which every webhook wants more, and holds what it gets. */
+/** A pool in which every webhook wants more and keeps what it gets. */
 function fill(names: readonly string[]) {
   const pool = new SlotPool({ size: 256, share: 3 });
   const held = new Map<string, number>();

@@ -1,25 +1,25 @@
 /**
- * Slots that organizations share, and the webhooks that wait for one of them.
+ * Slots shared by organizations, and the webhooks that wait for them.
  *
- * 1. The next slot goes to the organization that holds fewest, and in it to the webhook with the
- *    fewest sends under way. A slot is held for as long as the receiver takes, so equal numbers
- *    mean equal shares of time, whether a send takes 5 ms or 2 s.
+ * 1. The next slot goes to the organization with the fewest slots, and within it to the webhook
+ *    with the fewest sends under way. A slot is held for as long as the receiver takes, so equal
+ *    numbers mean equal shares of time, whether a send takes 5 ms or 2 s.
  * 2. An organization may hold at most `share` times as many slots as it leaves free, and a webhook
  *    three times as many as it leaves to its organization. So only an organization that holds none
- *    takes the last slot: however many are greedy, the next one to come finds one. These are dynamic
- *    thresholds (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
- *    switches", 1998).
+ *    takes the last slot: a newcomer always finds one, however many others are greedy. These are
+ *    dynamic thresholds (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory
+ *    packet switches", 1998).
  */
 export type PoolLimits = { readonly size: number; readonly share: number };
 
 const webhookShare = 3;
-/** Organizations without a slot are forgotten beyond this number. */
+/** Beyond this number, organizations without a slot are forgotten. */
 const maxIdleOrganizations = 1_000;
 
 export class SlotPool {
   readonly #limits: PoolLimits;
   readonly #heldBy = new Map<string, number>();
-  /** Webhooks that wait, by organization; the organization that was served last is last. */
+  /** Waiting webhooks by organization, least recently served organization first. */
   readonly #waiting = new Map<string, string[]>();
   #held = 0;
 
@@ -50,8 +50,8 @@ export class SlotPool {
   }
 
   /**
-   * @param sendsOf the sends of a webhook that are under way
-   * @returns the webhook whose turn it is, which no longer waits then, or null if none may start
+   * @param sendsOf number of a webhook's sends under way
+   * @returns the webhook whose turn it is, removed from the waiting list, or null if none may start
    */
   next(sendsOf: (webhookId: string) => number): string | null {
     const free = this.#limits.size - this.#held;
@@ -69,7 +69,7 @@ export class SlotPool {
   }
 }
 
-/** The first with the least; one with nothing ends the search. */
+/** The first id with the lowest count; a count of zero ends the search. */
 function leastOf(ids: Iterable<string>, countOf: (id: string) => number): [string, number] {
   let found = '';
   let least = Infinity;

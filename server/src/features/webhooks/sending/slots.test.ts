@@ -4,8 +4,8 @@ import { Slots } from './slots.ts';
 import type { Slot } from './webhook-load.ts';
 
 /**
- * Slots with a clock that stands until it is moved; what has started, in order. The organization of
- * a webhook is the part of its name before a slash.
+ * Slots with a manual clock, and what has started, in order. A webhook's organization is the part
+ * of its name before the slash.
  */
 function open(limits = { total: 16, perWebhook: 64 }) {
   const clock = { now: 0 };
@@ -27,7 +27,7 @@ function open(limits = { total: 16, perWebhook: 64 }) {
     if (!rated.has(webhookId)) know(webhookId, { isFailing });
     for (let n = 0; n < count; n += 1) slots.enter(webhookId, `${webhookId}${n}`);
   };
-  /** Ends the oldest send of a webhook. */
+  /** Ends a webhook's oldest send. */
   const end = (webhookId: string, result: 'success' | 'failure' | 'not made') => {
     const index = started.findIndex(({ slot }) => slot.webhookId === webhookId);
     const [ended] = started.splice(index, 1);
@@ -41,7 +41,7 @@ function open(limits = { total: 16, perWebhook: 64 }) {
   };
   /** Gives each send its connection. */
   const connectAll = () => {
-    // More of them start while it continues.
+    // The list grows during the loop.
     for (const { slot } of started) slots.begin(slot);
   };
   const limitRate = (webhookId: string, rateLimit: number | null) => {
@@ -143,7 +143,7 @@ describe('one webhook with a rate limit', () => {
     const begun: number[] = [];
     for (clock.now = 0; clock.now < 10_000; clock.now += 10) {
       enter('a', allowance(slots, 'a') ?? 0);
-      // Connections take 0.9 s and come together.
+      // Connecting takes 0.9 s, and connections arrive together.
       if (clock.now % 900 !== 890) continue;
       for (const { slot } of started.splice(0)) {
         begun.push(clock.now);
@@ -302,7 +302,7 @@ describe('many webhooks', () => {
       enter(id, 1);
       end(id, 'failure');
     }
-    // Thirty-two less a reserve of four, for four of them and whoever comes next.
+    // Thirty-two minus a reserve of four, shared by four webhooks and one newcomer.
     assert.equal(allowance(slots, 'a'), 5);
     for (const id of ['a', 'b', 'c', 'd']) enter(id, 5);
     connectAll();

@@ -1,24 +1,26 @@
 /**
- * Decides which claimed delivery is sent when, and how many more may be claimed. The aim: receivers
- * that hang, fail or take their time delay nobody else, and one that answers gets all that it can take.
+ * Decides when each claimed delivery is sent and how many more may be claimed. Receivers that hang,
+ * fail or are slow must delay nobody else, and a responsive one gets all that it can handle.
  *
- * 1. A webhook is slow while its latest send failed or took over two seconds, or while a send waits
- *    for a connection, or then for its answer, for longer than that. Otherwise it is unknown before
- *    its first success, leisurely if that time is over a quarter of a second, and else quick.
- * 2. An unknown webhook gets one send. Its first success opens a window of eight sends, each further
- *    success widens it by one, and a failure halves it, down to eight. One that was good when it was
- *    forgotten starts with its window.
- * 3. Quick webhooks share `total` slots, leisurely ones twice as many, each pool by organization and
- *    webhook (`slot-pool.ts`). A send that turns out to be leisurely or slow leaves the slot of a
- *    quick one to others.
+ * 1. A webhook is slow while its latest send failed or took over two seconds, or while a send has
+ *    waited longer than that for a connection, or then for its response. Otherwise it is unknown
+ *    before its first success, leisurely if its latest send took over a quarter of a second, and
+ *    else quick.
+ * 2. An unknown webhook gets one send. Its first success opens a window of eight sends, each
+ *    further success widens it by one, and a failure halves it, down to eight. A webhook that was
+ *    healthy when it was forgotten starts with its window.
+ * 3. Quick webhooks share `total` slots, leisurely ones twice as many, each pool divided by
+ *    organization and webhook (`slot-pool.ts`). A send that turns out to be leisurely or slow gives
+ *    up its quick slot.
  * 4. Sends to unknown and slow webhooks are limited by what may be claimed for them: four times
- *    `total`, of which slow ones leave a reserve to unknown ones. So a webhook whose first send hangs
- *    never holds a slot of a healthy one. All but quick ones open few connections at a time
- *    (`connecting.ts`); each kind has places of its own for that, so that none waits for another.
+ *    `total`, of which slow ones leave a reserve to unknown ones. So a webhook whose first send
+ *    hangs never holds a slot of a healthy one. All but quick ones open few connections at a time
+ *    (`connecting.ts`); each kind has its own places for that, so that none waits for another.
  * 5. A webhook with a rate limit gets no more claimed than it may send now (`rate-limit.ts`).
- * 6. Deliveries beyond the window of a quick webhook wait here, a few windows at most, so that a
- *    quick receiver need not wait for the next claim. A claim has a price of its own, so none is
- *    made for a webhook before half of them have gone, and for one that is not quick now and then.
+ * 6. Deliveries beyond a quick webhook's window wait here, a few windows at most, so that a quick
+ *    receiver need not wait for the next claim. Claims have a fixed cost, so the next one for a
+ *    webhook is made only when half of them have been sent, and for one that is not quick only now
+ *    and then.
  */
 import { Connecting, connectingPlaces } from './connecting.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -40,34 +42,34 @@ import {
 } from './webhook-load.ts';
 
 export type SlotLimits = {
-  /** Maximum of concurrent sends to quick webhooks. */
+  /** Maximum concurrent sends to quick webhooks. */
   readonly total: number;
-  /** Largest window of one webhook. */
+  /** Maximum window of one webhook. */
   readonly perWebhook: number;
 };
 
 export type SendResult = 'success' | 'failure' | 'not made';
 
-/** What a claim says of a webhook. */
+/** A claim's information about a webhook. */
 export type KnownWebhook = {
   readonly organizationId: string;
   readonly webhookId: string;
-  /** The first failed attempt since its last success; null if there is none. */
+  /** The first failed attempt since its last success, or null if there is none. */
   readonly failingSinceS: number | null;
-  /** Sends a second; null for no limit. */
+  /** Maximum sends per second, or null for no limit. */
   readonly rateLimit: number | null;
 };
 
 /**
- * Between two claims for webhooks that are not quick: hundreds of them make a claim longer, and quick
- * ones wait for its end.
+ * Interval between claims for webhooks that are not quick: hundreds of them make a claim longer,
+ * and quick ones wait for its end.
  */
 const patienceMs = 25;
-/** Between two looks whether a send has lasted so long that it leaves its slot to others. */
+/** Interval between checks for sends that have lasted so long that they must give up their slot. */
 const lookAgainMs = 25;
-/** A start takes a tenth of a millisecond: what has come meanwhile has its turn after this many. */
+/** A start takes a tenth of a millisecond; after this many, other work gets a turn. */
 const maxStartsAtOnce = 32;
-/** Webhooks that were good and have been idle since. */
+/** Maximum number of remembered healthy webhooks that are idle. */
 const maxRemembered = 10_000;
 
 export class Slots<T> {
@@ -75,7 +77,7 @@ export class Slots<T> {
   readonly #start: (item: T, slot: Slot) => void;
   readonly #now: () => number;
   readonly #loads = new Map<string, Load<T>>();
-  /** How long the latest answers of webhooks took that were good and are forgotten. */
+  /** Latest response times of healthy webhooks that have been forgotten. */
   readonly #remembered = new Map<string, number>();
   readonly #pools: Record<PoolName, SlotPool>;
   readonly #connecting = new Connecting();
@@ -111,7 +113,7 @@ export class Slots<T> {
   }
 
   /**
-   * @param claimed deliveries that are claimed and not recorded, waiting or not
+   * @param claimed claimed deliveries that are not recorded yet, waiting or not
    * @returns what may be claimed now
    */
   room(claimed: number): Room {
@@ -125,7 +127,7 @@ export class Slots<T> {
     return roomFor(this.#loads, { total, claimed, turn: this.#turn, isForAll, now });
   }
 
-  /** Call it before the first `enter` of a claim's webhook. */
+  /** Call before the first `enter` for a claimed webhook. */
   know({ organizationId, webhookId, failingSinceS, rateLimit }: KnownWebhook): void {
     const now = this.#now();
     let load = this.#loads.get(webhookId);
@@ -144,8 +146,8 @@ export class Slots<T> {
   }
 
   /**
-   * How long until something may be claimed for a webhook that its rate limit holds back, or for
-   * those that are not quick if the latest claim left them out; Infinity without such a webhook.
+   * Time until something may be claimed for a rate-limited webhook, or for those that are not quick
+   * if the latest claim left them out; Infinity without such a webhook.
    */
   untilRoomMs(): number {
     const now = this.#now();
@@ -160,7 +162,7 @@ export class Slots<T> {
     return untilMs;
   }
 
-  /** Takes a claimed delivery: it starts now or waits for its turn. */
+  /** Adds a claimed delivery, which starts now or waits for its turn. */
   enter(webhookId: string, item: T): void {
     const load = this.#loads.get(webhookId);
     if (load === undefined) throw new Error(`a webhook that is not known: ${webhookId}`);
@@ -199,14 +201,17 @@ export class Slots<T> {
     this.serve();
   }
 
-  /** Starts what there is room for. Call it now and then: time makes room as well. */
+  /** Starts whatever there is room for. Call periodically, because room also appears with time. */
   serve(): void {
     const now = this.#now();
     for (const slot of this.#connecting.takeOverdue(now)) this.#connected(slot);
     for (const name of poolNames) this.#serve(name);
   }
 
-  /** Gives back what waits beyond the window of slow webhooks, for one webhook, or all that waits. */
+  /**
+   * Removes and returns what waits beyond the window of slow webhooks, for one webhook, or
+   * everything.
+   */
   takeWaiting(which: 'slow' | 'all' | { webhookId: string }): T[] {
     const taken: T[] = [];
     for (const [webhookId, load] of this.#loads) {
@@ -222,7 +227,7 @@ export class Slots<T> {
     return taken;
   }
 
-  /** Tells the webhooks apart, forgets the idle, and starts what there is room for by now. */
+  /** Reclassifies webhooks, forgets idle ones, and starts whatever there is room for. */
   #lookAround(): void {
     const now = this.#now();
     for (const [webhookId, load] of this.#loads) {
@@ -237,7 +242,7 @@ export class Slots<T> {
     this.serve();
   }
 
-  /** A send that lasts leaves its slot to others. */
+  /** A long send gives up its slot. */
   #moveOn(slot: Slot, load: Load<T>, now: number): void {
     const { pool } = slot;
     if (pool !== 'quick' && pool !== 'leisurely') return;
@@ -293,7 +298,9 @@ export class Slots<T> {
     });
   }
 
-  /** Time makes room where connections and answers take long. */
+  /**
+   * Schedules a `serve`, because room appears with time while connections and responses are slow.
+   */
   #serveSoon(ms: number): void {
     if (this.#timer !== null) return;
     this.#timer = setTimeout(() => {
@@ -321,7 +328,7 @@ export class Slots<T> {
     this.#start(item, slot);
   }
 
-  /** Sends to unknown and slow webhooks are limited only until there is a connection. */
+  /** Sends to unknown and slow webhooks are limited only until they have a connection. */
   #connected(slot: Slot): void {
     if (slot.pool === 'unknown' || slot.pool === 'slow') this.#leavePool(slot);
   }

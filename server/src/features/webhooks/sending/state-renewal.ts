@@ -1,7 +1,7 @@
 /**
- * Reads the states of webhooks again whose deliveries wait for their turn or for a connection, so
- * that a change by another process is noticed, and no state ages without one. While the database is
- * away, states expire and nothing begins.
+ * Periodically rereads the states of webhooks whose deliveries wait for their turn or a connection,
+ * so that changes by other processes are noticed and states do not expire without one. While the
+ * database is away, states expire and nothing begins.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { maxStateAgeMs } from '../endpoints/endpoint-changes.ts';
@@ -9,10 +9,10 @@ import { readRevisions } from './claim-queries.ts';
 import type { Sending, SendingWebhook } from './send.ts';
 import { renewTurns } from './turn-queries.ts';
 
-/** How often to call `renewStates`. */
+/** Interval at which to call `renewStates`. */
 export const renewStatesEveryMs = maxStateAgeMs / 4;
 
-/** The states of deliveries that have not begun which are old enough to be read again. */
+/** States of deliveries that have not begun and are old enough to be reread. */
 export function agedStates(sendings: Iterable<Sending>): ReadonlySet<SendingWebhook> {
   const now = performance.now();
   const aged = new Set<SendingWebhook>();
@@ -23,9 +23,8 @@ export function agedStates(sendings: Iterable<Sending>): ReadonlySet<SendingWebh
 }
 
 /**
- * Keeps the turns of this sender as well where webhooks have a rate limit.
- *
- * @returns the webhooks that have changed: nothing may begin under these states
+ * Also prolongs this sender's turns at rate-limited webhooks.
+ * @returns the webhooks that have changed, under whose old states nothing may begin
  */
 export async function renewStates(
   db: Db,

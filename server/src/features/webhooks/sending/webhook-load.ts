@@ -1,10 +1,10 @@
-/** What the slots know of one webhook while it has sends, and for a while after. */
+/** What the slots know about a webhook while it has sends, and for a while afterwards. */
 import { Bag, type BagMember } from '../../../platform/bag.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * What a send is limited by: `quick` and `leisurely` by the time until the answer, `unknown` and
- * `slow` only until there is a connection. See `slots.ts`.
+ * What limits a send: `quick` and `leisurely` until the response, `unknown` and `slow` only until
+ * there is a connection. See `slots.ts`.
  */
 export const poolNames = ['quick', 'leisurely', 'unknown', 'slow'] as const;
 export type PoolName = (typeof poolNames)[number];
@@ -13,24 +13,24 @@ export type PoolName = (typeof poolNames)[number];
 export type Slot = BagMember & {
   readonly webhookId: string;
   readonly startedAt: number;
-  /** When it began to wait for a connection, and then for its answer. */
+  /** When it began to wait for a connection, and then for its response. */
   waitingSince: number;
   hasBegun: boolean;
-  /** Where it holds a slot; null once nothing limits it but what may be claimed. */
+  /** The pool in which it holds a slot, or null once only the claim limit applies. */
   pool: PoolName | null;
 };
 
 export type Load<T> = {
   readonly organizationId: string;
-  /** Which slots its next send is among, as of the latest look. */
+  /** The pool for its next send, as of the latest check. */
   pool: PoolName;
-  /** Maximum of sends at a time. */
+  /** Maximum concurrent sends. */
   window: number;
   hasSucceeded: boolean;
   isFailing: boolean;
   lastTookMs: number;
   readonly underWay: Bag<Slot>;
-  /** Of those under way, the slots that they hold. */
+  /** Number of slots that its sends hold, by pool. */
   readonly held: Record<PoolName, number>;
   waiting: T[];
   /** Whether it waits for a slot. */
@@ -42,7 +42,7 @@ export type Load<T> = {
 export const firstWindow = 8;
 export const leisurelyAfterMs = 250;
 const slowAfterMs = 2_000;
-/** What is known of an idle webhook is forgotten after this time, but for whether it was good. */
+/** An idle webhook is forgotten after this time, except for whether it was healthy. */
 const forgetAfterMs = 60_000;
 
 /** @param isFailing whether its latest attempt is known to have failed */
@@ -63,7 +63,9 @@ export function newLoad<T>(organizationId: string, isFailing: boolean, now: numb
   };
 }
 
-/** The load of a webhook that was good when it was forgotten: nobody waits until it proves itself. */
+/**
+ * The load of a webhook that was healthy when it was forgotten, which need not prove itself again.
+ */
 export function rememberedLoad<T>(organizationId: string, tookMs: number, now: number): Load<T> {
   const load = newLoad<T>(organizationId, false, now);
   load.window = firstWindow;
@@ -73,7 +75,7 @@ export function rememberedLoad<T>(organizationId: string, tookMs: number, now: n
   return load;
 }
 
-/** The room in its window. */
+/** The remaining room in its window. */
 export function openOf({ window, underWay, waiting }: Load<unknown>): number {
   return window - underWay.size - waiting.length;
 }
@@ -82,12 +84,12 @@ export function hasNext({ waiting, underWay, window }: Load<unknown>): boolean {
   return waiting.length > 0 && underWay.size < window;
 }
 
-/** A receiver that has shown itself quick may have some more in hand. */
+/** A receiver that has proven quick may hold more deliveries in advance. */
 export function hasShownItself(load: Load<unknown>): boolean {
   return load.window > firstWindow;
 }
 
-/** Its pool by its latest send, and by how long those have waited that are under way. */
+/** Its pool, from its latest send and the waiting time of those under way. */
 export function poolOf(load: Load<unknown>, now: number): PoolName {
   let longestMs = load.lastTookMs;
   for (const { waitingSince } of load.underWay) {
@@ -110,7 +112,7 @@ export function isForgotten({ underWay, waiting, idleSince }: Load<unknown>, now
   return underWay.size === 0 && waiting.length === 0 && now - idleSince > forgetAfterMs;
 }
 
-/** A send has ended: what that says about the receiver. */
+/** Updates the load after a send has ended. */
 export function learn(
   load: Load<unknown>,
   result: 'success' | 'failure',

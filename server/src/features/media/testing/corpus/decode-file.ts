@@ -1,4 +1,4 @@
-/** Decodes files for comparison, by FFmpeg's plain means and none of the engine's decisions. */
+/** Decodes files for comparison with plain FFmpeg, without the engine's own logic. */
 import { Codec, CodecContext, FormatContext, Frame, Packet, type Stream } from 'node-av/lib';
 import {
   AVMEDIA_TYPE_AUDIO,
@@ -21,18 +21,18 @@ import {
 export type Picture = { readonly seconds: number; readonly luma: Buffer };
 
 export type Decoded = {
-  /** Luma of each picture, scaled to the asked size. */
+  /** Luma of each picture, scaled to the requested size. */
   readonly pictures: readonly Picture[];
   readonly soundStartSeconds: number | null;
   readonly soundEndSeconds: number;
-  /** When the sound first reaches a tenth of its peak; null without sound or in silence. */
+  /** When the audio first reaches a tenth of its peak, or null for silence or no audio. */
   readonly onsetSeconds: number | null;
 };
 
 type Size = { readonly width: number; readonly height: number };
 
 const SOUND_RATE = 48_000;
-/** A millisecond. */
+/** One millisecond. */
 const PEAK_SAMPLES = 48;
 const HEARD_SHARE = 0.1;
 const SILENCE = 0.001;
@@ -67,7 +67,7 @@ function lumaOf(frame: Frame): Buffer {
   return Buffer.concat(rows);
 }
 
-/** Pictures in limited range BT.709 luma. `turn` is a filter that turns them upright. */
+/** Converts pictures to limited-range BT.709 luma. `turn` is a filter that rotates them upright. */
 function pictureGraph(frame: Frame, stream: Stream, size: Size, turn: string | null): string {
   return [
     videoInput(frame, { timeBase: stream.timeBase }),
@@ -84,10 +84,10 @@ type DecodeOptions = {
   readonly mayBeDamaged: boolean;
 };
 
-/** Loudness of sound by the millisecond. */
+/** Peak level of the audio per millisecond. */
 type Peak = { readonly seconds: number; readonly peak: number };
 
-/** Decodes one track and keeps what is compared. */
+/** Decodes one track and keeps the data to compare. */
 class TrackDecoder {
   readonly #stream: Stream;
   readonly #decoder: CodecContext;
@@ -104,7 +104,7 @@ class TrackDecoder {
     this.#options = options;
   }
 
-  /** Takes a packet, or null for the end. */
+  /** Processes a packet; null flushes. */
   async take(packet: Packet | null): Promise<void> {
     const { mayBeDamaged } = this.#options;
     const answer = this.#decoder.sendPacketSync(packet);
@@ -142,7 +142,7 @@ class TrackDecoder {
     }
   }
 
-  /** Each frame goes through a graph of its own, so that its time holds. */
+  /** Each frame gets its own graph, which keeps its timestamp intact. */
   async #keepSound(frame: Frame, seconds: number): Promise<void> {
     using graph = await FrameGraph.open(
       `${audioInput(frame, { timeBase: this.#stream.timeBase })},aresample=${SOUND_RATE},` +
@@ -175,8 +175,8 @@ function peakOf(plane: Buffer, from: number, to: number): number {
 }
 
 /**
- * Decodes a whole file; pictures come in `size`, and none without one. Throws where FFmpeg can't
- * decode a packet of it, unless it may be damaged.
+ * Decodes a whole file; pictures are scaled to `size`, and skipped if it is null. Throws if FFmpeg
+ * can't decode a packet, unless the file may be damaged.
  */
 export async function decodeFile(
   path: string,

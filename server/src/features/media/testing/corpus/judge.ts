@@ -1,4 +1,4 @@
-/** Has the engine process a file of the corpus, and says what is wrong with what came out. */
+/** Runs the engine on a corpus file and reports what is wrong with the result. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MediaError, runMediaTask, TIMELINE_START_SECONDS } from '../../media.ts';
@@ -13,27 +13,27 @@ import { writeFileOf } from './write-file.ts';
 const MAX_LENGTH_ERROR_SECONDS = 0.1;
 const MAX_OFFSET_ERROR_SECONDS = 0.04;
 const MIN_SIMILARITY = 0.95;
-/** Below this a picture does not show what the source shows. */
+/** A similarity below this means a different picture. */
 const OTHER_PICTURE = 0.9;
 const COMPARED_PICTURES = 4;
 const BRIGHT = 40;
-/** The packets of AAC start and end a frame or two beside the time line. */
+/** AAC packets start and end up to two frames off the timeline. */
 const MAX_SOUND_EDGE_SECONDS = 0.1;
 
 export type Judgement = {
   readonly name: string;
   readonly verdict: string;
   readonly problems: readonly string[];
-  /** The lowest of all compared pictures. */
+  /** The minimum over all compared pictures. */
   readonly similarity: number | null;
-  /** Of sound against picture, beside that in the source. */
+  /** Audio/video offset relative to the source. */
   readonly offsetErrorMs: number | null;
   readonly lengthErrorMs: number | null;
-  /** Where the renditions lie, for a browser to play them; null where there are none. */
+  /** Folder of the renditions for playing in a browser, or null if there are none. */
   readonly outputDir: string | null;
 };
 
-/** Joins a rendition's initialization and segments into one file, as a player's buffer does. */
+/** Joins a rendition's initialization segment and segments, like a player's buffer. */
 export async function joinRendition(outputDir: string, { playlist }: Rendition): Promise<string> {
   const folder = join(outputDir, playlist, '..');
   const listed = parseMediaPlaylist(await readFile(join(outputDir, playlist), 'utf8'));
@@ -50,7 +50,7 @@ function mean(luma: Buffer): number {
   return sum / Math.max(1, luma.length / 16);
 }
 
-/** When sound begins after the picture does; null where one of them shows no beginning. */
+/** Delay from the first picture to the first sound, or null if either has no clear beginning. */
 function soundOffset({ onsetSeconds, pictures }: Decoded): number | null {
   const bright = pictures.find(({ luma }) => mean(luma) > BRIGHT);
   if (bright === undefined || bright === pictures[0] || onsetSeconds === null) return null;
@@ -62,8 +62,8 @@ function startOf({ pictures, soundStartSeconds }: Decoded): number {
 }
 
 /**
- * The mean similarity of some pictures with the nearest ones of the source; the lowest where a picture is
- * another one.
+ * The mean similarity of sampled pictures to the nearest source pictures, or the lowest one if a
+ * picture is entirely different.
  */
 function compare(made: Decoded, source: Decoded, size: { width: number; height: number }): number {
   const { height, width } = size;
@@ -78,7 +78,7 @@ function compare(made: Decoded, source: Decoded, size: { width: number; height: 
     const near = source.pictures.filter(
       (one) => Math.abs(one.seconds - zero - seconds) <= step * 1.5,
     );
-    // While the sound goes on, the last picture stays; before the first one, the first is shown.
+    // The last picture is held while the audio continues; before the first one, the first is shown.
     const edges = near.length > 0 ? near : [source.pictures[0], source.pictures.at(-1)];
     const shown = edges.filter((one) => one !== undefined);
     const best = Math.max(
@@ -99,7 +99,10 @@ type Made = {
   readonly renditions: readonly { readonly rendition: Rendition; readonly dir: string }[];
 };
 
-/** Makes all renditions of a file. @throws MediaError */
+/**
+ * Creates all renditions of a file.
+ * @throws {MediaError}
+ */
 async function process(sourcePath: string, folder: WorkFolder): Promise<Made & { dir: string }> {
   const dir = join(folder.path, 'out');
   const prepared = await runMediaTask(
@@ -119,7 +122,7 @@ async function process(sourcePath: string, folder: WorkFolder): Promise<Made & {
 
 type Ready = Extract<Recipe['expected'], { verdict: 'ready' }>;
 
-/** What is wrong with what the item says of itself. */
+/** Problems in the item's own description. */
 function checkInfo({ streams }: Recipe, expected: Ready, prepared: PrepareResult): string[] {
   const { info, warnings = [] } = prepared;
   const problems: string[] = [];
@@ -146,11 +149,11 @@ type MadeRendition = {
   readonly path: string;
   readonly rendition: Rendition;
   readonly seconds: number;
-  /** Of the sound that players choose for it; null where it has its own. */
+  /** Separate audio that players choose for it, or null if it has its own. */
   readonly soundPath: string | null;
 };
 
-/** Decodes a rendition as it is heard: with the sound that is apart from its pictures. */
+/** Decodes a rendition as it is played, including separate audio. */
 async function decodeMade({ path, rendition, soundPath }: MadeRendition): Promise<Decoded> {
   const { height, width } = rendition;
   const made = await decodeFile(path, width === null || height === null ? null : { width, height });
@@ -159,7 +162,7 @@ async function decodeMade({ path, rendition, soundPath }: MadeRendition): Promis
   return { ...(await decodeFile(soundPath, null)), pictures };
 }
 
-/** What is wrong with a rendition, every frame of which is decoded, beside its source. */
+/** Problems in a rendition, found by decoding every frame and comparing with the source. */
 async function checkRendition(
   { streams }: Recipe,
   expected: Ready,
@@ -194,14 +197,14 @@ async function checkRendition(
   return { problems, similarity: likeness, offsetErrorMs: Math.round(error * 1_000) };
 }
 
-/** What is wrong with a refusal. */
+/** Problems in a rejection. */
 function checkRefusal({ expected }: Recipe, { code, detail, message }: MediaError): string[] {
   const names = expected.verdict === 'ready' ? null : expected.names;
   const isRight = expected.verdict === code && names !== null && message.includes(names);
   return isRight ? [] : [`${code}: ${message} ${detail.slice(0, 300)}`];
 }
 
-/** Writes the file of a recipe into a folder and judges what the engine makes of it. */
+/** Writes a recipe's file into a folder and judges the engine's result. */
 export async function judge(recipe: Recipe, folder: WorkFolder): Promise<Judgement> {
   const { expected, name } = recipe;
   const sourcePath = join(folder.path, 'source');

@@ -1,4 +1,4 @@
-/** Plays finished renditions in a real browser to their end. */
+/** Plays finished renditions to their end in a real browser. */
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -25,7 +25,7 @@ const TYPES: Readonly<Record<string, string>> = {
   m4s: 'video/iso.segment',
 };
 
-/** Plays the master playlist of a folder. Returns what is wrong with it, or null. */
+/** Plays the master playlist in a folder. Returns the problem, or null. */
 export async function playFolder(
   browser: Browser,
   folder: string,

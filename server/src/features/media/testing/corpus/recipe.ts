@@ -1,24 +1,24 @@
-/** How a file of the corpus is made, and what should become of it. */
+/** Recipe of a corpus file and the expected result. */
 
 export type VideoRecipe = {
   readonly kind: 'video';
-  /** FFmpeg's name of the encoder. */
+  /** FFmpeg's encoder name. */
   readonly encoder: string;
-  /** FFmpeg's name; default `yuv420p`. */
+  /** FFmpeg's pixel format; default `yuv420p`. */
   readonly pixels?: string;
   readonly width?: number;
   readonly height?: number;
-  /** Frames a second as a fraction; default `25/1`. */
+  /** Frame rate as a fraction; default `25/1`. */
   readonly rate?: string;
   readonly seconds?: number;
-  /** Added to all times of the track. */
+  /** Added to all timestamps of the track. */
   readonly delaySeconds?: number;
   readonly options?: Readonly<Record<string, string | number>>;
-  /** A filter after the picture source, such as `select` for a varying rate. */
+  /** A filter after the video source, such as `select` for a variable frame rate. */
   readonly filter?: string;
-  /** Width to height of a pixel. */
+  /** Pixel aspect ratio. */
   readonly aspect?: readonly [number, number];
-  /** Clockwise turn that a player has to apply. */
+  /** Clockwise rotation that a player must apply. */
   readonly rotation?: 90 | 180 | 270;
   readonly color?: 'bt709' | 'bt601' | 'full' | 'pq' | 'hlg';
   readonly doviProfile?: number;
@@ -30,7 +30,7 @@ export type AudioRecipe = {
   readonly kind: 'audio';
   readonly encoder: string;
   readonly sampleRate?: number;
-  /** FFmpeg's name; default `stereo`. */
+  /** FFmpeg's channel layout; default `stereo`. */
   readonly layout?: string;
   readonly seconds?: number;
   readonly delaySeconds?: number;
@@ -44,43 +44,43 @@ export type AudioRecipe = {
 export type SubtitleRecipe = {
   readonly kind: 'subtitle';
   readonly codec: 'subrip' | 'mov_text';
-  /** Start and length of each cue, in seconds. */
+  /** Start and duration of each cue, in seconds. */
   readonly cues: readonly (readonly [number, number])[];
 };
 
 export type StreamRecipe = VideoRecipe | AudioRecipe | SubtitleRecipe;
 
-/** Changes the bytes of the file that the muxer wrote. */
+/** Modifications of the muxed file's bytes. */
 export type Edit =
   | { readonly type: 'drop-start'; readonly bytes: number }
   | { readonly type: 'id3'; readonly bytes: number }
-  /** The same file again, its clock moved by this. */
+  /** Appends the same file with its clock shifted by this. */
   | { readonly type: 'append'; readonly offsetSeconds: number };
 
 export type Recipe = {
   readonly name: string;
-  /** FFmpeg's name of the muxer. */
+  /** FFmpeg's muxer name. */
   readonly format: string;
   readonly streams: readonly StreamRecipe[];
   readonly options?: Readonly<Record<string, string | number>>;
-  /** Added to all times of the file. */
+  /** Added to all timestamps of the file. */
   readonly offsetSeconds?: number;
   readonly edit?: Edit;
   readonly expected: Expected;
 };
 
-/** `seconds` is the length of the item; `names` is a word of the message that refuses it. */
+/** `seconds` is the item's duration; `names` is a word in the rejection's message. */
 export type Expected =
   | {
       readonly verdict: 'ready';
       readonly seconds: number;
       readonly hasSound: boolean;
-      /** False where the picture is not to be compared: its colours are mapped. */
+      /** False if the pictures can't be compared, because their colors are mapped. */
       readonly isComparable?: boolean;
       readonly warning?: string;
-      /** Frames a second of the item. */
+      /** Expected frame rate. */
       readonly rate?: number;
-      /** Width and height of the item. */
+      /** Expected width and height. */
       readonly size?: readonly [number, number];
     }
   | { readonly verdict: 'UNSUPPORTED_MEDIA'; readonly names: string };

@@ -1,4 +1,4 @@
-/** The corpus: valid files by codec, container, layout of tracks, timing and colour. */
+/** The corpus: valid files by codec, container, track layout, timing and color. */
 import type { AudioRecipe, Expected, Recipe, StreamRecipe, VideoRecipe } from './recipe.ts';
 
 type Options = Readonly<Record<string, string | number>>;
@@ -38,7 +38,7 @@ function recipe(
   return { name, format, streams, expected, ...more };
 }
 
-/** Pictures by encoder: what each takes, and the containers that hold it. */
+/** Video encoders, with their options and the containers that support them. */
 const PICTURES: readonly (readonly [string, readonly string[], Partial<VideoRecipe>])[] = [
   ['libx264', ['mp4', 'mov', 'matroska', 'mpegts', 'avi', 'flv', 'ipod', '3gp'], { options: X264 }],
   [
@@ -79,7 +79,7 @@ const PICTURES: readonly (readonly [string, readonly string[], Partial<VideoReci
   ['wmv2', ['asf', 'avi', 'matroska'], { options: GOOD }],
 ];
 
-/** The sound that fits beside a picture in a container. */
+/** The audio to combine with video in each container. */
 const SOUND_OF: Readonly<Record<string, AudioRecipe>> = {
   webm: audio('libopus'),
   avi: audio('libmp3lame'),
@@ -97,7 +97,7 @@ const byPicture = PICTURES.flatMap(([encoder, formats, more]) =>
   ),
 );
 
-/** Sounds by encoder, beside H.264. */
+/** Audio encoders, combined with H.264. */
 const SOUNDS: readonly (readonly [string, readonly string[], Partial<AudioRecipe>])[] = [
   ['aac', ['mp4', 'matroska', 'mpegts'], { sampleRate: 44_100 }],
   ['libmp3lame', ['mp4', 'matroska', 'mpegts', 'mov'], {}],
@@ -139,7 +139,7 @@ const bySound = SOUNDS.flatMap(([encoder, formats, more]) =>
   ),
 );
 
-/** Sounds without a picture. */
+/** Audio-only files. */
 const soundAlone = (
   [
     ['aac', 'adts'],
@@ -505,7 +505,7 @@ const tracks = [
   ),
 ];
 
-/** Every valid file, each with a name of its own. */
+/** All valid files, each with a unique name. */
 export const RECIPES: readonly Recipe[] = [
   ...byPicture,
   ...bySound,

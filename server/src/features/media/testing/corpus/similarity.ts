@@ -2,7 +2,7 @@ const WINDOW = 8;
 const C1 = (0.01 * 255) ** 2;
 const C2 = (0.03 * 255) ** 2;
 
-/** Structural similarity of two luma planes of a size (Wang et al., 2004), over windows of 8 by 8. */
+/** Structural similarity (SSIM; Wang et al., 2004) of two luma planes over 8×8 windows. */
 export function similarity(a: Buffer, b: Buffer, width: number, height: number): number {
   let sum = 0;
   let windows = 0;

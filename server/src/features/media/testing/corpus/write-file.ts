@@ -44,9 +44,9 @@ import { FrameGraph, GRAPH_AUDIO_OUTPUT, GRAPH_OUTPUT } from '../../child/frame-
 import { matrixForRotation } from '../../child/orientation.ts';
 import type { AudioRecipe, Recipe, StreamRecipe, SubtitleRecipe, VideoRecipe } from './recipe.ts';
 
-/** Writes the file of a recipe with the packaged FFmpeg, independently of how clips are made elsewhere. */
+/** Writes a recipe's file with the packaged FFmpeg, independently of how other clips are made. */
 
-/** Picture and tone begin together, at a time that every frame rate meets. */
+/** Video and tone marks start together at a time that falls on a frame at every rate. */
 export const MARK_SECONDS = 1;
 const DEFAULT_SECONDS = 2;
 const STRICT = -2;
@@ -69,7 +69,7 @@ const LAYOUTS = {
 
 type Track = {
   readonly stream: Stream;
-  /** Packets in the time base of `from`, by time. */
+  /** Packets in the time base of `from`, in order. */
   readonly packets: AsyncGenerator<Packet>;
   readonly from: { num: number; den: number };
   readonly delaySeconds: number;
@@ -264,7 +264,7 @@ async function mux(path: string, recipe: Recipe, offsetSeconds: number): Promise
   muxer.freeContext();
 }
 
-/** An ID3 tag of this size in all, with nothing in it. */
+/** An empty ID3 tag of this total size. */
 function id3Tag(bytes: number): Buffer {
   const tag = Buffer.alloc(bytes);
   tag.write('ID3\x04', 'latin1');
@@ -273,7 +273,7 @@ function id3Tag(bytes: number): Buffer {
   return tag;
 }
 
-/** Writes the file of a recipe. Throws where the packaged FFmpeg can't. */
+/** Writes a recipe's file. Throws if the packaged FFmpeg can't. */
 export async function writeFileOf(recipe: Recipe, path: string): Promise<void> {
   const offset = recipe.offsetSeconds ?? 0;
   await mux(path, recipe, offset);

@@ -1,6 +1,6 @@
 /**
- * The portal of webhooks. The token is behind the `#` of the address. All that is shown is put into the
- * page as text: no answer is ever read as HTML.
+ * The webhook portal. The token is in the fragment of the address. Everything is inserted into the
+ * page as text: no response is ever parsed as HTML.
  */
 const token = location.hash.slice(1);
 const status = document.querySelector('#status');
@@ -22,14 +22,14 @@ async function ask(path, method = 'GET', body) {
   return result;
 }
 
-/** An element with its text or its children. */
+/** Creates an element with text or children. */
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
   made.append(...children);
   return made;
 }
 
-/** A button that can't be pressed again before its work is done. */
+/** A button that is disabled while its action runs. */
 function button(text, work) {
   const made = element('button', { type: 'button', textContent: text });
   made.addEventListener('click', async () => {

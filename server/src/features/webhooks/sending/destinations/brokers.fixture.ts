@@ -1,4 +1,7 @@
-/** Message brokers of the tests' own, behind TLS and credentials: each a server process that ends with the tests. */
+/**
+ * Message brokers for tests, with TLS and credentials. Each is a server process that ends with the
+ * tests.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,7 +20,7 @@ export type Broker = { readonly port: number; readonly access: Access };
 const rabbitServer = '/usr/lib/rabbitmq/bin/rabbitmq-server';
 const newPassword = () => randomBytes(12).toString('hex');
 
-/** Why there is no such server; null if there is one. */
+/** Why NATS is unavailable, or null. */
 export function lacksNats(): string | null {
   const { error } = spawnSync('nats-server', ['--version']);
   return error === undefined ? null : 'nats-server is not installed';
@@ -63,7 +66,7 @@ async function run(command: string, args: string[], env: Record<string, string>,
   );
 }
 
-/** NATS with JetStream behind TLS, by a user and a password or by a token. */
+/** NATS with JetStream and TLS, authenticated by user and password or by token. */
 export async function startNats(by: 'password' | 'token'): Promise<Broker> {
   const folder = await temporaryFolder();
   const { key, cert } = await writeCertificate(folder);
@@ -83,7 +86,7 @@ jetstream { store_dir: "${path.join(folder, 'streams')}" }
   return { port, access: by === 'token' ? { password } : { username: 'hooks', password } };
 }
 
-/** RabbitMQ behind TLS alone, as a node of its own. */
+/** A RabbitMQ node with TLS only. */
 export async function startRabbit(): Promise<Broker> {
   const folder = await temporaryFolder();
   const { key, cert, ca } = await writeCertificate(folder);

@@ -1,4 +1,4 @@
-/** Receivers that ask who is calling: by a client certificate, or by a token of an OAuth server. */
+/** Receivers that authenticate the caller by a client certificate or an OAuth token. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
@@ -34,7 +34,7 @@ async function outcome(id: string, title: string) {
   return latest;
 }
 
-/** No answer, no audit entry and no row of the database holds these texts. */
+/** No response, audit entry or database row contains these texts. */
 async function requireHidden(secrets: readonly string[], answered: string): Promise<void> {
   const audit = await service.call('GET', '/v1/audit');
   const { rows } = await sql<{ text: string }>`

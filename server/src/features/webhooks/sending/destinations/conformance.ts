@@ -1,4 +1,4 @@
-/** What every driver must do, whatever its destination. See `destinations.test.ts`. */
+/** The conformance suite for all drivers. See `destinations.test.ts`. */
 import assert from 'node:assert/strict';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import type { Credentials, Destination } from './destination.ts';
 import type { Message, SendOptions, Target } from './driver.ts';
 import { createDrivers } from './drivers.ts';
 
-/** A real server, and what it holds. */
+/** A real server and its contents. */
 export type Subject = {
   /** Where it listens. */
   readonly port: number;
@@ -21,13 +21,13 @@ export type Subject = {
   readonly url: (port: number) => string;
   readonly destination: Destination;
   readonly credentials: Credentials;
-  /** What has arrived so far. Headers are null where the destination has none. */
+  /** Messages received so far. Headers are null if the destination has none. */
   readonly received: () => Promise<readonly { id: string; body: string; headers: object | null }[]>;
-  /** Of one message that is sent twice, how many arrive. */
+  /** How many copies arrive if one message is sent twice. */
   readonly repeats: 1 | 2;
-  /** A destination on the same server that takes nothing, and how that shows. */
+  /** A destination on the same server that accepts nothing, and the resulting failure. */
   readonly closed: { destination: Destination; failure: string | number };
-  /** Credentials that the server refuses, and how that shows; null where it refuses none. */
+  /** Credentials that the server rejects, and the resulting failure; null if it rejects none. */
   readonly refused: { credentials: Credentials; failure: string | number } | null;
 };
 
@@ -47,7 +47,7 @@ function newMessage(): Message {
   };
 }
 
-/** Sends, and gives how that ended: a status, `confirmed`, or the failure. */
+/** Sends and returns the result: a status, `confirmed`, or the failure. */
 async function send(target: Target, message: Message, options: Partial<SendOptions> = {}) {
   const signal = new AbortController().signal;
   const all = { timeoutMs: 20_000, signal, onBegin: () => undefined, ...options };
@@ -171,7 +171,7 @@ async function listen(onConnect: (socket: Socket) => void) {
   return { port, cut, close };
 }
 
-/** Passes everything on, until its connections are cut. */
+/** Forwards everything until its connections are cut. */
 async function startRelay(toPort: number) {
   return listen((socket) => {
     const onward = connect(toPort, '127.0.0.1');

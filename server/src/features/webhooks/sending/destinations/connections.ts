@@ -1,12 +1,12 @@
 /**
- * Connections to brokers, one for each webhook and its credentials. One that nobody has used for a
- * while is closed, and so is an old one, whose address may have a new owner.
+ * Connections to brokers, one per webhook and credentials. Idle connections are closed, and so are
+ * old ones, whose address may belong to someone else by now.
  */
 import { createHash } from 'node:crypto';
 import type { Target } from './driver.ts';
 
 export type Connection = {
-  /** Closes it and lets everything that waits on it fail. Must not throw. */
+  /** Closes it and fails everything that waits on it. Must not throw. */
   close(): void;
   readonly isOpen: boolean;
 };
@@ -25,7 +25,7 @@ export class Connections<T extends Connection> implements AsyncDisposable {
     this.#sweeping = setInterval(() => this.#sweep(), idleMs / 4).unref();
   }
 
-  /** The connection of a name; `open` makes one where there is none. */
+  /** Returns the named connection, opening it if necessary. */
   async use(name: string, open: () => Promise<T>): Promise<T> {
     const now = performance.now();
     const known = this.#entries.get(name);
@@ -34,7 +34,7 @@ export class Connections<T extends Connection> implements AsyncDisposable {
       const connection = await known.opening;
       if (connection.isOpen) return connection;
     }
-    // While this one waited, another may have replaced what was closed.
+    // While this call waited, another may have replaced the closed connection.
     if (this.#entries.get(name) !== known) return this.use(name, open);
     this.#retire(name);
     const entry = { opening: open(), openedAt: now, usedAt: now };
@@ -48,14 +48,14 @@ export class Connections<T extends Connection> implements AsyncDisposable {
     }
   }
 
-  /** Ends a connection that is of no use any more. */
+  /** Closes a connection that is no longer usable. */
   drop(name: string): void {
     const entry = this.#entries.get(name);
     this.#entries.delete(name);
     if (entry !== undefined) closeWhenOpen(entry);
   }
 
-  /** Replaced by a younger one: what is under way on it may end. */
+  /** Replaces a connection; work in progress on it may finish. */
   #retire(name: string): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
@@ -87,7 +87,7 @@ function closeWhenOpen({ opening }: Entry<Connection>): void {
   );
 }
 
-/** The name of a webhook's connection: another URL or other credentials make another one. */
+/** The name of a webhook's connection. Depends on the URL and the credentials. */
 export function connectionName({ webhookId, url, destination, credentials }: Target): string {
   const given = JSON.stringify([webhookId, url, destination, credentials.destination]);
   return createHash('sha256').update(given).digest('base64');

@@ -1,6 +1,6 @@
 import type { Scheme } from '../../../../platform/egress/messages.ts';
 
-/** Where deliveries go besides HTTPS: what a webhook says of it, apart from its URL and its secrets. */
+/** Destinations besides HTTPS, without their URLs and secrets. */
 export type NatsDestination = {
   readonly type: 'nats';
   readonly subject: string;
@@ -9,7 +9,7 @@ export type NatsDestination = {
 
 export type RabbitDestination = {
   readonly type: 'rabbitmq';
-  /** Empty: the default exchange, where the routing key is the name of a queue. */
+  /** Empty for the default exchange, where the routing key is a queue name. */
   readonly exchange: string;
   readonly routingKey: string;
   readonly username?: string;
@@ -29,7 +29,7 @@ export type Destination = HttpsDestination | NatsDestination | RabbitDestination
 
 export const https: HttpsDestination = { type: 'https' };
 
-/** The schemes that the URL of a webhook may have. The second of two is without TLS. */
+/** Allowed URL schemes per destination. The second of two is without TLS. */
 export const schemesOf: Readonly<Record<Destination['type'], readonly Scheme[]>> = {
   https: ['https:'],
   nats: ['tls:', 'nats:'],
@@ -37,9 +37,9 @@ export const schemesOf: Readonly<Record<Destination['type'], readonly Scheme[]>>
   s3: ['https:'],
 };
 
-/** What a receiver must be shown; it is kept encrypted and never answered. */
+/** Credentials for a receiver; stored encrypted and never returned. */
 export type Credentials = {
-  /** For NATS and RabbitMQ a password, for NATS alone a token, for S3 the secret access key. */
+  /** A password for NATS and RabbitMQ, a token for NATS only, or the secret access key for S3. */
   readonly destination?: { readonly password?: string; readonly token?: string };
   /** PEM. */
   readonly clientCertificate?: { readonly certificate: string; readonly key: string };
@@ -53,10 +53,10 @@ export type OAuth = {
   readonly audience?: string;
 };
 
-/** What is known of a client certificate without its key. */
+/** Public facts of a client certificate. */
 export type ClientCertificate = {
   readonly subject: string;
-  /** SHA-256, as `openssl x509 -fingerprint` prints it. */
+  /** SHA-256, as printed by `openssl x509 -fingerprint`. */
   readonly fingerprint: string;
   readonly expiresAt: string;
 };

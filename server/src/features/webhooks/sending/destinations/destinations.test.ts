@@ -1,4 +1,4 @@
-/** Every driver against a real server of its kind. */
+/** Runs every driver against a real server. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -52,7 +52,7 @@ async function httpsSubject(): Promise<Subject> {
   };
 }
 
-/** @param broker behind TLS; null for the one that runs here without */
+/** @param broker with TLS, or null for the local one without */
 async function natsSubject(broker: Broker | null): Promise<Subject> {
   const { port, access } = broker ?? { port: 4_222, access: null };
   const { username, password } = { username: undefined, password: undefined, ...access };
@@ -101,7 +101,7 @@ async function natsSubject(broker: Broker | null): Promise<Subject> {
   };
 }
 
-/** @param broker behind TLS; null for the one that runs here without */
+/** @param broker with TLS, or null for the local one without */
 async function rabbitSubject(broker: Broker | null): Promise<Subject> {
   const port = broker?.port ?? 5_672;
   const { username = 'guest', password } = broker?.access ?? { password: 'guest' };
@@ -132,7 +132,7 @@ async function rabbitSubject(broker: Broker | null): Promise<Subject> {
     destination: { ...destination, username },
     credentials: { destination: { password } },
     async received() {
-      // The queue is read when a message that was sent after all others has come back.
+      // The queue has been read once a marker sent after all other messages comes back.
       const marker = randomUUID();
       channel.publish(exchange, 'reelfeed.content.ready', Buffer.from(''), { messageId: marker });
       await eventually('the queue', async () => found.some(({ id }) => id === marker) || null);
@@ -150,7 +150,7 @@ async function rabbitSubject(broker: Broker | null): Promise<Subject> {
   };
 }
 
-/** The server of the S3 tests behind TLS. */
+/** The S3 test server with TLS. */
 async function s3Subject(): Promise<Subject> {
   const s3 = await startS3({ bucket: 'hooks' });
   const { port: toPort } = new URL(s3.endpoint);
@@ -198,7 +198,7 @@ async function s3Subject(): Promise<Subject> {
 const lacksPort = async (port: number) =>
   (await isListening(port)) ? null : `no server listens on 127.0.0.1:${port}`;
 
-/** The destinations, and why one can't be tried here. */
+/** The destinations, with the reason if one can't be tested here. */
 const subjects: Record<string, { lacks: string | null; make: () => Promise<Subject> }> = {
   https: { lacks: null, make: httpsSubject },
   nats: { lacks: await lacksPort(4_222), make: () => natsSubject(null) },
@@ -215,7 +215,8 @@ const subjects: Record<string, { lacks: string | null; make: () => Promise<Subje
   s3: { lacks: null, make: s3Subject },
 };
 
-// All servers are there before the first test: tests that have ended would stop those that still start.
+// All servers are started before the first test, because finished tests would stop those still
+// starting.
 const made = await Promise.all(
   Object.entries(subjects).map(async ([name, { lacks, make }]) => {
     return { name, lacks, subject: lacks === null ? await make() : null };

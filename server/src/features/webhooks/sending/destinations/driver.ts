@@ -1,17 +1,17 @@
 /**
- * A driver sends a delivery to its destination. HTTPS is one of several; all pass the suite in
- * `conformance.ts`. Egress rules hold for each: a driver connects only where `egress` lets it.
+ * A driver sends deliveries to one type of destination, such as HTTPS. All drivers pass the suite
+ * in `conformance.ts` and connect only where `egress` permits.
  */
 import type { Egress } from '../../../../platform/egress/egress.ts';
 import type { EgressFailure } from '../../../../platform/egress/egress-errors.ts';
 import type { RawHeaders } from '../shown-headers.ts';
 import type { ClientCertificate, Credentials, Destination, OAuth } from './destination.ts';
 
-/** What is sent: the very bytes that are signed, and the headers that say so. */
+/** A message: the exact bytes that are signed, with the signature headers. */
 export type Message = {
   readonly deliveryId: string;
   readonly kind: string;
-  /** Of the event, ISO 8601. */
+  /** Time of the event, ISO 8601. */
   readonly timestamp: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -31,28 +31,27 @@ export type SendOptions = {
   /** From the call to the destination's confirmation. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called right before the first byte of the message is sent; nothing is sent when it throws. */
+  /** Called right before the message's first byte is sent; if it throws, nothing is sent. */
   readonly onBegin: () => void;
-  /** Whether the destination fails, so that others should not share its connections. */
+  /** Whether the destination is failing, so that it must not share connections with others. */
   readonly isApart?: boolean;
 };
 
-/** What the destination has said; `statusCode` is null where there are no statuses. */
+/** The destination's response; `statusCode` is null if it has no statuses. */
 export type Answer = {
   readonly statusCode: number | null;
   readonly retryAfter: string | string[] | undefined;
   readonly body: Buffer;
-  /** Of the answer; absent where the destination has none. */
+  /** Response headers; absent if the destination has none. */
   readonly headers?: RawHeaders;
-  /** What the request carried and must not be shown if the answer repeats it. */
+  /** Secrets of the request to redact if the response repeats them. */
   readonly secrets?: readonly string[];
 };
 
 /**
- * Sends one message and waits until the destination has confirmed it. It may be sent twice: a
- * destination that can tell knows the repeat by the delivery's id.
- *
- * @throws EgressError, DestinationError, what `onBegin` throws, or the signal's reason
+ * Sends one message and waits for the destination's confirmation. It may be sent twice; a
+ * destination that deduplicates does so by the delivery id.
+ * @throws {EgressError | DestinationError}, the error of `onBegin`, or the signal's reason
  */
 export type Driver<To extends Destination = Destination> = (
   target: Target<To>,
@@ -62,7 +61,7 @@ export type Driver<To extends Destination = Destination> = (
 
 export type DriverParts = { readonly egress: Egress };
 
-/** `rejected`: no stream or queue takes the message, or the credentials are wrong. */
+/** `rejected`: no stream or queue accepts the message, or the credentials are wrong. */
 export type DestinationFailure = EgressFailure | 'rejected' | 'token_error';
 
 export class DestinationError extends Error {
@@ -78,14 +77,14 @@ export class DestinationError extends Error {
 /** The answer of a broker that has confirmed a message. */
 export const confirmed: Answer = { statusCode: null, retryAfter: undefined, body: Buffer.alloc(0) };
 
-/** `{event}` in a subject or a routing key stands for the kind. */
+/** Replaces `{event}` in a subject or routing key by the kind. */
 export function addressed(pattern: string, { kind }: Message): string {
   return pattern.replaceAll('{event}', kind);
 }
 
 /**
- * Ends with the work, the deadline or the signal, whichever is first. The work is not stopped:
- * `onGivenUp` is called to close what it uses.
+ * Settles with the work, the deadline or the signal, whichever is first. The work is not stopped:
+ * `onGivenUp` is called to close its resources.
  */
 export async function withinDeadline<T>(
   { timeoutMs, signal }: Pick<SendOptions, 'timeoutMs' | 'signal'>,

@@ -1,4 +1,4 @@
-/** All drivers behind one: the destination of a webhook says which one sends. */
+/** Combines all drivers: the webhook's destination selects the one that sends. */
 import type { Egress } from '../../../../platform/egress/egress.ts';
 import { Connections } from './connections.ts';
 import type { Driver, Target } from './driver.ts';
@@ -10,7 +10,7 @@ import type { RabbitChannel } from './rabbitmq.ts';
 
 export type Drivers = AsyncDisposable & { readonly send: Driver };
 
-/** Disposing closes every connection to a broker. */
+/** Disposing closes all broker connections. */
 export function createDrivers(egress: Egress): Drivers {
   const streams = new Connections<NatsStream>();
   const channels = new Connections<RabbitChannel>();
@@ -35,7 +35,7 @@ export function createDrivers(egress: Egress): Drivers {
   };
 }
 
-/** Loads a driver, with its client library, by the first message: few services need one. */
+/** Loads a driver and its client library with the first message, since few services need one. */
 function onDemand<To extends Destination>(load: () => Promise<Driver<To>>): Driver<To> {
   let driver: Promise<Driver<To>> | null = null;
   return async (...call) => {

@@ -1,11 +1,11 @@
-/** HTTPS: the request of a webhook, with a certificate or a token of its own where it has one. */
+/** The HTTPS driver, optionally with a client certificate or an OAuth token. */
 import { OutdatedStateError } from '../../endpoints/endpoint-changes.ts';
 import type { HttpsDestination } from './destination.ts';
 import type { Answer, Driver, DriverParts, Message, SendOptions, Target } from './driver.ts';
 import type { Tokens } from './oauth.ts';
 
 const maxAnswerBytes = 65_536;
-/** Enough for what is shown of an answer after secrets are taken out. */
+/** Enough for the shown part of a response after redaction. */
 const keptAnswerBytes = 8_192;
 
 export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<HttpsDestination> {
@@ -17,13 +17,13 @@ export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<Htt
     const sent = await post(target, authorized(message, first.token), left());
     const answer = { ...sent, secrets: [first.token] };
     if (answer.statusCode !== 401 || first.isNew) return answer;
-    // The token was revoked before its time.
+    // The token was revoked early.
     tokens.forget(target, first.token);
     const { token } = await tokens.get(target, left());
     try {
       return { ...(await post(target, authorized(message, token), left())), secrets: [token] };
     } catch (error) {
-      // The webhook has changed meanwhile: what was answered stands.
+      // The webhook has changed in the meantime, so the first answer counts.
       if (error instanceof OutdatedStateError) return answer;
       throw error;
     }

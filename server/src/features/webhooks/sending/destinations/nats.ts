@@ -1,4 +1,4 @@
-/** NATS: messages go to a stream of JetStream, which keeps one of each delivery id. */
+/** The NATS driver: messages go to a JetStream stream, which deduplicates by delivery id. */
 import { jetstream, JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream';
 import {
   connect,
@@ -53,12 +53,13 @@ export function natsDriver(
     const { host, port, address } = await egress.resolve(url, ['tls:', 'nats:']);
     const { password, token } = credentials.destination ?? {};
     const server = isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
-    // The type of the options lacks what is passed on to Node. An address is no server name in TLS.
+    // The option type lacks fields that are passed on to Node. An IP address is not a valid TLS
+    // server name.
     const tls: TlsOptions & { servername?: string; host: string } =
       isIP(host) === 0 ? { servername: host, host } : { host };
     const connection = await connect({
       servers: [server],
-      // What a server says about other servers is not followed: nobody has judged their addresses.
+      // Servers advertised by this one are ignored, because their addresses have not been checked.
       ignoreClusterUpdates: true,
       reconnect: false,
       timeout: connectTimeoutMs,

@@ -1,6 +1,6 @@
 /**
- * Tokens by OAuth client credentials (RFC 6749, 4.4): fetched once for all deliveries of a webhook, and
- * again shortly before they end.
+ * Tokens by OAuth client credentials (RFC 6749, 4.4): fetched once for all deliveries of a webhook,
+ * and again shortly before they expire.
  */
 import { LRUCache } from 'lru-cache';
 import type { Egress } from '../../../../platform/egress/egress.ts';
@@ -12,10 +12,10 @@ type Token = { readonly token: string; readonly endsAt: number };
 
 const maxTokens = 10_000;
 const maxAnswerBytes = 65_536;
-/** Where the answer does not say how long it holds. */
+/** Lifetime if the response does not specify one. */
 const defaultLifeS = 300;
 const maxLifeS = 86_400;
-/** A token is not used this shortly before its end. */
+/** A token is not used this shortly before it expires. */
 const marginMs = 10_000;
 
 export class Tokens {
@@ -29,7 +29,7 @@ export class Tokens {
 
   /**
    * @returns the token, and whether it was fetched for this call
-   * @throws DestinationError, EgressError for a blocked address, or the signal's reason
+   * @throws {DestinationError | EgressError} for a blocked address, or the signal's reason
    */
   async get(target: Target, options: SendOptions): Promise<{ token: string; isNew: boolean }> {
     const name = nameOf(target);
@@ -47,7 +47,7 @@ export class Tokens {
     return { token: token.token, isNew: true };
   }
 
-  /** Unless another one has taken its place. */
+  /** Does nothing if the token has been replaced already. */
   forget(target: Target, token: string): void {
     const name = nameOf(target);
     if (this.#known.get(name)?.token === token) this.#known.delete(name);
@@ -79,7 +79,7 @@ export class Tokens {
   }
 }
 
-/** One for each webhook and whatever its token depends on. */
+/** Identifies a webhook together with everything that its token depends on. */
 function nameOf({ webhookId, oauth, credentials }: Target): string {
   return JSON.stringify([webhookId, oauth, credentials.oauth?.clientSecret]);
 }
@@ -91,7 +91,7 @@ function formOf({ scope, audience }: OAuth): string {
   return form.toString();
 }
 
-/** RFC 6749, 2.3.1: both are encoded like the fields of a form first. */
+/** RFC 6749, 2.3.1: both are form-encoded first. */
 function basic(clientId: string, clientSecret: string): string {
   const encoded = [clientId, clientSecret].map((text) =>
     new URLSearchParams([['', text]]).toString().slice(1),

@@ -1,6 +1,6 @@
 /**
- * RabbitMQ: a message is sent when the broker has confirmed it and at least one queue took it. Its
- * `message_id` is that of the delivery.
+ * The RabbitMQ driver: a message counts as sent when the broker has confirmed it and at least one
+ * queue has accepted it. The `message_id` is the delivery id.
  */
 import { isIP } from 'node:net';
 import { connect, type ChannelModel, type ConfirmChannel, type Message as Returned } from 'amqplib';
@@ -20,13 +20,13 @@ import {
 const connectTimeoutMs = 10_000;
 const heartbeatS = 10;
 
-/** A channel whose messages are confirmed. */
+/** A channel with publisher confirms. */
 class RabbitChannel implements Connection {
   readonly #connection: ChannelModel;
   readonly #channel: ConfirmChannel;
-  /** Of messages that no queue has taken, until their confirmation comes. */
+  /** Ids of messages that no queue accepted, until their confirmation arrives. */
   readonly #returned = new Set<string>();
-  /** Why it ended. */
+  /** Why it was closed. */
   #error: unknown = null;
   #isOpen = true;
 
@@ -121,7 +121,7 @@ export function rabbitDriver(
       },
       { timeout: connectTimeoutMs, ...(isTls && isIP(host) === 0 && { servername: host }) },
     );
-    // A connection that breaks before its channel is open must not be an error that reaches nobody.
+    // If the connection breaks before its channel is open, the error must not be unhandled.
     connection.on('error', () => undefined);
     try {
       return new RabbitChannel(connection, await connection.createConfirmChannel());
@@ -132,7 +132,7 @@ export function rabbitDriver(
   }
 }
 
-/** As amqplib wants it: percent-encoded; `/` is the default. */
+/** Percent-encoded, as amqplib expects; `/` is the default. */
 function vhostOf(url: string): string {
   const path = new URL(url).pathname.slice(1);
   return path === '' ? '/' : path;
@@ -145,7 +145,7 @@ function failureOf(error: unknown): unknown {
     new DestinationError(failure, error.message, error);
   const { code: given = '' } = error as { code?: string | number };
   const code = String(given);
-  // Access refused, not found, precondition failed, and a message that is not confirmed.
+  // Access refused, not found, precondition failed, or a negative acknowledgement.
   if (['403', '404', '406', '530'].includes(code)) return failed('rejected');
   if (/ACCESS[_-]REFUSED|NOT[_-]FOUND|NOT[_-]ALLOWED|nacked/i.test(error.message)) {
     return failed('rejected');

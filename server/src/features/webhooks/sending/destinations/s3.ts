@@ -1,6 +1,6 @@
 /**
- * S3: each delivery is one object, named by the day and the delivery's id, so that a repeat replaces
- * it. The request is signed here and goes out like that of any other webhook.
+ * The S3 driver: each delivery is an object named by day and delivery id, so that a repeat
+ * overwrites it. The request is signed here and sent like any other webhook's.
  */
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
@@ -36,7 +36,7 @@ export function s3Driver({ egress }: DriverParts): Driver<S3Destination> {
   };
 }
 
-/** It signs and sends nothing itself, so it holds no connection. */
+/** Only signs requests and holds no connection. */
 function openClient({ url, destination, credentials }: Target<S3Destination>): S3Client {
   const { region, accessKeyId } = destination;
   const secretAccessKey = credentials.destination?.password ?? '';
@@ -62,7 +62,7 @@ async function signedUrl(
   return getSignedUrl(client, command, { expiresIn: validForS });
 }
 
-/** Such as `events/2026-01-31/content.ready/dlv_….json`. */
+/** For example, `events/2026-01-31/content.ready/dlv_….json`. */
 function objectKey(prefix: string, { timestamp, kind, deliveryId }: Message): string {
   return `${prefix}${timestamp.slice(0, 10)}/${kind}/${deliveryId}.json`;
 }
