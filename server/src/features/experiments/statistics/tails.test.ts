@@ -5,10 +5,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import * as tails from './tails.ts';
+import {
+  chiSquareUpper,
+  normalCritical,
+  normalTwoSided,
+  normalUpper,
+  studentCritical,
+  studentTwoSided,
+} from './tails.ts';
 
-const { chiSquareUpper, normalCritical, normalTwoSided, normalUpper } = tails;
-const { studentCritical, studentTwoSided } = tails;
+const tails = {
+  normalTwoSided,
+  normalUpper,
+  normalCritical,
+  studentTwoSided,
+  studentCritical,
+  chiSquareUpper,
+};
 
 function near(actual: number, expected: number, tolerance: number, what = ''): void {
   const isNear = Math.abs(actual - expected) <= tolerance * Math.abs(expected);
@@ -80,7 +93,7 @@ test('values are those of printed tables', () => {
 
 test('values are those of the packages of stdlib', () => {
   for (const [name, rows] of Object.entries(recorded)) {
-    const compute = tails[name as keyof typeof recorded];
+    const compute = tails[name as keyof typeof tails];
     for (const row of rows) {
       const [x = 0, df = 0, value = df] = row;
       near(compute(x, df), value, 1e-10, `${name}(${row.slice(0, -1).join(', ')}):`);
@@ -92,15 +105,7 @@ test('values are those of the packages of stdlib', () => {
  * Arguments and value, from @stdlib/math-base-special-erfc 0.2, -erfcinv 0.2, -gammainc 0.3 and
  * @stdlib/stats-base-dists-t-cdf and -quantile 0.2.
  */
-const recorded: Record<
-  | 'normalTwoSided'
-  | 'normalUpper'
-  | 'normalCritical'
-  | 'studentTwoSided'
-  | 'studentCritical'
-  | 'chiSquareUpper',
-  readonly (readonly number[])[]
-> = {
+const recorded: Record<keyof typeof tails, readonly (readonly number[])[]> = {
   normalTwoSided: [
     [0, 1],
     [1e-8, 0.9999999920211544],
