@@ -93,13 +93,13 @@ const nameDebts: readonly string[] = `
   Answer AttemptParts AttemptResult Batch BatchOptions Breakdown Bucket Change Choice Claim
   ClaimRequest Claims ClientCertificate Comparison Condition Config Connection ContentKey Counts
   CrowdedLevel Days Decision Deleted Destination DestinationError Dimension Direction EventBatch
-  EventData EventKind EventRouteParts Factors Filter Format Interval Invitation Item ItemChange
+  EventData EventRouteParts Factors Filter Format Interval Invitation Item ItemChange
   ItemCounts ItemStatistics KeyRequest LadderOptions LinkRow Look Member Metadata Moment
   MoversQuery NewExport NewInvitation NewLink NewSession Outcome OvertakenError Pace Part Patience
   People Place Plan PlanRequest Progress Range ReadChunk Replay ResolutionTier Results Retention
   Role Row RunOptions Rung Sample Scalar Schedule Segment Service Session SessionId Settled
   SigningKeys Slots Source Span StopRequest Target Timestamp TrackName TrackRun Variant Viewer
-  ViewerDay Visit addContentRoutes addCounts addEventRoutes addLinkRoutes allProjections
+  ViewerDay Visit addContentRoutes addCounts addLinkRoutes allProjections
   changeItems chooseOrganization complete config countEvents countExposures countSessions
   countryName databaseNow dayOf daysOf decide deleteExpiredLinks deleteExpiredSessions
   deleteFormerViewers deleteLink deleteSession dimensions directions emptyView endOldestSessions

@@ -21,4 +21,4 @@ export { signWebhook } from './sending/signing.ts';
 /** The `data` of each kind of event. A feature adds its kinds by declaration merging. */
 export interface EventData {}
 
-export type EventKind = keyof EventData;
+export type WebhookEventKind = keyof EventData;

@@ -18,7 +18,7 @@ import {
   type Recipients,
 } from './outbox-queries.ts';
 import { deliveryBody, isWanted, orderKeyOf } from './event-kinds.ts';
-import type { EventData, EventKind } from '../webhooks.ts';
+import type { EventData, WebhookEventKind } from '../webhooks.ts';
 
 /** The hint that this process has made deliveries due; it is passed on to other processes. */
 export const webhookDeliveries = 'webhook-deliveries';
@@ -30,7 +30,7 @@ export const deliveriesElsewhere = 'webhook-deliveries-elsewhere';
  * that subscribes to the kind and whose filter it passes. Call it in the transaction that makes it
  * true; two statements.
  */
-export async function recordEvent<Kind extends EventKind>(
+export async function recordEvent<Kind extends WebhookEventKind>(
   tx: Tx,
   organizationId: string,
   kind: Kind,
@@ -45,7 +45,7 @@ export async function recordEvent<Kind extends EventKind>(
  *
  * @returns records the event, which is sent with the next statement or with the commit
  */
-export async function prepareEvent<Kind extends EventKind>(
+export async function prepareEvent<Kind extends WebhookEventKind>(
   tx: Tx,
   organizationId: string,
   kind: Kind,
@@ -62,7 +62,7 @@ export async function prepareEvent<Kind extends EventKind>(
  *
  * @returns how many of them do, by what they subscribe to and their filters
  */
-export async function recordMadeUpEvent<Kind extends EventKind>(
+export async function recordMadeUpEvent<Kind extends WebhookEventKind>(
   tx: Tx,
   organizationId: string,
   kind: Kind,
@@ -81,7 +81,7 @@ export async function recordMadeUpEvent<Kind extends EventKind>(
 export async function recordDelivery(
   tx: Tx,
   { organizationId, webhookId }: { readonly organizationId: string; readonly webhookId: string },
-  kind: EventKind,
+  kind: WebhookEventKind,
   data: object,
 ): Promise<string | null> {
   const receiver = await selectReceiver(tx, { organizationId, webhookId, kind });
@@ -101,7 +101,7 @@ export async function recordDelivery(
 }
 
 type Recorded = {
-  kind: EventKind;
+  kind: WebhookEventKind;
   data: object;
   isTest: boolean;
   wants: (webhookId: string) => boolean;
