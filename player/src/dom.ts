@@ -34,3 +34,8 @@ export function setName(button: HTMLElement, name: string): void {
 export function isRightToLeft(node: Element): boolean {
   return getComputedStyle(node).direction === 'rtl';
 }
+
+/** Writes the words below the icon of a button. */
+export function setLabel(button: Element, text: string): void {
+  find(button, 'span', HTMLElement).textContent = text;
+}

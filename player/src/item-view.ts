@@ -1,7 +1,8 @@
 import { type FeedItem } from '@reelfeed/client';
+import { showArticle } from './article-link.ts';
 import { attachCaptions } from './captions.ts';
 import { connectMenu, type MenuActions } from './menu-loader.ts';
-import { element, find, setIcon, setName } from './dom.ts';
+import { element, find, setIcon, setLabel, setName } from './dom.ts';
 import { fillsFrame, formatCount, formatStart } from './format.ts';
 import { type Permission } from './permissions.ts';
 import { Pictures } from './pictures.ts';
@@ -70,7 +71,7 @@ export class ItemView implements PlaybackView {
     this.seekBar = new SeekBar(this.#part('.seek', HTMLElement), actions, texts);
     this.pictures = slide.media.kind === 'pictures' ? new Pictures(slide.item.title, texts) : null;
     this.#writeWords();
-    this.#writeArticle(articleCard);
+    showArticle(article, { slide, card: articleCard, texts });
     this.#writePictures();
     this.#connect(actions);
     this.showState('empty');
@@ -236,27 +237,6 @@ export class ItemView implements PlaybackView {
     tags.append(...item.tags.slice(0, 8).map((tag) => element('li', { dir: 'auto' }, `#${tag}`)));
   }
 
-  /** A button in the rail, or a card under the words where the page wants one. */
-  #writeArticle(articleCard: ((item: FeedItem) => ArticleCard | null) | null): void {
-    const { item } = this.slide;
-    const link = webAddress(item.articleUrl);
-    if (link === null) return;
-    const card = articleCard?.(item) ?? null;
-    const article = this.#part(card === null ? '.article' : '.article-card', HTMLAnchorElement);
-    article.hidden = false;
-    article.href = link;
-    if (card === null) {
-      setName(article, this.#texts.openArticle);
-      this.#label(article, this.#texts.article);
-      return;
-    }
-    const image = webAddress(card.imageUrl ?? null);
-    const words = element('span', { dir: 'auto' }, element('b', {}, card.title));
-    words.append(element('small', {}, card.text ?? new URL(link).host));
-    if (image !== null) article.append(element('img', { src: image, alt: '', loading: 'lazy' }));
-    article.append(words);
-  }
-
   #writePictures(): void {
     const { item, media } = this.slide;
     this.#showThumbnail(posterOf(item, this.#leastWidth));
@@ -334,13 +314,13 @@ export class ItemView implements PlaybackView {
     connectMenu(menu, slide.item, { texts: this.#texts, actions: actions.menu });
     const sound = this.#part('.mute', HTMLButtonElement);
     setName(sound, this.#texts.sound);
-    this.#label(sound, this.#texts.sound);
+    setLabel(sound, this.#texts.sound);
     const share = this.#part('.share', HTMLButtonElement);
     this.#count(share, this.#texts.share, slide.item.engagement.shares);
     const captions = this.#part('.captions', HTMLButtonElement);
     captions.hidden = !slide.item.captionTracks.some((track) => track.status === 'ready');
     setName(captions, this.#texts.captions);
-    this.#label(captions, this.#texts.captions);
+    setLabel(captions, this.#texts.captions);
     this.#part('.retry', HTMLButtonElement).textContent = this.#texts.retry;
     this.#part('.skip', HTMLButtonElement).textContent = this.#texts.skip;
     this.#part('.spinner', HTMLElement).setAttribute('aria-label', this.#texts.loading);
@@ -375,11 +355,7 @@ export class ItemView implements PlaybackView {
   #count(button: HTMLElement, name: string, count: number): void {
     const shown = formatCount(count);
     setName(button, `${name} ${shown}`.trim());
-    this.#label(button, shown || name);
-  }
-
-  #label(button: Element, text: string): void {
-    find(button, 'span', HTMLElement).textContent = text;
+    setLabel(button, shown || name);
   }
 
   #on(selector: string, action: () => void): void {

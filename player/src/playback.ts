@@ -1,10 +1,11 @@
 import type HlsEngine from 'hls.js';
 // Without `type` in front of them all, hls.js would be loaded with the element.
-import type { ErrorData, HlsConfig, LoadPolicy } from 'hls.js';
+import type { ErrorData } from 'hls.js';
 import { type PlaybackFailure, type Sample } from '@reelfeed/client/playing';
 import { type Conditions } from './conditions.ts';
 import { startLevel } from './line.ts';
-import { broadcastConfig, isBehind, latestPosition } from './live-edge.ts';
+import { hlsConfig, playingBufferSeconds, waitingBufferSeconds } from './hls-config.ts';
+import { isBehind, latestPosition } from './live-edge.ts';
 import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './hls-library.ts';
 
 /**
@@ -56,26 +57,10 @@ export type PlaybackLevel = {
   readonly codec: string | null;
 };
 
-/** Seconds that the playing clip and a clip that waits for its turn load ahead. */
-const playingBufferSeconds = 12;
-const waitingBufferSeconds = 4;
 /** A clip whose requests keep failing counts as unplayable after this time without a success. */
 const longestTroubleMs = 6_000;
 /** Repairs of a broken decoder per clip before it counts as unplayable. */
 const mediaRepairs = 2;
-
-/**
- * hls.js would repeat a failed request six times over half a minute, silently. A viewer has swiped on
- * by then, so two repeats have to do.
- */
-const loadPolicy: LoadPolicy = {
-  default: {
-    maxTimeToFirstByteMs: 8_000,
-    maxLoadTimeMs: 20_000,
-    timeoutRetry: { maxNumRetry: 1, retryDelayMs: 0, maxRetryDelayMs: 0 },
-    errorRetry: { maxNumRetry: 2, retryDelayMs: 500, maxRetryDelayMs: 1_500 },
-  },
-};
 
 export class Playback {
   readonly video = document.createElement('video');
@@ -275,7 +260,7 @@ export class Playback {
   }
 
   #startHls({ default: Hls, ErrorTypes, Events }: HlsLibrary, url: string): void {
-    const hls = new Hls(this.#hlsConfig());
+    const hls = new Hls(hlsConfig(this.#conditions, this.isBroadcast));
     hls.on(Events.ERROR, (_event, data) => {
       if (this.#hls !== hls) return;
       this.#onHlsError(hls, data, data.type === ErrorTypes.MEDIA_ERROR);
@@ -296,35 +281,6 @@ export class Playback {
     hls.loadSource(url);
     hls.attachMedia(this.video);
     if (this.#active) hls.config.maxBufferLength = playingBufferSeconds;
-  }
-
-  /**
-   * Without a measured line the first variant is chosen when the playlist is known: the first one of
-   * the playlist, as the service orders it, or a smaller one where the line seems to be slow.
-   */
-  #hlsConfig(): Partial<HlsConfig> {
-    const { measuredBps } = this.#conditions;
-    const bps = measuredBps ?? this.#conditions.guessLine();
-    const measured = {
-      ...(measuredBps !== null && { startLevel: -1 }),
-      ...(bps !== null && { abrEwmaDefaultEstimate: bps }),
-    };
-    return {
-      ...measured,
-      autoStartLoad: false,
-      startFragPrefetch: true,
-      testBandwidth: false,
-      capLevelToPlayerSize: true,
-      maxBufferLength: waitingBufferSeconds,
-      maxMaxBufferLength: 30,
-      maxBufferSize: 20_000_000,
-      // Short clips loop; what has been played is kept so that a loop needs no network.
-      backBufferLength: 20,
-      manifestLoadPolicy: loadPolicy,
-      playlistLoadPolicy: loadPolicy,
-      fragLoadPolicy: loadPolicy,
-      ...(this.isBroadcast && broadcastConfig),
-    };
   }
 
   #onHlsError(hls: HlsEngine, data: ErrorData, isMediaError: boolean): void {

@@ -1,11 +1,11 @@
-import { type FeedItem, type FeedPage, ReelfeedError } from '@reelfeed/client';
+import { type FeedItem } from '@reelfeed/client';
 import { showCaptions } from './captions.ts';
 import { Broadcast } from './broadcast.ts';
 import { Column } from './column.ts';
 import { Conditions } from './conditions.ts';
-import { FeedList, type Slide, slidesOf, Viewing, webAddress } from '@reelfeed/client/playing';
-import { listenToTaps } from './gestures.ts';
-import { ItemView, type SlideActions } from './item-view.ts';
+import { FeedList, type Slide, Viewing } from '@reelfeed/client/playing';
+import { FeedPages } from './feed-pages.ts';
+import { type ItemView, type SlideActions } from './item-view.ts';
 import { type KeyActions } from './keyboard.ts';
 import { menuActions } from './menu-actions.ts';
 import { type MenuActions } from './menu-loader.ts';
@@ -15,10 +15,8 @@ import { type PlayerOptions } from './player-options.ts';
 import { Reactions } from './reactions.ts';
 import { endCard } from './screens.ts';
 import { fill } from './screens-of-device.ts';
+import { makeSlideView, sourceOf } from './slide-views.ts';
 
-const pageSize = 10;
-/** As many as the service answers for at once: a page and the videos of its carousels. */
-const recalledItems = 100;
 /** A clip that cannot be played is left after this time, unless the viewer acts before. */
 const skipBrokenMs = 4000;
 /** Slides watched before the offer of sound makes itself small. */
@@ -26,8 +24,6 @@ const silentSlides = 2;
 /** Beyond this many slides the oldest are let go of, all of them far behind the viewer. */
 const keptSlides = 300;
 const droppedSlides = 100;
-/** On a slower line the small thumbnail does. */
-const slowLineBps = 4_000_000;
 
 /** Brings list, column and players together: what is watched, what comes next, what the viewer does. */
 export class Player implements SlideActions, KeyActions {
@@ -39,8 +35,7 @@ export class Player implements SlideActions, KeyActions {
   readonly #viewing: Viewing;
   readonly #reactions: Reactions;
   readonly #conditions: Conditions;
-  /** The slides of the item that a link has named. */
-  #linkedIds: readonly string[] = [];
+  readonly #pages: FeedPages;
   #shownId: string | null = null;
   #waitsForStart = false;
   /** Ids of what could not be shown; each is told once. */
@@ -55,17 +50,30 @@ export class Player implements SlideActions, KeyActions {
     this.#options = options;
     this.#viewing = new Viewing(options.track);
     this.#reactions = new Reactions(options, this.#viewing);
+    this.#pages = new FeedPages(options, {
+      noteFeed: (feedId) => this.#viewing.noteFeed(feedId),
+      recall: (ids) => void this.#reactions.recall(ids, () => this.#column.views),
+    });
     this.#conditions = new Conditions(options.device, options.preferences);
     this.#pool = new PlayerPool(this.#conditions, (playback) => this.#onPlayback(playback));
     this.#end = endCard(
       options.texts,
       () => void this.restart(null),
-      () => this.#goToFirst(),
+      () => {
+        this.#column.jump(0);
+        this.#show();
+      },
     );
     this.#column = new Column(options.root, {
       axis: options.axis,
       ownsPage: options.ownsPage,
-      makeView: (article, slide) => this.#makeView(article, slide),
+      makeView: (article, slide) =>
+        makeSlideView(article, slide, {
+          options,
+          actions: this,
+          reactions: this.#reactions,
+          conditions: this.#conditions,
+        }),
       broken: (slide, error) => {
         this.#onBroken(slide, error);
         this.#removeSoon(slide.id);
@@ -74,7 +82,7 @@ export class Player implements SlideActions, KeyActions {
       settled: () => this.#dropOldSlides(),
     });
     this.list = new FeedList(
-      (cursor, signal) => this.#readPage(cursor, signal),
+      (cursor, signal) => this.#pages.read(cursor, signal),
       () => this.#onList(),
       (item, error) => this.#onBroken(item, error),
       true,
@@ -89,42 +97,7 @@ export class Player implements SlideActions, KeyActions {
 
   /** Reads the feed from its beginning; the item `linkedId` comes before it. */
   async restart(linkedId: string | null): Promise<void> {
-    this.#linkedIds = [];
-    await this.list.restart(linkedId === null ? null : this.#readLinked(linkedId));
-  }
-
-  /** Null where the item may not be watched, or can't be read; the feed plays all the same. */
-  async #readLinked(id: string): Promise<FeedItem | null> {
-    const { client, chrome, texts } = this.#options;
-    try {
-      const item = await client.item(id);
-      this.#linkedIds = slidesOf(item, () => {}, true).map((slide) => slide.id);
-      this.#recall([item]);
-      if (this.#linkedIds.length > 0) return item;
-    } catch (error) {
-      if (!(error instanceof ReelfeedError)) throw error;
-    }
-    chrome.showToast(texts.linkedClipMissing);
-    return null;
-  }
-
-  async #readPage(cursor: string | null, signal: AbortSignal): Promise<FeedPage> {
-    const { sessionId, client, query, contentId } = this.#options;
-    if (contentId !== null) {
-      const item = await client.item(contentId, { signal });
-      this.#recall([item]);
-      return pageOf(item);
-    }
-    const page = await client.feed({ ...query, limit: pageSize, cursor, sessionId, signal });
-    this.#viewing.noteFeed(page.feedId);
-    this.#recall(page.items);
-    return page;
-  }
-
-  /** Nothing waits for what the viewer likes: it shows when it is known. The list reports odd items. */
-  #recall(items: readonly FeedItem[]): void {
-    const ids = items.flatMap((item) => slidesOf(item, () => {})).map(({ id }) => id);
-    void this.#reactions.recall(ids.slice(0, recalledItems), () => this.#column.views);
+    await this.list.restart(this.#pages.readLinked(linkedId));
   }
 
   /** Ends everything that runs; the player can't be used again. */
@@ -279,7 +252,7 @@ export class Player implements SlideActions, KeyActions {
   #watch(slide: Slide | null, isSwipe: boolean): void {
     const { ownsPage, contentId } = this.#options;
     const position = this.list.droppedCount + this.#column.index;
-    const isLinked = slide !== null && this.#linkedIds.includes(slide.id);
+    const isLinked = slide !== null && this.#pages.linkedIds.includes(slide.id);
     const linkedBy = isLinked ? this.#options.entryPoint : 'feed';
     const entryPoint = contentId === null ? linkedBy : 'direct';
     this.#viewing.show(slide, { position, entryPoint, isSwipe });
@@ -395,52 +368,9 @@ export class Player implements SlideActions, KeyActions {
     this.#onList();
   }
 
-  #goToFirst(): void {
-    this.#column.jump(0);
-    this.#show();
-  }
-
   #source(offset: number): PlaybackSource | null {
     const slide = this.#column.slideAt(offset);
-    const view = this.#column.view(slide?.id);
-    if (slide === null || view === null || slide.media.kind !== 'video') return null;
-    const { url } = slide.media;
-    const address = async (): Promise<string> => url ?? this.#permittedUrl(slide, view);
-    return { id: slide.id, isBroadcast: slide.item.isLive, address, view };
-  }
-
-  /** Where a protected clip can be watched now. Throws when that is not permitted. */
-  async #permittedUrl({ item }: Slide, view: ItemView): Promise<string> {
-    const permission = await this.#options.permissions.of(item);
-    const url = webAddress(permission.streamingUrl);
-    if (url === null) throw new Error('The permission names no address.');
-    view.permit(permission);
-    return url;
-  }
-
-  #makeView(article: HTMLElement, slide: Slide): ItemView {
-    const { texts, slideTemplate: template, permissions } = this.#options;
-    const lineBps = this.#conditions.measuredBps ?? this.#conditions.guessLine();
-    const view = new ItemView(article, slide, {
-      actions: this,
-      template,
-      texts,
-      articleCard: this.#options.articleCard(),
-      savesBytes: lineBps !== null && lineBps < slowLineBps,
-    });
-    this.#reactions.draw(view);
-    if (view.pictures !== null && slide.item.protected) {
-      permissions.of(slide.item).then(
-        (permission) => view.permit(permission),
-        () => view.showRefusal(),
-      );
-    }
-    listenToTaps(
-      view.surface,
-      () => this.togglePlay(),
-      () => this.#reactions.like(view),
-    );
-    return view;
+    return sourceOf(this.#column.view(slide?.id), this.#options.permissions);
   }
 
   #drawPosition(): void {
@@ -454,10 +384,4 @@ export class Player implements SlideActions, KeyActions {
     this.#view?.showBehind(playback.isBehind);
     this.#view?.seekBar.show(currentTime, duration, bufferedSeconds);
   }
-}
-
-/** One item as a page of its own, the only one. */
-function pageOf(item: FeedItem): FeedPage {
-  const none = { nextCursor: null, hasMore: false, feedId: null, exhausted: false };
-  return { ...none, items: [item], experiments: [], requestId: null };
 }

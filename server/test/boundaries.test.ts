@@ -1,46 +1,31 @@
 /**
- * Proves the module boundaries of the server: who imports whom, and who has SQL on which table.
- * Existing violations are listed by name. The lists may only shrink: an obsolete entry also fails
- * the test.
+ * Proves the boundaries between the parts of the server: who imports whom, and that a name stands for
+ * one thing. Who has SQL on which table is in `table-owners.test.ts`. What breaks a rule today is listed
+ * by name. The lists may only shrink: an entry that is no longer needed fails the test as well.
  */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { features } from '../src/app/features.ts';
+import { featureOf, readSources } from './boundaries/sources.ts';
 
-const src = fileURLToPath(new URL('../src/', import.meta.url));
-const files = globSync('**/*.ts', { cwd: src })
-  .filter((file) => !/\.(test|fixture)\.ts$|conformance|\/testing\//.test(file))
-  .toSorted();
-
-const featureOf = (file: string) => /^features\/([^/]+)\//.exec(file)?.[1] ?? null;
-
-/** Our own modules that a file imports, as paths below `src`. */
-function importsOf(file: string): string[] {
-  const text = readFileSync(path.join(src, file), 'utf8');
-  const specifiers = [...text.matchAll(/^(?:import|export)\b[^;]*?\bfrom '(\.[^']+)';/gm)];
-  return specifiers.map(([, to = '']) => path.join(path.dirname(file), to));
-}
+const sources = readSources();
 
 function check(broken: readonly string[], known: readonly string[]): void {
   assert.deepEqual(broken.toSorted(), known.toSorted());
 }
 
 test('the platform imports no feature and nothing of the composition root', () => {
-  const broken = files
-    .filter((file) => file.startsWith('platform/'))
-    .flatMap((file) => importsOf(file).map((to) => `${file} → ${to}`))
+  const broken = sources
+    .filter(({ file }) => file.startsWith('platform/'))
+    .flatMap(({ file, imports }) => imports.map(({ to }) => `${file} → ${to}`))
     .filter((edge) => !/ → (platform\/|version\.ts)/.test(edge));
   check(broken, []);
 });
 
 test('features meet at their faces, and only the list of features imports a declaration', () => {
   const broken: string[] = [];
-  for (const file of files) {
-    for (const to of importsOf(file)) {
-      const [own, other] = [featureOf(file), featureOf(to)];
+  for (const { file, feature: own, imports } of sources) {
+    for (const { to } of imports) {
+      const other = featureOf(to);
       const isFace = to === `features/${other}/${other}.ts`;
       const isDeclared = file === 'app/features.ts' && to === `features/${other}/feature.ts`;
       if (own !== null && to.startsWith('app/')) broken.push(`${file} → ${to}`);
@@ -52,11 +37,10 @@ test('features meet at their faces, and only the list of features imports a decl
 
 test('no circle is among the folders of features, types included', () => {
   const imported = new Map<string, Set<string>>();
-  for (const file of files) {
-    const own = featureOf(file);
+  for (const { feature: own, imports } of sources) {
     if (own === null) continue;
     const others = imported.get(own) ?? new Set();
-    for (const to of importsOf(file)) others.add(featureOf(to) ?? own);
+    for (const { to } of imports) others.add(featureOf(to) ?? own);
     imported.set(own, others);
   }
   const importedBy = (feature: string) =>
@@ -75,30 +59,57 @@ test('no circle is among the folders of features, types included', () => {
   check(broken, []);
 });
 
-test('a feature has SQL on its own tables alone', () => {
-  const broken = new Set<string>();
-  for (const file of [...files, ...globSync('**/functions.sql', { cwd: src })]) {
-    const text = readFileSync(path.join(src, file), 'utf8').replaceAll(
-      /\/\*[\s\S]*?\*\/|\/\/.*|^ *--.*/gm,
-      '',
-    );
-    for (const { name, tables } of features.list) {
-      if (featureOf(file) === name || !/^(features|platform)\//.test(file)) continue;
-      for (const table of tables) if (hasSqlOn(text, table)) broken.add(`${file}: ${table}`);
-    }
-  }
-  check([...broken], tableDebts);
+test('nothing but tests imports a test or a fixture', () => {
+  const broken = sources.flatMap(({ file, imports }) =>
+    imports
+      .filter(({ to }) => /\.(?:test|fixture)\.ts$|\/test\//.test(to))
+      .map(({ to }) => `${file} → ${to}`),
+  );
+  check(broken, []);
 });
 
-/** Whether a table is used in a statement: after an SQL keyword, or in a Kysely method. */
-function hasSqlOn(text: string, table: string): boolean {
-  const inSql = new RegExp(
-    `\\b(?:from|join|into|update|table|truncate|exists)\\s+(?:only\\s+)?${table}\\b`,
+test('an exported name stands for one thing', () => {
+  const filesOf = new Map<string, string[]>();
+  for (const { file, parsed } of sources) {
+    // `export … from` gives on what another file declares. Declarations of features have their names.
+    if (file.endsWith('/feature.ts')) continue;
+    const names = parsed.module.staticExports.flatMap(({ entries }) =>
+      entries.flatMap(({ moduleRequest, exportName }) =>
+        moduleRequest === null && exportName.name !== null ? [exportName.name] : [],
+      ),
+    );
+    for (const name of new Set(names)) filesOf.set(name, [...(filesOf.get(name) ?? []), file]);
+  }
+  check(
+    [...filesOf].flatMap(([name, files]) => (files.length > 1 ? [name] : [])),
+    nameDebts,
   );
-  const inKysely = new RegExp(`(?:From|Into|Table|Join|using)\\(\\s*'${table}(?: as \\w+)?'`);
-  return inSql.test(text) || inKysely.test(text);
-}
+});
 
 const faceDebts: readonly string[] = [];
 
-const tableDebts: readonly string[] = [];
+/** Names that stand for several things today, mostly of files that never meet. */
+const nameDebts: readonly string[] = `
+  Answer AttemptParts AttemptResult Batch BatchOptions Breakdown Bucket Change Choice Claim
+  ClaimRequest Claims ClientCertificate Comparison Condition Config Connection ContentKey Counts
+  CrowdedLevel Days Decision Deleted Destination DestinationError Dimension Direction EventBatch
+  EventData EventRouteParts Factors Filter Format Interval Invitation Item ItemChange
+  ItemCounts ItemStatistics KeyRequest LadderOptions LinkRow Look Member Metadata Moment
+  MoversQuery NewExport NewInvitation NewLink NewSession Outcome OvertakenError Pace Part Patience
+  People Place Plan PlanRequest Progress Range ReadChunk Replay ResolutionTier Results Retention
+  Role Row RunOptions Rung Sample Scalar Schedule Segment Service Session SessionId Settled
+  SigningKeys Slots Source Span StopRequest Target Timestamp TrackName TrackRun Variant Viewer
+  ViewerDay Visit addContentRoutes addCounts addLinkRoutes allProjections
+  changeItems chooseOrganization complete config countEvents countExposures countSessions
+  countryName databaseNow dayOf daysOf decide deleteExpiredLinks deleteExpiredSessions
+  deleteFormerViewers deleteLink deleteSession dimensions directions emptyView endOldestSessions
+  entityTag expireAfter forgetItems getOrMake hasPeople hashToken historyDays hourMs insertChunks
+  insertJob insertLink insertSession isBehind isDue isKey judge keptDays keyOf listRuns listen
+  lockOrThrow makeCover masterPlaylist maxItems momentsOf nobody noteFailure openSource placeOf
+  poolOf presentItem propertiesOf readManifest readProgress readRetention readRows readSegments
+  removePieces renewLeases replaceChunk resetPassword restore roles saveProgress seconds
+  selectChunks selectCrowdedLevels selectExisting selectViewerSets shown startService step tags
+  takeChunks tooLarge usualRate valuesOf wholeDays wholeOrganization
+`
+  .trim()
+  .split(/\s+/);

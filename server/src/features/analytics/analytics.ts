@@ -17,7 +17,6 @@ export { selectMarks } from './projections/reactions/reaction-queries.ts';
 export { readFirstDays } from './reports/filtered-people.ts';
 export { bucketIndex, bucketsOf, readLocalNow, readPeriod, type Period } from './reports/period.ts';
 export { Report } from './reports/metric-schemas.ts';
-export { readGeneration } from './projections/engagement/state-queries.ts';
 export { loadStatesOf } from './projections/engagement/viewer-states.ts';
 export { readDailyMetrics, readFilteredDailyMetrics } from './reports/daily-metrics.ts';
 export { filterNames, findFilteredItems, readFilter, type ReportFilter } from './reports/filter.ts';

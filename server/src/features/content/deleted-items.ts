@@ -4,6 +4,7 @@ import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { FileWriter } from '../../platform/feature.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
+import { jobRows } from '../../platform/queue/queries.ts';
 
 export type DeletedItem = {
   organizationId: string;
@@ -47,7 +48,7 @@ export async function findPending(
       and not exists (
         select from unnest(${writers.map(({ name }) => name)}::text[],
           ${writers.map(({ field }) => field)}::text[]) as writer (name, field)
-        join job on job.name = writer.name and job.state <> 'failed'
+        join ${jobRows} job on job.name = writer.name and job.state <> 'failed'
           and job.organization_id = deleted_content.organization_id
           and coalesce(job.payload ->> writer.field, deleted_content.content_id::text)
             = deleted_content.content_id::text

@@ -1,6 +1,7 @@
 /** What the media engine remembers between the steps of one item. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
+import { jobRows } from '../../platform/queue/queries.ts';
 import { totalPlays } from '../analytics/analytics.ts';
 import type { PrepareResult } from '../media/media.ts';
 
@@ -111,7 +112,7 @@ export async function findPopular(
     from media_ladder ladder join ${totalPlays} counted using (organization_id, content_id)
     where ladder.extended_at is null and counted.plays >= ${minPlays}
       and not exists (
-        select from job where job.name = ${jobName}
+        select from ${jobRows} job where job.name = ${jobName}
           and job.payload ->> 'contentId' = ladder.content_id::text
       )
     order by counted.plays desc

@@ -24,7 +24,7 @@ import { setting } from '../../platform/settings.ts';
 import { hourMs } from '../../platform/time.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import type { Vault } from '../../platform/vault.ts';
-import { addEventRoutes } from './outbox/event-routes.ts';
+import { addWebhookEventRoutes } from './outbox/event-routes.ts';
 import { createCatalogue, describeWebhooks } from './outbox/event-kinds.ts';
 import { addDeliveryRoutes } from './deliveries/delivery-routes.ts';
 import { webhookErrors } from './errors.ts';
@@ -176,7 +176,7 @@ export const webhooks = defineFeature({
         const hasMail = settings.smtpUrl !== null;
         const base = { db, cursors, mutations, vault, egress, changes, catalogue, onDue };
         const routeParts = { ...base, hasMail };
-        addEventRoutes(app, { db, mutations, catalogue, onDue });
+        addWebhookEventRoutes(app, { db, mutations, catalogue, onDue });
         addWebhookRoutes(app, routeParts);
         addDeliveryRoutes(app, { ...routeParts, totalTimeoutMs }, opened);
         const frameOrigins = settings.portalFrameOrigins;

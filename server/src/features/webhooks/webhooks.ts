@@ -20,4 +20,4 @@ export { signWebhook } from './sending/signing.ts';
 /** The `data` of each kind of event. Features add their kinds by declaration merging. */
 export interface EventData {}
 
-export type EventKind = keyof EventData;
+export type WebhookEventKind = keyof EventData;

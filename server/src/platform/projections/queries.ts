@@ -23,6 +23,13 @@ export type Progress = {
   revision: number;
 };
 
+/**
+ * How far the partitions of projections are, as a relation that statements of features may join. These
+ * are the columns that they may rely on.
+ */
+export const projectionRows = sql`
+  (select name, partition, position, received_at from projection)`;
+
 /** How far these partitions of projections are, partitions ascending. */
 export async function readProgress(
   db: Db,
@@ -158,4 +165,39 @@ export async function readProjections(db: Db, only?: string): Promise<Projection
     ...row,
     isRun: partitions.every((partition) => held.has(leaseOf(partition))),
   }));
+}
+
+/** The generation that the states of these partitions of a projection have reached. */
+export async function readGeneration(
+  tx: Tx,
+  projection: string,
+  partitions: readonly number[],
+): Promise<number> {
+  const { generation } = await tx
+    .selectFrom('projection')
+    .select(({ fn }) => fn.max('generation').as('generation'))
+    .where('name', '=', projection)
+    .where('partition', 'in', partitions)
+    .executeTakeFirstOrThrow();
+  return generation;
+}
+
+/** @returns the generation that the last partition of the projection has reached */
+export async function writeGeneration(
+  tx: Tx,
+  projection: string,
+  { partitions, generation }: { partitions: readonly number[]; generation: number },
+): Promise<number> {
+  await tx
+    .updateTable('projection')
+    .set({ generation })
+    .where('name', '=', projection)
+    .where('partition', 'in', partitions)
+    .execute();
+  const { least } = await tx
+    .selectFrom('projection')
+    .select(({ fn }) => fn.min('generation').as('least'))
+    .where('name', '=', projection)
+    .executeTakeFirstOrThrow();
+  return least;
 }

@@ -22,6 +22,12 @@ export type ClaimedJob = Claim & {
   readonly traceparent: string | null;
 };
 
+/**
+ * The jobs as a relation that statements of features may join. These are the columns that they may
+ * rely on.
+ */
+export const jobRows = sql`(select organization_id, name, state, payload from job)`;
+
 export type NewJob = {
   readonly name: string;
   readonly organizationId: string;

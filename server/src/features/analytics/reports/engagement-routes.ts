@@ -7,7 +7,8 @@ import { reportRoute, type ReportParts } from './report-parts.ts';
 import { readEngagement, readQualityReport, readRetention } from './report-readers.ts';
 import { asCsv, Report } from './metric-schemas.ts';
 import { EngagementQuery, FilteredQuery } from './query-schemas.ts';
-import { Engagement, Quality, Retention } from './schemas.ts';
+import { Quality } from './quality-schemas.ts';
+import { Engagement, Retention } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 

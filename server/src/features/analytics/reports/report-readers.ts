@@ -18,6 +18,7 @@ import { reportMovers } from './movers-report.ts';
 import { reportOverview } from './overview-report.ts';
 import { comparablePeriods, readLocalNow, readPeriod } from './period.ts';
 import { reportQuality } from './quality-report.ts';
+import { Quality } from './quality-schemas.ts';
 import type { DaysQuery, EngagementQuery, FilteredQuery, MoversQuery } from './query-schemas.ts';
 import type { ReportParts } from './report-parts.ts';
 import { reportRetention } from './retention-report.ts';
@@ -27,7 +28,6 @@ import {
   Hours,
   Movers,
   Overview,
-  Quality,
   Retention,
   Sources,
   Viewers,

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { contentItems } from '../../content/content.ts';
 import { organizationRows } from '../../organizations/organizations.ts';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
+import { projectionRows } from '../../../platform/projections/queries.ts';
 
 export type DueFit = {
   readonly organizationId: string;
@@ -31,7 +32,7 @@ export async function selectDueFits(db: Db, intervalMs: number): Promise<DueFit[
       where feed_viewer.organization_id = organization.organization_id
       order by last_at desc limit 1) newest on true
     cross join (
-      select count(distinct received_at) <= 1 as is_even from projection
+      select count(distinct received_at) <= 1 as is_even from ${projectionRows} projection
       where name = 'feed-viewers') progress
     where coalesce(is_stale, false)
       or (newest.last_at > coalesce(watched_until, '-infinity')

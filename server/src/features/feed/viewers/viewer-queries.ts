@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { bytesArray, textArray, timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
+import { projectionRows } from '../../../platform/projections/queries.ts';
 import { contentItems } from '../../content/content.ts';
 import { viewerKeys, type Hash } from '../../analytics/analytics.ts';
 
@@ -149,7 +150,7 @@ export async function readProgress(db: Db): Promise<Progress | null> {
     select case when count(distinct position) = 1 then min(position::text)::json end as position,
       (extract(epoch from min(received_at)) * 1000)::float8 as "receivedAtMs",
       (extract(epoch from clock_timestamp() - min(received_at)) * 1000)::float8 as "behindMs"
-    from projection where name = 'feed-viewers'
+    from ${projectionRows} projection where name = 'feed-viewers'
     having count(*) > 0 and bool_and(received_at is not null)`.execute(db);
   return rows[0] ?? null;
 }

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../../platform/http/schemas.ts';
-import type { EventKind } from '../webhooks.ts';
+import type { WebhookEventKind } from '../webhooks.ts';
 import { unansweredErrors } from '../sending/schedule.ts';
 
 const deliveryStatuses = ['success', 'failed', 'pending'] as const;
 
-export function newTestSchema(kinds: readonly EventKind[]) {
+export function newTestSchema(kinds: readonly WebhookEventKind[]) {
   return Closed({ event: OneOf(kinds, 'The kind to send made-up data of.') });
 }
 
@@ -18,7 +18,7 @@ export const TestResult = Type.Object({
   lastError: Type.Optional(Type.String({ description: 'The class of the failure.' })),
 });
 
-export const deliveryListQuery = (kinds: readonly EventKind[]) =>
+export const deliveryListQuery = (kinds: readonly WebhookEventKind[]) =>
   Closed({
     ...pageQuery,
     status: Type.Optional(OneOf(deliveryStatuses)),
@@ -30,7 +30,7 @@ export const deliveryListQuery = (kinds: readonly EventKind[]) =>
     ),
   });
 
-export const deliverySchema = (kinds: readonly EventKind[]) =>
+export const deliverySchema = (kinds: readonly WebhookEventKind[]) =>
   Type.Object(
     {
       id: Type.String({ examples: ['dlv_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
@@ -63,7 +63,7 @@ export const deliverySchema = (kinds: readonly EventKind[]) =>
     { title: 'Delivery' },
   );
 
-export const deliveryDetailsSchema = (kinds: readonly EventKind[]) =>
+export const deliveryDetailsSchema = (kinds: readonly WebhookEventKind[]) =>
   Type.Object({
     ...deliverySchema(kinds).properties,
     attemptHistory: Type.Array(

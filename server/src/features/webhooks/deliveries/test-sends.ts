@@ -15,7 +15,7 @@ import {
 } from '../sending/attempt.ts';
 import { insertEndedTest, readClock, type EndedTest } from './delivery-queries.ts';
 import { deliveryBody, type EventCatalogue } from '../outbox/event-kinds.ts';
-import type { EventKind } from '../webhooks.ts';
+import type { WebhookEventKind } from '../webhooks.ts';
 import { lockWebhook } from '../endpoints/endpoint-queries.ts';
 import { getWebhook } from '../endpoints/endpoints.ts';
 import { decide } from '../sending/schedule.ts';
@@ -53,7 +53,7 @@ export class TestSends {
   async send(
     organizationId: OrganizationId,
     webhookId: WebhookId,
-    kind: EventKind,
+    kind: WebhookEventKind,
     log: AttemptLog,
   ): Promise<SentTest> {
     const underWay = this.#underWay.get(organizationId) ?? 0;
@@ -82,7 +82,7 @@ async function sendTest(
   parts: TestSendParts,
   organizationId: OrganizationId,
   webhookId: WebhookId,
-  kind: EventKind,
+  kind: WebhookEventKind,
   log: AttemptLog,
 ): Promise<SentTest> {
   const occurredAt = await readClock(parts.db);

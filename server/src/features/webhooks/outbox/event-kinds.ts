@@ -2,25 +2,25 @@
 import { Type } from 'typebox';
 import { Timestamp } from '../../../platform/http/schemas.ts';
 import type { ExtensionsOf } from '../../../platform/extension-point.ts';
-import type { EventData, EventKind } from '../webhooks.ts';
+import type { EventData, WebhookEventKind } from '../webhooks.ts';
 import type { PayloadVersion, WebhookOptions } from '../endpoints/options.ts';
 import { passes } from './filter.ts';
 import { webhookEvents, type DeclaredEvent } from './event-declarations.ts';
 
 /** The kinds of events that the features declare. */
 export type EventCatalogue = {
-  readonly kinds: readonly EventKind[];
-  /** Available subscriptions: a kind, all kinds of a subject, or everything except `audit.*`. */
+  readonly kinds: readonly WebhookEventKind[];
+  /** What a webhook can subscribe to: a kind, the kinds of a subject, or everything but `audit.*`. */
   readonly subscriptions: readonly string[];
-  /** Example data. */
-  readonly exampleOf: <Kind extends EventKind>(kind: Kind) => EventData[Kind];
+  /** Made-up data. */
+  readonly exampleOf: <Kind extends WebhookEventKind>(kind: Kind) => EventData[Kind];
   readonly declared: ReadonlyMap<string, DeclaredEvent>;
 };
 
 export function createCatalogue(extensionsOf: ExtensionsOf): EventCatalogue {
   const declared = new Map(extensionsOf(webhookEvents).flatMap((table) => Object.entries(table)));
-  // A feature that contributes events also adds them to `EventData`.
-  const kinds = [...declared.keys()] as EventKind[];
+  // A feature that contributes events adds them to `EventData` as well.
+  const kinds = [...declared.keys()] as WebhookEventKind[];
   const subjects = new Set(kinds.map(subjectOf));
   return {
     kinds,

@@ -5,14 +5,14 @@ import type { Db } from '../../../platform/database/database.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, Closed, Envelope, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import type { EventKind } from '../webhooks.ts';
+import type { WebhookEventKind } from '../webhooks.ts';
 import { describeEvents, type EventCatalogue } from './event-kinds.ts';
 import { listEvents } from './outbox-queries.ts';
 import { recordMadeUpEvent } from './outbox.ts';
 import { requireMoment } from '../moment.ts';
 import { getWebhook, requireWebhookId } from '../endpoints/endpoints.ts';
 
-const eventDescriptionSchema = (kinds: readonly EventKind[]) =>
+const eventDescriptionSchema = (kinds: readonly WebhookEventKind[]) =>
   Type.Object({
     event: OneOf(kinds),
     description: Type.String(),
@@ -28,7 +28,7 @@ const EventQuery = Closed({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 100 })),
 });
 
-const happenedEventSchema = (kinds: readonly EventKind[]) =>
+const happenedEventSchema = (kinds: readonly WebhookEventKind[]) =>
   Type.Object({
     id: Type.String(),
     event: OneOf(kinds),
@@ -44,7 +44,7 @@ export type EventRouteParts = {
   onDue: () => void;
 };
 
-export function addEventRoutes(app: HttpApp, parts: EventRouteParts): void {
+export function addWebhookEventRoutes(app: HttpApp, parts: EventRouteParts): void {
   addCatalogueRoute(app, parts);
   addRecentRoute(app, parts);
   addTriggerRoute(app, parts);
@@ -72,7 +72,7 @@ function addRecentRoute(app: HttpApp, { db, catalogue }: EventRouteParts): void 
       const events = await listEvents(db, organizationId, { since, limit });
       const data = events.map(({ eventId, kind, dataJson, occurredAt, isTest }) => ({
         id: eventId,
-        event: kind as EventKind,
+        event: kind as WebhookEventKind,
         data: JSON.parse(dataJson) as Record<string, unknown>,
         timestamp: occurredAt.toISOString(),
         ...(isTest && { test: true as const }),

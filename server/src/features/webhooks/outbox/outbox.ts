@@ -18,7 +18,7 @@ import {
   type Recipients,
 } from './outbox-queries.ts';
 import { deliveryBody, isWanted, orderKeyOf } from './event-kinds.ts';
-import type { EventData, EventKind } from '../webhooks.ts';
+import type { EventData, WebhookEventKind } from '../webhooks.ts';
 
 /** Hint that this process made deliveries due; it is forwarded to other processes. */
 export const webhookDeliveries = 'webhook-deliveries';
@@ -30,7 +30,7 @@ export const deliveriesElsewhere = 'webhook-deliveries-elsewhere';
  * to the kind and whose filter it passes. Call within the transaction that causes it. Takes two
  * statements.
  */
-export async function recordEvent<Kind extends EventKind>(
+export async function recordEvent<Kind extends WebhookEventKind>(
   tx: Tx,
   organizationId: string,
   kind: Kind,
@@ -44,7 +44,7 @@ export async function recordEvent<Kind extends EventKind>(
  * read together with its first statement.
  * @returns a function that records the event, sent with the next statement or the commit
  */
-export async function prepareEvent<Kind extends EventKind>(
+export async function prepareEvent<Kind extends WebhookEventKind>(
   tx: Tx,
   organizationId: string,
   kind: Kind,
@@ -60,7 +60,7 @@ export async function prepareEvent<Kind extends EventKind>(
  * Records a test event, marked as such, for the given webhooks only.
  * @returns how many of them receive it according to their subscriptions and filters
  */
-export async function recordMadeUpEvent<Kind extends EventKind>(
+export async function recordMadeUpEvent<Kind extends WebhookEventKind>(
   tx: Tx,
   organizationId: string,
   kind: Kind,
@@ -79,7 +79,7 @@ export async function recordMadeUpEvent<Kind extends EventKind>(
 export async function recordDelivery(
   tx: Tx,
   { organizationId, webhookId }: { readonly organizationId: string; readonly webhookId: string },
-  kind: EventKind,
+  kind: WebhookEventKind,
   data: object,
 ): Promise<string | null> {
   const receiver = await selectReceiver(tx, { organizationId, webhookId, kind });
@@ -99,7 +99,7 @@ export async function recordDelivery(
 }
 
 type Recorded = {
-  kind: EventKind;
+  kind: WebhookEventKind;
   data: object;
   isTest: boolean;
   wants: (webhookId: string) => boolean;

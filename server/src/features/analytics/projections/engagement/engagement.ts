@@ -7,6 +7,7 @@ import type {
   ProjectionPass,
   ProjectionWriter,
 } from '../../../../platform/projections/projection.ts';
+import { readGeneration, writeGeneration } from '../../../../platform/projections/queries.ts';
 import type { ZoneClock } from '../../../../platform/zone-clock.ts';
 import {
   noItem,
@@ -43,13 +44,7 @@ import {
   writeSession,
   type SessionState,
 } from './session-state.ts';
-import {
-  deleteStatesOf,
-  readGeneration,
-  stateTables,
-  truncateStates,
-  writeGeneration,
-} from './state-queries.ts';
+import { deleteStatesOf, stateTables, truncateStates } from './state-queries.ts';
 import { generationOf, sessionTables, StateStore, tableOf, viewTables } from './state-store.ts';
 import { readView, viewBytes, writeView } from './view-codec.ts';
 import { emptyView, type ViewState } from './view-state.ts';

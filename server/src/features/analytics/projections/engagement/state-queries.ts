@@ -82,38 +82,3 @@ export async function deleteStatesOf(
 export async function truncateStates(tx: Tx, tables: readonly StateTableName[]): Promise<void> {
   await sql`truncate ${sql.join(tables.map((table) => sql.table(table)))}`.execute(tx);
 }
-
-/** The generation that the states of these partitions of a projection have reached. */
-export async function readGeneration(
-  tx: Tx,
-  projection: string,
-  partitions: readonly number[],
-): Promise<number> {
-  const { generation } = await tx
-    .selectFrom('projection')
-    .select(({ fn }) => fn.max('generation').as('generation'))
-    .where('name', '=', projection)
-    .where('partition', 'in', partitions)
-    .executeTakeFirstOrThrow();
-  return generation;
-}
-
-/** @returns the generation that the last partition of the projection has reached */
-export async function writeGeneration(
-  tx: Tx,
-  projection: string,
-  { partitions, generation }: { partitions: readonly number[]; generation: number },
-): Promise<number> {
-  await tx
-    .updateTable('projection')
-    .set({ generation })
-    .where('name', '=', projection)
-    .where('partition', 'in', partitions)
-    .execute();
-  const { least } = await tx
-    .selectFrom('projection')
-    .select(({ fn }) => fn.min('generation').as('least'))
-    .where('name', '=', projection)
-    .executeTakeFirstOrThrow();
-  return least;
-}

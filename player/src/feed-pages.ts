@@ -1,0 +1,78 @@
+import { type FeedItem, type FeedPage, ReelfeedError } from '@reelfeed/client';
+import { slidesOf } from '@reelfeed/client/playing';
+import { type PlayerOptions } from './player-options.ts';
+
+const pageSize = 10;
+/** As many as the service answers for at once: a page and the videos of its carousels. */
+const recalledItems = 100;
+
+type Readers = {
+  noteFeed(feedId: string | null): void;
+  /** Nothing waits for what the viewer likes: it shows when it is known. */
+  recall(ids: readonly string[]): void;
+};
+
+/** Where the items come from: the feed, a link into it, or the one item that the page wants. */
+export class FeedPages {
+  readonly #options: PlayerOptions;
+  readonly #readers: Readers;
+  #linkedIds: readonly string[] = [];
+
+  constructor(options: PlayerOptions, readers: Readers) {
+    this.#options = options;
+    this.#readers = readers;
+  }
+
+  /** The slides of the item that a link has named. */
+  get linkedIds(): readonly string[] {
+    return this.#linkedIds;
+  }
+
+  /**
+   * The item that a link names; null without a link, and where the item may not be watched or can't be
+   * read: the feed plays all the same.
+   */
+  readLinked(id: string | null): Promise<FeedItem | null> | null {
+    this.#linkedIds = [];
+    return id === null ? null : this.#readLinkedItem(id);
+  }
+
+  async #readLinkedItem(id: string): Promise<FeedItem | null> {
+    const { client, chrome, texts } = this.#options;
+    try {
+      const item = await client.item(id);
+      this.#linkedIds = slidesOf(item, () => {}, true).map((slide) => slide.id);
+      this.#recall([item]);
+      if (this.#linkedIds.length > 0) return item;
+    } catch (error) {
+      if (!(error instanceof ReelfeedError)) throw error;
+    }
+    chrome.showToast(texts.linkedClipMissing);
+    return null;
+  }
+
+  async read(cursor: string | null, signal: AbortSignal): Promise<FeedPage> {
+    const { sessionId, client, query, contentId } = this.#options;
+    if (contentId !== null) {
+      const item = await client.item(contentId, { signal });
+      this.#recall([item]);
+      return pageOf(item);
+    }
+    const page = await client.feed({ ...query, limit: pageSize, cursor, sessionId, signal });
+    this.#readers.noteFeed(page.feedId);
+    this.#recall(page.items);
+    return page;
+  }
+
+  /** The list reports odd items. */
+  #recall(items: readonly FeedItem[]): void {
+    const ids = items.flatMap((item) => slidesOf(item, () => {})).map(({ id }) => id);
+    this.#readers.recall(ids.slice(0, recalledItems));
+  }
+}
+
+/** One item as a page of its own, the only one. */
+function pageOf(item: FeedItem): FeedPage {
+  const none = { nextCursor: null, hasMore: false, feedId: null, exhausted: false };
+  return { ...none, items: [item], experiments: [], requestId: null };
+}

@@ -1,0 +1,47 @@
+/** What hls.js is told: how far it loads ahead, how often it repeats requests, where it starts. */
+import type { HlsConfig, LoadPolicy } from 'hls.js';
+import { type Conditions } from './conditions.ts';
+import { broadcastConfig } from './live-edge.ts';
+
+/** Seconds that the playing clip and a clip that waits for its turn load ahead. */
+export const playingBufferSeconds = 12;
+export const waitingBufferSeconds = 4;
+
+/**
+ * hls.js would repeat a failed request six times over half a minute, silently. A viewer has swiped on
+ * by then, so two repeats have to do.
+ */
+const loadPolicy: LoadPolicy = {
+  default: {
+    maxTimeToFirstByteMs: 8_000,
+    maxLoadTimeMs: 20_000,
+    timeoutRetry: { maxNumRetry: 1, retryDelayMs: 0, maxRetryDelayMs: 0 },
+    errorRetry: { maxNumRetry: 2, retryDelayMs: 500, maxRetryDelayMs: 1_500 },
+  },
+};
+
+/**
+ * Without a measured line the first variant is chosen when the playlist is known: the first one of
+ * the playlist, as the service orders it, or a smaller one where the line seems to be slow.
+ */
+export function hlsConfig(conditions: Conditions, isBroadcast: boolean): Partial<HlsConfig> {
+  const { measuredBps } = conditions;
+  const bps = measuredBps ?? conditions.guessLine();
+  return {
+    ...(measuredBps !== null && { startLevel: -1 }),
+    ...(bps !== null && { abrEwmaDefaultEstimate: bps }),
+    autoStartLoad: false,
+    startFragPrefetch: true,
+    testBandwidth: false,
+    capLevelToPlayerSize: true,
+    maxBufferLength: waitingBufferSeconds,
+    maxMaxBufferLength: 30,
+    maxBufferSize: 20_000_000,
+    // Short clips loop; what has been played is kept so that a loop needs no network.
+    backBufferLength: 20,
+    manifestLoadPolicy: loadPolicy,
+    playlistLoadPolicy: loadPolicy,
+    fragLoadPolicy: loadPolicy,
+    ...(isBroadcast && broadcastConfig),
+  };
+}
