@@ -40,7 +40,7 @@ export const areas: Area[] = [
     name: 'limits',
     sources: [
       'features/bulk/allowance.ts',
-      'features/keys/{allowance,scopes}.ts',
+      'features/keys/scopes.ts',
       'platform/fair-turns.ts',
       'platform/http/{address-group,address-limits,client-address}.ts',
     ],

@@ -91,7 +91,9 @@ function needsService(loads: Set<string>): boolean {
   return [...loads].some(
     (file) =>
       !heavy.includes(file) &&
-      /\b(startService|cloneDatabase|startTestServer)\(/.test(readFileSync(file, 'utf8')),
+      /\b(startService|cloneDatabase|openTestDatabase|startTestServer)\(/.test(
+        readFileSync(file, 'utf8'),
+      ),
   );
 }
 
