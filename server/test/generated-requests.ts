@@ -155,7 +155,7 @@ function attacked(value: unknown): fc.Arbitrary<unknown> {
 
 export type Kind = 'valid' | 'hostile';
 
-/** Requests of an operation. `ids` are what its path may name. */
+/** Requests of an operation, apart from their key. `ids` are what its path may name. */
 export function requestsOf(
   operation: Operation,
   ids: readonly string[],
@@ -187,7 +187,8 @@ export function requestsOf(
 }
 
 function parametersOf(parameters: Parameter[], place: string, kind: Kind) {
-  const own = parameters.filter((parameter) => parameter.in === place);
+  // Beacons may name their key in the query.
+  const own = parameters.filter((one) => one.in === place && one.name !== 'key');
   const values = ({ schema }: Parameter) =>
     kind === 'valid' ? valuesOf(schema) : fc.oneof(valuesOf(schema), hostileValues);
   return fc.record(Object.fromEntries(own.map((one) => [one.name, values(one)])), {

@@ -161,8 +161,7 @@ async function checkAnswer(ask: Ask, operation: Operation, request: GeneratedReq
   const isDescribed = String(reply.status) in responses || /^4\d\d$/.test(String(reply.status));
   assert.ok(isDescribed, `${reply.status}: ${reply.text}`);
   assert.ok(reply.status < 500 || reply.status === 503, `${reply.status}: ${reply.text}`);
-  // Beacons may name their key in the query, where it goes before the header.
-  if (!request.path.includes('key=')) assert.notEqual(reply.status, 401, reply.text);
+  assert.notEqual(reply.status, 401, reply.text);
   if (reply.status >= 400) assertErrorShape(operation, reply);
   assert.ok(!reply.text.includes(mark), `it shows another organization's: ${reply.text}`);
 }

@@ -22,7 +22,7 @@ function sourceOf(given: Partial<EventSource> = {}): EventSource {
     device: null,
     isBot: false,
     isServer: false,
-    signatures: { isRequired: false, check: () => null },
+    signatures: { isRequired: false, check: () => 'missing' },
     crowdOf: () => 0,
     mayHoldBadText: true,
     findContent: (id) => ([contentId, liveId].includes(id.toLowerCase()) ? id.toLowerCase() : null),
@@ -70,8 +70,8 @@ describe('an event', () => {
 
   test('counts for its user where signatures are not required, and else only when signed', () => {
     const signed = { isRequired: true, check: () => 'signed' as const };
-    const unsigned = { isRequired: true, check: () => 'unsigned' as const };
-    const optional = { isRequired: false, check: () => 'unsigned' as const };
+    const unsigned = { isRequired: true, check: () => 'missing' as const };
+    const optional = { isRequired: false, check: () => 'missing' as const };
     const crowdOf = () => 3;
     const of = (signatures: EventSource['signatures']) => {
       const { userId, vouched, crowd } = accepted(
