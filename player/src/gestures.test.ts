@@ -106,7 +106,9 @@ test('the wheel is left to text that scrolls, to zoom, to pictures and at the en
     steps.length = 0;
     const event = new window.WheelEvent('wheel', { bubbles: true, cancelable: true, ...given });
     at += 1_000;
-    Object.defineProperty(event, 'timeStamp', { value: at });
+    // The window knows wheels, but neither their keys nor a clock that stands.
+    const { ctrlKey = false } = given;
+    Object.defineProperties(event, { timeStamp: { value: at }, ctrlKey: { value: ctrlKey } });
     document.getElementById(id)?.dispatchEvent(event);
     return [steps.join(), event.defaultPrevented];
   };

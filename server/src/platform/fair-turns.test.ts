@@ -86,7 +86,7 @@ test('of owners whose turns are equal, the one who waits longest is first', asyn
   const all = start(turns, ['c', 'a', 'b', 'a', 'c'], served);
   held[Symbol.dispose]();
   held[Symbol.dispose]();
-  assert.equal(turns.held, 1, 'a place is given back once');
+  assert.deepEqual([turns.held, turns.waiting], [1, 4], 'a place is given back once');
   await Promise.all(all);
   assert.deepEqual(served, ['c', 'a', 'b', 'c', 'a']);
 });
@@ -118,4 +118,18 @@ test('whoever comes, the bounds hold, nobody is lost, and no line waits for two 
     }),
     { numRuns: 60 },
   );
+});
+
+test('who gives up at the moment of having a place takes nobody out of the line', async () => {
+  const turns = new FairTurns(limits);
+  const held = await turns.take('a', never);
+  const gone = new AbortController();
+  const first = turns.take('b', gone.signal);
+  const second = turns.take('b', never);
+  held[Symbol.dispose]();
+  gone.abort();
+  assert.deepEqual([turns.held, turns.waiting], [1, 1]);
+  (await first)[Symbol.dispose]();
+  (await second)[Symbol.dispose]();
+  assert.deepEqual([turns.held, turns.waiting], [0, 0]);
 });

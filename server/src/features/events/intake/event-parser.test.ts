@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import type { FastifyRequest } from 'fastify';
 import { noItem } from '../erasure/forget-items.ts';
 import { checkData, maxDataBytes } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
 import { parseEvent, undecided, type EventSource } from './event-parser.ts';
 import { dataRules, describeEventKinds, isPossiblePosition } from './event-rules.ts';
-import { isWrongCountry, readCountry } from './event-source.ts';
+import { isWrongCountry, readCountry, senderOf } from './event-source.ts';
 import { maxAgeMs, maxAheadMs } from './event-time.ts';
 
 const nowMs = Date.UTC(2026, 10, 1, 12);
@@ -57,9 +58,8 @@ describe('an event', () => {
     const at = '2026-11-01T11:00:00.000Z';
     const fields = { eventId: 'e', deviceId: 'd', sessionId: 's', userId: 'u', appVersion: '1.2' };
     const logged = accepted({ ...fields, timestamp: at, data: { any: 1 } }, { isBot: true });
-    const { userId: _userId, ...kept } = fields;
     assert.deepEqual(logged, {
-      ...kept,
+      ...fields,
       event: 'like',
       contentId,
       at: Date.parse(at),
@@ -328,4 +328,36 @@ test('codes of countries are read in any case, and others are told from free tex
     false,
     false,
   ]);
+});
+
+test('the sender of a request is known by its headers, unless a server has sent it', () => {
+  const of = (type: string | undefined, agent: string | undefined, country = 'de') =>
+    senderOf(
+      {
+        principal: type === undefined ? undefined : { type },
+        headers: { 'cf-country': country, 'user-agent': agent },
+        client: { address: '8.8.8.8', isCertain: true },
+      } as unknown as FastifyRequest,
+      'cf-country',
+    );
+  const deviceOf = (agent: string | undefined) => of('publishable', agent).device;
+  assert.deepEqual(of('publishable', undefined), {
+    country: 'DE',
+    device: null,
+    isBot: false,
+    isServer: false,
+    address: '8.8.8.8',
+  });
+  for (const type of ['secret', undefined]) {
+    const { country, device, isServer, address } = of(type, 'okhttp/4.9');
+    assert.deepEqual([country, device, isServer, address], [null, null, true, null]);
+  }
+  assert.equal(of('publishable', undefined, 'XX').country, null);
+  assert.equal(deviceOf('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0)'), 'ios');
+  assert.equal(deviceOf('App/1 CFNetwork/1.0 Darwin/24'), 'ios');
+  assert.equal(deviceOf('okhttp/4.9.0'), 'android');
+  assert.equal(deviceOf('Mozilla/5.0 (Linux; Android 15)'), 'android');
+  assert.equal(deviceOf('Mozilla/5.0 (X11; Linux x86_64)'), 'web');
+  assert.equal(deviceOf('curl/8.5.0'), null);
+  assert.equal(of('publishable', 'Googlebot/2.1').isBot, true);
 });

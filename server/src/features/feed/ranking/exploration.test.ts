@@ -78,3 +78,15 @@ test('items of the last day go first in half of the choices, and the rest by the
   }
   assert.ok(newFirst > 160 && newFirst < 280, `${newFirst} of 400`);
 });
+
+test('where no item is new, each has the same chance', () => {
+  const items = Array.from({ length: 60 }, (_, at) => item(at + 1, { freshSinceMs: at }));
+  const parts = partsOf(items, { random: createRandom(9) });
+  parts.index.statistics.refresh(nowMs);
+  const [first] = parts.index.statistics.unexplored;
+  let times = 0;
+  for (let round = 0; round < 100; round += 1) {
+    if (first !== undefined && drawExplorations(new Choice(parts)).includes(first)) times += 1;
+  }
+  assert.ok(times > 5 && times < 60, `${times} of 100`);
+});
