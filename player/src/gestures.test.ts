@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { useWindow } from './dom-window.fixture.ts';
+import { useWindow } from '../dom-window.fixture.ts';
 import { createWheelStepper, listenToTaps, listenToWheel } from './gestures.ts';
 
 /** Feeds events of the given strengths, 16 ms apart, and answers the sum of steps in each direction. */

@@ -26,6 +26,7 @@ const untested = result(0, 0, { significant: false, pValue: null, reason: 'min_s
 const testOf = (metric: string, ...results: TreatmentResult[]): MetricTest => ({
   metric,
   control: { value: 1, confidence: 0, reason: null },
+  controlConfidence: 0,
   results: [null, ...results],
   pending: [],
 });
