@@ -11,11 +11,13 @@ import {
 } from './src/client.ts';
 import { createAdmin, type Answer, type ItemOf, type ListPath } from './src/server.ts';
 import { createSessionAdmin } from './src/session.ts';
-import { assignVariant } from './src/assignment.ts';
+import type { assignVariant } from './src/assignment.ts';
 
 /** Compiles only if both types are the same. */
 type Same<A, B> =
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it compares the types
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only the type is checked
 function expectTrue<_Check extends true>(): void {}
 
 const baseUrl = 'https://video.example.com';
@@ -41,7 +43,7 @@ export async function readsTheFeed(): Promise<void> {
   // @ts-expect-error -- an answer is not changed
   page.items = [];
   // @ts-expect-error -- a promise is no page
-  client.feed().items;
+  void client.feed().items;
 }
 
 export function tracksEvents(sender: EventSender): void {

@@ -5,11 +5,13 @@
 import { createElement, createRef } from 'react';
 import { ReelfeedFeed, ReelfeedPlayer, ReelfeedShelf } from './src/react.ts';
 import type { ReelfeedEvent, ReelfeedItem, ReelfeedShelfElement } from './src/types.ts';
-import * as vue from './src/vue.ts';
+import type * as vue from './src/vue.ts';
 
 /** Compiles only if both types are the same. */
 type Same<A, B> =
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it compares the types
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only the type is checked
 function expectTrue<_Check extends true>(): void {}
 
 const given = { src: 'https://video.example.com', publishableKey: 'rf_pk_a' };

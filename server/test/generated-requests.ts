@@ -89,6 +89,7 @@ export function valuesOf(schema: Schema): fc.Arbitrary<unknown> {
       return listsOf(schema);
     case 'object':
       return objectsOf(schema);
+    case undefined:
     default:
       return fc.jsonValue({ maxDepth: 2 });
   }

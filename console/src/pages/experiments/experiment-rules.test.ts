@@ -10,10 +10,11 @@ import {
 } from './experiment-rules.ts';
 
 type Signals = Parameters<typeof problemOfConfig>[2];
+const described = { defaultWeight: 1, description: '', label: '' };
 const signals = [
-  { name: 'recency', maxWeight: 2 },
-  { name: 'engagement', maxWeight: 1 },
-] as Signals;
+  { name: 'recency', maxWeight: 2, ...described },
+  { name: 'engagement', maxWeight: 1, ...described },
+] satisfies Signals;
 
 test('the samples are right', () => {
   for (const type of ['ranking', 'config', 'feature'] as const)

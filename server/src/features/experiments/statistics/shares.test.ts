@@ -17,7 +17,7 @@ test('the standard error is that of two shares by themselves, and the lift relat
 
 test('there is no comparison without units, or where nobody or everybody has succeeded', () => {
   const of = (...[[n0, x0], [n1, x1]]: [[number, number], [number, number]]) =>
-    compareShares({ units: n0, successes: x0 } as never, { units: n1, successes: x1 } as never);
+    compareShares({ units: n0, successes: x0 }, { units: n1, successes: x1 });
   for (const none of [
     of([0, 0], [9, 1]),
     of([9, 1], [0, 0]),
