@@ -7,26 +7,20 @@
  * 3. Without edits, the form shows and follows the stored version.
  */
 import { Button, Code, Group, Modal, Radio, Stack, Text } from '@mantine/core';
-import { ReelfeedError } from '@reelfeed/client/session';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { busyWith } from './busy.ts';
+import {
+  changed,
+  fieldsOf,
+  store,
+  type Conflict,
+  type DraftOptions,
+  type Version,
+} from './draft-saving.ts';
 import { Failed } from './states.tsx';
 import { useUnsaved } from './unsaved.ts';
 import { t } from './texts/texts.ts';
-
-/** The stored version of a resource and its `ETag`, or null if it has none. */
-export type Version<Values> = { values: Values; tag: string | null };
-
-type Options<Values> = {
-  stored: Version<Values>;
-  /** Reads the stored version. */
-  read: () => Promise<Version<Values>>;
-  /** Writes the changes; a service that supports tags rejects an outdated version with 412. */
-  write: (changes: Partial<Values>, tag: string | null) => Promise<unknown>;
-};
-
-type Conflict<Values> = { now: Version<Values>; fields: (keyof Values & string)[] };
 
 export type Draft<Values> = {
   values: Values;
@@ -46,15 +40,7 @@ export type Draft<Values> = {
   settle: (kept: readonly string[] | null) => void;
 };
 
-const isSame = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
-
-const fieldsOf = <Values extends object>(values: Partial<Values>) =>
-  Object.keys(values) as (keyof Values & string)[];
-
-const maxTries = 4;
-
-export function useDraft<Values extends object>(options: Options<Values>): Draft<Values> {
+export function useDraft<Values extends object>(options: DraftOptions<Values>): Draft<Values> {
   const { stored } = options;
   const client = useQueryClient();
   const [began, setBegan] = useState<Version<Values> | null>(null);
@@ -134,42 +120,7 @@ function noteOf(others: readonly string[]): string {
       });
 }
 
-function changed<Values extends object>(base: Values, edits: Partial<Values>): Partial<Values> {
-  const fields = fieldsOf(edits).filter((name) => !isSame(base[name], edits[name]));
-  return Object.fromEntries(fields.map((name) => [name, edits[name]])) as Partial<Values>;
-}
-
-async function store<Values extends object>(
-  sent: Partial<Values>,
-  from: Version<Values>,
-  { read, write }: Options<Values>,
-): Promise<Conflict<Values> | { others: string[] }> {
-  let version = from;
-  // Without a tag, the service can't detect that another version was edited.
-  let needsLook = from.tag === null;
-  for (let tries = 1; ; tries += 1) {
-    if (needsLook) {
-      const now = await read();
-      const others = fieldsOf(now.values).filter((n) => !isSame(now.values[n], from.values[n]));
-      const fields = others.filter((n) => n in sent && !isSame(now.values[n], sent[n]));
-      if (fields.length > 0) return { now, fields };
-      version = now;
-    }
-    try {
-      await write(sent, version.tag);
-      const others = fieldsOf(version.values).filter(
-        (name) => !(name in sent) && !isSame(version.values[name], from.values[name]),
-      );
-      return { others };
-    } catch (error) {
-      const isOvertaken = error instanceof ReelfeedError && error.status === 412;
-      if (!isOvertaken || tries === maxTries) throw error;
-      needsLook = true;
-    }
-  }
-}
-
-/** A draft's form with its buttons and the result of saving. */
+/** The form of a draft, with its buttons and what came of them. */
 export function DraftForm<Values extends object>({
   draft,
   labels,

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { createWheelStepper } from './gestures.ts';
+import { useWindow } from '../dom-window.fixture.ts';
+import { createWheelStepper, listenToTaps, listenToWheel } from './gestures.ts';
 
 /** Feeds events of the given strengths, 16 ms apart, and answers the sum of steps in each direction. */
 function stepsOf(pushes: { pixels: number[]; atMs: number }[]): number[] {
@@ -53,4 +54,73 @@ test('a wheel that keeps turning moves on, at most one slide every 650 ms', () =
 
 test('a touch of the trackpad that is not a swipe moves nothing', () => {
   assert.deepEqual(stepsOf([{ pixels: [2, 4, 5, 3, 1], atMs: 0 }]), [0]);
+});
+
+const window = useWindow();
+const { document } = window;
+document.body.innerHTML =
+  '<main><p id="text"></p><div class="description open"><i id="open"></i></div>' +
+  '<div class="pictures"><i id="picture"></i></div></main>';
+
+test('a double tap is not a tap, and a press by keyboard is one at once', async () => {
+  const target = document.getElementById('text') as unknown as HTMLElement;
+  const taps: string[] = [];
+  const single = Promise.withResolvers<void>();
+  listenToTaps(
+    target,
+    () => {
+      taps.push('single');
+      single.resolve();
+    },
+    () => taps.push('double'),
+  );
+  const click = (detail: number) =>
+    target.dispatchEvent(new window.MouseEvent('click', { detail }));
+  click(0);
+  assert.deepEqual(taps, ['single']);
+  click(1);
+  click(2);
+  assert.deepEqual(taps, ['single', 'double']);
+  click(1);
+  assert.equal(taps.length, 2, 'it may become a double tap');
+  taps.length = 0;
+  await single.promise;
+  for (const wait = Date.now() + 2_000; taps.length === 0 && Date.now() < wait;)
+    await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(taps, ['single']);
+});
+
+test('the wheel is left to text that scrolls, to zoom, to pictures and at the end', () => {
+  const main = document.querySelector('main') as unknown as HTMLElement;
+  const steps: number[] = [];
+  let sideways: -1 | 0 | 1 = 0;
+  listenToWheel(
+    main,
+    (offset) => steps.push(offset),
+    (offset) => offset > 0,
+    () => sideways,
+  );
+  let at = 0;
+  /** The steps of one push, and whether the page is kept from scrolling. */
+  const push = (id: string, given: WheelEventInit): [string, boolean] => {
+    steps.length = 0;
+    const event = new window.WheelEvent('wheel', { bubbles: true, cancelable: true, ...given });
+    at += 1_000;
+    // The window knows wheels, but neither their keys nor a clock that stands.
+    const { ctrlKey = false } = given;
+    Object.defineProperties(event, { timeStamp: { value: at }, ctrlKey: { value: ctrlKey } });
+    document.getElementById(id)?.dispatchEvent(event);
+    return [steps.join(), event.defaultPrevented];
+  };
+  assert.deepEqual(push('text', { deltaY: 100 }), ['1', true]);
+  assert.deepEqual(push('text', { deltaY: 1, deltaMode: 1 }), ['1', true], 'a line is 40 pixels');
+  assert.deepEqual(push('text', { deltaY: -100 }), ['', false], 'the column ends there');
+  assert.deepEqual(push('text', { deltaY: 100, ctrlKey: true }), ['', false]);
+  assert.deepEqual(push('open', { deltaY: 100 }), ['', false]);
+  assert.deepEqual(push('text', { deltaX: 100 }), ['', false]);
+  sideways = 1;
+  assert.deepEqual(push('text', { deltaX: 100 }), ['1', true]);
+  assert.deepEqual(push('picture', { deltaX: 100 }), ['', false]);
+  sideways = -1;
+  assert.deepEqual(push('text', { deltaX: -100 }), ['1', true]);
 });

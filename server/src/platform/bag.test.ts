@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { Bag } from './bag.ts';
 
 const names = (bag: Bag<{ name: string; place: number }>) =>
@@ -25,20 +26,23 @@ test('a bag holds what was added and not deleted', () => {
 });
 
 test('any order of additions and deletions leaves what a Set would hold', () => {
-  const bag = new Bag<{ name: string; place: number }>();
-  const set = new Set<{ name: string; place: number }>();
-  const members = Array.from({ length: 50 }, (_, n) => ({ name: String(n), place: 0 }));
-  let seed = 7;
-  for (let step = 0; step < 5_000; step += 1) {
-    seed = (seed * 48_271) % 2_147_483_647;
-    const member = members[seed % members.length];
-    assert.ok(member);
-    if (set.has(member)) assert.equal(bag.delete(member), set.delete(member));
-    else {
-      bag.add(member);
-      set.add(member);
-    }
-    assert.equal(bag.size, set.size);
-  }
-  assert.deepEqual(new Set(bag), set);
+  fc.assert(
+    fc.property(fc.array(fc.nat(20), { maxLength: 300 }), (steps) => {
+      const bag = new Bag<{ name: string; place: number }>();
+      const set = new Set<{ name: string; place: number }>();
+      const members = Array.from({ length: 21 }, (_, n) => ({ name: String(n), place: 0 }));
+      for (const step of steps) {
+        const member = members[step];
+        assert.ok(member);
+        if (set.has(member)) assert.equal(bag.delete(member), set.delete(member));
+        else {
+          bag.add(member);
+          set.add(member);
+        }
+        assert.equal(bag.size, set.size);
+      }
+      assert.deepEqual(new Set(bag), set);
+    }),
+    { numRuns: 60 },
+  );
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
 import { csvLine } from './csv.ts';
 
 test('fields are quoted where they must be, and nothing is empty', () => {
@@ -26,4 +28,25 @@ test('taking one apostrophe from texts with a sign behind apostrophes gives the 
   for (const text of ['=1', "'=1", "''-1", "'a", 'a', '@x', '-']) {
     assert.equal(undo(csvLine([text])), text);
   }
+});
+
+test('any texts come back from another reader of CSV, and none is calculated', () => {
+  const cells = fc.array(
+    fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'=\'",\r\n-a') })),
+    {
+      minLength: 2,
+      maxLength: 4,
+    },
+  );
+  fc.assert(
+    fc.property(cells, (row) => {
+      const [read = []] = parse(`${csvLine(row)}\r\n`, { record_delimiter: '\r\n' });
+      const undone = read.map((cell) =>
+        cell.replace(/^'(?='*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/, ''),
+      );
+      assert.deepEqual(undone, row);
+      for (const cell of read) assert.doesNotMatch(cell, /^[=+\-@\t\r\n]/);
+    }),
+    { numRuns: 200 },
+  );
 });

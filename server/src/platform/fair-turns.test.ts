@@ -1,6 +1,7 @@
 /** Proves the bounds and the order of places that several owners share. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { BusyError, FairTurns } from './fair-turns.ts';
 
 const limits = { places: 1, maxWaiting: 200, maxWaitMs: 60_000 };
@@ -76,4 +77,59 @@ test('who gives up, and who has waited too long, leaves the line', async () => {
   assert.equal(turns.waiting, 1);
   await assert.rejects(late, BusyError);
   assert.equal(turns.waiting, 0);
+});
+
+test('of owners whose turns are equal, the one who waits longest is first', async () => {
+  const turns = new FairTurns(limits);
+  const held = await turns.take('x', never);
+  const served: string[] = [];
+  const all = start(turns, ['c', 'a', 'b', 'a', 'c'], served);
+  held[Symbol.dispose]();
+  held[Symbol.dispose]();
+  assert.deepEqual([turns.held, turns.waiting], [1, 4], 'a place is given back once');
+  await Promise.all(all);
+  assert.deepEqual(served, ['c', 'a', 'b', 'c', 'a']);
+});
+
+test('whoever comes, the bounds hold, nobody is lost, and no line waits for two turns of another', async () => {
+  const owners = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 30 });
+  const sizes = fc.record({ places: fc.integer({ min: 1, max: 3 }), maxWaiting: fc.nat(8) });
+  await fc.assert(
+    fc.asyncProperty(owners, sizes, async (names, { places, maxWaiting }) => {
+      const turns = new FairTurns({ places, maxWaiting, maxWaitMs: 60_000 });
+      const held = await Promise.all(Array.from({ length: places }, () => turns.take('x', never)));
+      const served: string[] = [];
+      const settled = Promise.allSettled(start(turns, names, served));
+      assert.equal(turns.waiting, Math.min(maxWaiting, names.length));
+      for (const place of held) place[Symbol.dispose]();
+      const refused = (await settled).filter(({ status }) => status === 'rejected');
+      assert.equal(served.length, names.length - refused.length);
+      assert.equal(served.length, Math.min(maxWaiting, names.length));
+      assert.deepEqual([turns.held, turns.waiting], [0, 0]);
+      for (const owner of new Set(served)) {
+        const places = served.flatMap((name, at) => (name === owner ? [at] : []));
+        for (const [turn, at] of places.entries()) {
+          const others = new Map<string, number>();
+          for (const name of served.slice(0, at)) others.set(name, (others.get(name) ?? 0) + 1);
+          others.delete(owner);
+          for (const count of others.values()) assert.ok(count <= turn + 1, served.join());
+        }
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('who gives up at the moment of having a place takes nobody out of the line', async () => {
+  const turns = new FairTurns(limits);
+  const held = await turns.take('a', never);
+  const gone = new AbortController();
+  const first = turns.take('b', gone.signal);
+  const second = turns.take('b', never);
+  held[Symbol.dispose]();
+  gone.abort();
+  assert.deepEqual([turns.held, turns.waiting], [1, 1]);
+  (await first)[Symbol.dispose]();
+  (await second)[Symbol.dispose]();
+  assert.deepEqual([turns.held, turns.waiting], [0, 0]);
 });

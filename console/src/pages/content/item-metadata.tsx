@@ -12,7 +12,8 @@ import {
 import type { ReactNode } from 'react';
 import { api, readTagged } from '../../api.ts';
 import type { Item } from '../../data.ts';
-import { DraftForm, useDraft, type Draft, type Version } from '../../draft.tsx';
+import { DraftForm, useDraft, type Draft } from '../../draft.tsx';
+import type { Version } from '../../draft-saving.ts';
 import { fromLocalTime, localTime } from '../../format.ts';
 import { CustomMetadata, problemOfMetadata } from './item-custom.tsx';
 import { known, t } from '../../texts/texts.ts';

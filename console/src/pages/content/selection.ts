@@ -27,16 +27,7 @@ export function useSelection(items: readonly Item[]): Selection {
     const { items, selected, last } = latest.current;
     const item = items[index];
     if (item === undefined) return;
-    const isSelected = !selected.has(item.id);
-    const from = isRange ? items.findIndex(({ id }) => id === last) : -1;
-    const [low, high] =
-      from === -1 ? [index, index] : [Math.min(from, index), Math.max(from, index)];
-    const next = new Map(selected);
-    for (const each of items.slice(low, high + 1)) {
-      if (isSelected) next.set(each.id, each);
-      else next.delete(each.id);
-    }
-    setSelected(next);
+    setSelected(toggled(items, selected, { index, from: isRange ? last : null }));
     setLast(item.id);
   }, []);
   const ids = useMemo(() => new Set(selected.keys()), [selected]);
@@ -54,4 +45,24 @@ export function useSelection(items: readonly Item[]): Selection {
       setSelected(new Map([...selected, ...items.map((each) => [each.id, each] as const)])),
     clear: () => setSelected(new Map()),
   };
+}
+
+/** The selection after a click on a place, with everything since the item `from` if it is shown. */
+export function toggled<Row extends { id: string }>(
+  items: readonly Row[],
+  selected: ReadonlyMap<string, Row>,
+  { index, from }: { index: number; from: string | null },
+): ReadonlyMap<string, Row> {
+  const item = items[index];
+  if (item === undefined) return selected;
+  const isSelected = !selected.has(item.id);
+  const start = items.findIndex(({ id }) => id === from);
+  const [low, high] =
+    start === -1 ? [index, index] : [Math.min(start, index), Math.max(start, index)];
+  const next = new Map(selected);
+  for (const each of items.slice(low, high + 1)) {
+    if (isSelected) next.set(each.id, each);
+    else next.delete(each.id);
+  }
+  return next;
 }

@@ -1,6 +1,7 @@
 /** Proves which parts of the layer experiments take, and who shares them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import type { Range } from './experiment.ts';
 import { areExclusive, freeShare, takeRanges } from './layer.ts';
 
@@ -16,21 +17,26 @@ test('experiments take what is free from a place on, around the end', () => {
   assert.equal(takeRanges([[0.25, 0.75]], 0.6, 0), null);
 });
 
-test('many starts at random places overlap with none that runs, and fill the layer', () => {
-  for (let round = 0; round < 200; round += 1) {
-    const taken: Range[] = [];
-    for (let index = 0; index < 10; index += 1) {
-      const ranges = takeRanges(taken, 0.1, Math.random());
-      assert.ok(ranges !== null);
-      assert.ok(Math.abs(sizeOf(ranges) - 0.1) < 1e-6);
-      taken.push(...ranges);
-    }
-    assert.ok(freeShare(taken) < 1e-6);
-    const ascending = taken.toSorted(([a], [b]) => a - b);
-    for (const [index, [from]] of ascending.entries()) {
-      assert.ok(from >= (ascending[index - 1]?.[1] ?? 0) - 1e-9);
-    }
-  }
+test('starts at any places overlap with none that runs, and fill the layer', () => {
+  const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  fc.assert(
+    fc.property(fc.array(place, { minLength: 10, maxLength: 10 }), (places) => {
+      const taken: Range[] = [];
+      for (const at of places) {
+        const ranges = takeRanges(taken, 0.1, at);
+        assert.ok(ranges !== null);
+        assert.ok(Math.abs(sizeOf(ranges) - 0.1) < 1e-6);
+        taken.push(...ranges);
+      }
+      assert.ok(freeShare(taken) < 1e-6);
+      assert.equal(takeRanges(taken, 0.01, places[0] ?? 0), null);
+      const ascending = taken.toSorted(([a], [b]) => a - b);
+      for (const [index, [from]] of ascending.entries()) {
+        assert.ok(from >= (ascending[index - 1]?.[1] ?? 0) - 1e-9);
+      }
+    }),
+    { numRuns: 200 },
+  );
 });
 
 test('ranges that overlap, as those of exclusive audiences do, are free once', () => {

@@ -69,3 +69,17 @@ test('a holdout is the same for all experiments, and independent of who takes pa
   assert.equal(shareOf(some, everybody), shareOf(some));
   assert.ok(Math.abs(shareOf(some, others) - 0.8 * 0.25) < 0.01);
 });
+
+test('a setting is overridden by one running experiment at a time, flags and settings apart', () => {
+  const over = (type: 'config' | 'feature', key: string) =>
+    draft({
+      type,
+      traffic: 0.5,
+      variants: [{ id: 'a', name: 'a', weight: 1, config: { [key]: true } }] as never,
+    });
+  const running = start(over('config', 'x'), []);
+  assert.throws(() => start(over('config', 'x'), [running]), /overrides the setting "x" too/);
+  const flag = start(over('feature', 'x'), [running]);
+  assert.throws(() => start(over('feature', 'x'), [running, flag]), /overrides the flag "x" too/);
+  assert.ok(start(over('config', 'y'), [running, flag]).ranges);
+});

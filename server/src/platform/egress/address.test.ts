@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { BlockList } from 'node:net';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import {
+  addressBytes,
   canonicalAddress,
   contains,
   isMetadataAddress,
@@ -129,4 +132,50 @@ test('ranges are read strictly', () => {
   assert.equal(contains(ten, '::ffff:10.0.0.1'), false, 'of the other family');
   assert.equal(contains(everyIpv6, '10.0.0.1'), false, 'of the other family');
   assert.equal(contains(everyIpv6, 'fd00::1'), true);
+});
+
+test('every spelling of an address has the same bytes, and is judged alike', () => {
+  fc.assert(
+    fc.property(fc.ipV6(), (address) => {
+      const bytes = addressBytes(address);
+      assert.ok(bytes);
+      assert.equal(bytes.length, 16);
+      const groups = Array.from({ length: 8 }, (_, at) =>
+        (((bytes[at * 2] ?? 0) << 8) | (bytes[at * 2 + 1] ?? 0)).toString(16),
+      );
+      const spelled = [groups.join(':'), groups.map((one) => one.padStart(4, '0')).join(':')];
+      for (const one of [...spelled, address.toUpperCase()]) {
+        assert.deepEqual(addressBytes(one), bytes, one);
+        assert.equal(canonicalAddress(one), canonicalAddress(address));
+        assert.equal(isPublicAddress(one), isPublicAddress(address));
+      }
+      const list = new BlockList();
+      list.addAddress(address, 'ipv6');
+      assert.ok(list.check(groups.join(':'), 'ipv6'), 'as Node reads it');
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('an IPv4 address inside an IPv6 one never reaches farther than by itself', () => {
+  fc.assert(
+    fc.property(
+      fc.ipV4(),
+      fc.constantFrom('::ffff:', '64:ff9b::', '2606:4700::5efe:'),
+      (ip, head) => {
+        assert.equal(isPublicAddress(`${head}${ip}`), isPublicAddress(ip));
+        if (head === '::ffff:') assert.equal(canonicalAddress(`${head}${ip}`), ip);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test('a text that is no address is public under no spelling', () => {
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      if (addressBytes(text) === null) assert.equal(isPublicAddress(text), false);
+    }),
+    { numRuns: 300 },
+  );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTimestamp } from '../../../platform/time.ts';
-import { parseMoment } from './event-time.ts';
+import { clockOffsetOf, parseMoment } from './event-time.ts';
 
 const general = (text: string) => parseTimestamp(text)?.getTime() ?? null;
 
@@ -22,4 +22,13 @@ test('a text with one wrong character is refused as the general way refuses it',
       assert.equal(parseMoment(text), general(text), JSON.stringify(text));
     }
   }
+});
+
+test('a clock that is more than a minute wrong is corrected, and no other', () => {
+  const nowMs = Date.UTC(2026, 10, 1);
+  const of = (aheadMs: number) => clockOffsetOf(new Date(nowMs + aheadMs).toISOString(), nowMs);
+  assert.deepEqual([of(0), of(60_000), of(-60_000)], [0, 0, 0]);
+  assert.deepEqual([of(60_001), of(-60_001)], [-60_001, 60_001]);
+  assert.equal(clockOffsetOf(undefined, nowMs), 0);
+  for (const wrong of [null, 5, '', 'now']) assert.equal(clockOffsetOf(wrong, nowMs), null);
 });

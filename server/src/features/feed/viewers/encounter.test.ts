@@ -1,6 +1,7 @@
 /** Proves that an encounter is a function of the set of its events. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import type { LoggedEvent } from '../../events/events.ts';
 import {
   addEvent,
@@ -44,17 +45,17 @@ const story = [
 
 test('order, repeats and the cut into passes never show', () => {
   const expected = collect(story);
-  for (let seed = 1; seed <= 50; seed += 1) {
-    const shuffled = story
-      .map((one, index) => ({ one, key: Math.sin(seed * 97 + index * 31) }))
-      .toSorted((a, b) => a.key - b.key)
-      .map(({ one }) => one);
-    const cut = seed % story.length;
-    const merged = collect([...shuffled.slice(0, cut), ...shuffled.slice(0, 3)]);
-    mergeEncounter(merged, collect(shuffled.slice(cut)));
-    mergeEncounter(merged, collect(shuffled.slice(cut)));
-    assert.deepEqual(merged, expected);
-  }
+  const orders = fc.shuffledSubarray(story, { minLength: story.length });
+  const places = fc.nat(story.length);
+  fc.assert(
+    fc.property(orders, places, fc.subarray(story), (shuffled, cut, repeated) => {
+      const merged = collect([...shuffled.slice(0, cut), ...repeated]);
+      mergeEncounter(merged, collect(shuffled.slice(cut)));
+      mergeEncounter(merged, collect(shuffled.slice(cut)));
+      assert.deepEqual(merged, expected);
+    }),
+    { numRuns: 100 },
+  );
 });
 
 test('what a viewer does says how much they liked it', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
+import { Type } from 'typebox';
 import { extensionsOf } from '../../../app/composition.ts';
 import { features } from '../../../app/features.ts';
-import { startReceiver } from '../../../../test/receiver.ts';
-import { allEnded, startWebhookService } from '../webhooks.fixture.ts';
 import { createCatalogue } from './event-kinds.ts';
 import { kindsThatNeverPass, passes, type Filter } from './filter.ts';
 
@@ -74,44 +74,108 @@ test('the catalogue tells which kinds can never pass', () => {
   }
 });
 
-const receiver = await startReceiver();
-const service = await startWebhookService({ REELFEED_EGRESS_ALLOW: receiver.allow });
+const scalars = fc.constantFrom<string | number | boolean | null>(
+  '',
+  'a',
+  'ab',
+  0,
+  1,
+  2,
+  true,
+  null,
+);
 
-test('a webhook gets the events that pass its filter, also by a replay', async () => {
-  const create = (fields: object) =>
-    service.call('POST', '/v1/webhooks', { body: { url: receiver.url, events: ['*'], ...fields } });
-  const since = new Date(Date.now() - 60_000).toISOString();
-  await service.cause('Other: before');
-  await service.cause('News: before');
-  const made = await create({ filter: { title: { prefix: 'News: ' } } });
-  assert.equal(made.status, 201, made.text);
-  assert.deepEqual(made.body.data.filter, { title: { prefix: 'News: ' } });
-  assert.ok(made.body.data.neverMatches.includes('export.ready'));
-  assert.ok(!made.body.data.neverMatches.includes('content.errored'));
-  await service.cause('News: one');
-  await service.cause('Other: two');
-  await allEnded(service.db);
-  const titles = () =>
-    receiver.requests.map(({ body }) => JSON.parse(body).data.title as string).toSorted();
-  assert.deepEqual(titles(), ['News: one']);
-  const path = `/v1/webhooks/${made.body.data.id}`;
-  const replayed = await service.call('POST', `${path}/replay`, { body: { since } });
-  assert.equal(replayed.body.data.created, 1);
-  await allEnded(service.db);
-  assert.deepEqual(titles(), ['News: before', 'News: one']);
+test('a condition holds for a value as its parts say, each by itself', () => {
+  const bound = fc.option(fc.integer({ min: 0, max: 2 }), { nil: undefined });
+  const conditions = fc.record(
+    {
+      equals: scalars,
+      in: fc.array(scalars, { minLength: 1, maxLength: 3 }),
+      prefix: fc.constantFrom('a', 'b'),
+      exists: fc.boolean(),
+      gt: bound,
+      gte: bound,
+      lt: bound,
+      lte: bound,
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(conditions, fc.array(scalars, { maxLength: 2 }), (given, values) => {
+      const condition = Object.fromEntries(
+        Object.entries(given).filter(([, part]) => part !== undefined),
+      ) as Filter[string];
+      const { equals, in: allowed, prefix, exists, gt, gte, lt, lte } = condition;
+      const isNumber = (value: unknown): value is number => typeof value === 'number';
+      const holds = (value: (typeof values)[number]) =>
+        (equals === undefined || value === equals) &&
+        (allowed === undefined || allowed.includes(value)) &&
+        (prefix === undefined || (typeof value === 'string' && value.startsWith(prefix))) &&
+        (gt === undefined || (isNumber(value) && value > gt)) &&
+        (gte === undefined || (isNumber(value) && value >= gte)) &&
+        (lt === undefined || (isNumber(value) && value < lt)) &&
+        (lte === undefined || (isNumber(value) && value <= lte));
+      const { exists: _exists, ...others } = condition;
+      const asked = Object.keys(others).length > 0;
+      const expected =
+        (exists === undefined || exists === values.length > 0) &&
+        (asked ? values.some(holds) : exists !== undefined || values.length > 0);
+      if (Object.keys(condition).length === 0) return;
+      const data = { list: values.map((field) => ({ field })) };
+      assert.equal(passes({ 'list.field': condition }, data), expected);
+    }),
+    { numRuns: 400 },
+  );
+});
 
-  const removed = await service.call('PATCH', path, { body: { filter: null } });
-  assert.equal(removed.body.data.filter, null);
-  assert.deepEqual(removed.body.data.neverMatches, []);
-  const never = await service.call('PATCH', path, {
-    body: { events: ['export.ready'], filter: { title: { exists: true } } },
+test('what passes for an example of a kind is never said to be impossible', () => {
+  const data = Type.Object({
+    text: Type.String(),
+    count: Type.Integer(),
+    state: Type.Union([Type.Literal('on'), Type.Literal('off')]),
+    maybe: Type.Union([Type.Null(), Type.Number()]),
   });
-  assert.equal(never.status, 400);
-  assert.deepEqual(never.body.error.details, [
-    { path: 'filter.title', message: 'can never hold for export.ready' },
-  ]);
-  const empty = await create({ filter: {} });
-  assert.equal(empty.body.error.code, 'VALIDATION_ERROR');
-  const unknown = await create({ filter: { title: { matches: 'a' } } });
-  assert.equal(unknown.body.error.code, 'VALIDATION_ERROR');
+  const canPass = (filter: Filter) => {
+    const example = { text: 'x', count: 5, state: 'on', maybe: null };
+    try {
+      return kindsThatNeverPass(filter, new Map([['kind', { data, example }]])).length === 0;
+    } catch {
+      return false;
+    }
+  };
+  const possible: Filter[] = [
+    { text: { equals: 'other' } },
+    { text: { prefix: 'o' } },
+    { count: { equals: 7 } },
+    { count: { gt: 100 } },
+    { state: { equals: 'off' } },
+    { state: { in: ['gone', 'off'] } },
+    { maybe: { equals: 0.5 } },
+    { maybe: { equals: null } },
+    { maybe: { gte: 1, lte: 1 } },
+    { text: { exists: false } },
+  ];
+  for (const filter of possible) assert.equal(canPass(filter), true, JSON.stringify(filter));
+  const impossible: Filter[] = [
+    { count: { equals: 0.5 } },
+    { count: { equals: '5' } },
+    { count: { equals: true } },
+    { count: { prefix: '5' } },
+    { text: { equals: null } },
+    { text: { gt: 1 } },
+    { text: { in: ['a', 'b'], prefix: 'c' } },
+    { state: { equals: 'gone' } },
+    { state: { prefix: 'x' } },
+    { count: { gte: 1, lt: 1 } },
+    { count: { gt: 1, lte: 1 } },
+    { count: { gt: 2, lt: 1 } },
+    { text: { exists: false, equals: 'x' } },
+    { text: { exists: false, gt: 1 } },
+    { toString: { exists: true } },
+    { 'text.length': { exists: true } },
+    { [`a${'b'.repeat(100)}`]: { exists: false } },
+    { 'a.b.c.d.e.f.g.h.i': { exists: false } },
+  ];
+  for (const filter of impossible) assert.equal(canPass(filter), false, JSON.stringify(filter));
+  assert.equal(canPass({ 'a.b.c.d.e.f.g.h': { exists: false } }), true);
 });

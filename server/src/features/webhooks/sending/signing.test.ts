@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
+import { createPublicKey, verify } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { verifyWebhook, WebhookVerificationError } from '@reelfeed/client/server';
 import { Webhook } from 'standardwebhooks';
 import {
   newSecret,
+  partsOf,
+  publicKeyOf,
   serviceSignature,
   signedHeaders,
   signingKey,
   standardSignature,
+  withSigningKey,
   type SignedMessage,
 } from './signing.ts';
 
@@ -137,4 +141,21 @@ describe('verifyWebhook', () => {
       assert.throws(() => verifyWebhook(body, sign(), wrong), TypeError);
     }
   });
+});
+
+test('a signature by ed25519 is that of the public key that is shown', () => {
+  const text = withSigningKey(secret);
+  assert.deepEqual(partsOf(secret), { secret, privateText: null });
+  assert.equal(partsOf(text).secret, secret);
+  assert.throws(() => publicKeyOf(secret), /no key for ed25519/);
+  const shown = publicKeyOf(text);
+  assert.match(shown, /^whpk_[A-Za-z0-9+/]{43}=$/);
+  const x = Buffer.from(shown.slice('whpk_'.length), 'base64').toString('base64url');
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  const sent = message(1_700_000_000_999);
+  const headers = signedHeaders(sent, { current: signingKey(text), previous: [] });
+  const [, signature = ''] = headers['webhook-signature']?.split(' v1a,') ?? [];
+  const payload = Buffer.from(`${sent.deliveryId}.1700000000.${sent.body}`);
+  assert.equal(headers['webhook-timestamp'], '1700000000');
+  assert.equal(verify(null, payload, key, Buffer.from(signature, 'base64')), true);
 });

@@ -354,4 +354,15 @@ describe('many webhooks', () => {
     clock.now = 61_000;
     assert.equal(slots.room(0).allowances.size, 0);
   });
+
+  test('are idle from the end of their last send on', () => {
+    const { slots, enter, end, clock } = open();
+    enter('a', 1);
+    clock.now = 50_000;
+    end('a', 'success');
+    clock.now = 110_000;
+    assert.equal(slots.room(0).allowances.size, 1);
+    clock.now = 110_001;
+    assert.equal(slots.room(0).allowances.size, 0);
+  });
 });

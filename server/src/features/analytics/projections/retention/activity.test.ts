@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRandom, shuffled } from '../../reports/traffic.fixture.ts';
+import fc from 'fast-check';
 import {
   forEachCount,
   mergeActivity,
@@ -11,19 +11,23 @@ import {
 } from './activity.ts';
 
 test('days merge in any order and any parts, and survive being stored', () => {
-  const random = createRandom(4);
-  for (let round = 0; round < 300; round += 1) {
-    const days = Array.from({ length: 1 + Math.floor(random() * 40) }, () =>
-      Math.floor(20_000 + random() * 500),
-    );
-    const expected = mergeActivity([], days);
-    let merged: Activity = [];
-    for (const day of shuffled(days, round)) merged = mergeActivity(merged, [day]);
-    assert.deepEqual(merged, expected);
-    assert.deepEqual(readActivity(writeActivity(expected)), expected);
-    const [first = 0] = expected;
-    assert.ok(expected.every((day) => day - first <= maxDaysBehind));
-  }
+  const days = fc.array(fc.integer({ min: 20_000, max: 20_500 }), { minLength: 1, maxLength: 40 });
+  const shuffled = days.chain((all) =>
+    fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
+  );
+  fc.assert(
+    fc.property(shuffled, ([all, again]) => {
+      const expected = mergeActivity([], all);
+      let merged: Activity = [];
+      for (const day of again) merged = mergeActivity(merged, [day]);
+      assert.deepEqual(merged, expected);
+      assert.deepEqual(readActivity(writeActivity(expected)), expected);
+      const first = Math.min(...all);
+      const kept = [...new Set(all)].filter((day) => day - first <= maxDaysBehind);
+      assert.deepEqual(expected, kept.toSorted());
+    }),
+    { numRuns: 200 },
+  );
 });
 
 test('an earlier day moves all counts to its cohort', () => {

@@ -1,0 +1,92 @@
+/** Proves that draws have the distribution that exploration believes in, and whom they may take. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createRandom } from '../../experiments/statistics/random.fixture.ts';
+import { OrganizationIndex } from '../items/organization-index.ts';
+import { Choice } from './choice.ts';
+import { drawBeta, drawExplorations, drawRate } from './exploration.ts';
+import { priorShowings } from './signals/engagement.ts';
+import { item, nowMs, partsOf } from './testing/small-world.ts';
+
+/** The mean and the variance of many draws. */
+function momentsOf(draw: () => number, count = 8_000): { mean: number; variance: number } {
+  const draws = Array.from({ length: count }, draw);
+  const mean = draws.reduce((sum, one) => sum + one, 0) / count;
+  return { mean, variance: draws.reduce((sum, one) => sum + (one - mean) ** 2, 0) / count };
+}
+
+test('draws from Beta(a, b) have its mean and its variance', () => {
+  const random = createRandom(3);
+  for (const [a, b] of [
+    [1, 1],
+    [0.3, 2],
+    [0.5, 0.5],
+    [2, 5],
+    [40, 10],
+  ] as const) {
+    const { mean, variance } = momentsOf(() => drawBeta(a, b, random));
+    const expected = (a * b) / ((a + b) ** 2 * (a + b + 1));
+    assert.ok(Math.abs(mean - a / (a + b)) < 0.012, `mean of Beta(${a}, ${b}): ${mean}`);
+    assert.ok(Math.abs(variance / expected - 1) < 0.08, `variance of Beta(${a}, ${b})`);
+  }
+});
+
+test('every draw is a rate, whatever the generator gives', () => {
+  const positive = fc.double({ min: 0.01, max: 1_000, noNaN: true });
+  fc.assert(
+    fc.property(positive, positive, fc.integer({ min: 1 }), (a, b, seed) => {
+      const draw = drawBeta(a, b, createRandom(seed));
+      assert.ok(draw >= 0 && draw <= 1, String(draw));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('an item that nobody has met is drawn around the usual rate, within 1 and 99 %', () => {
+  const random = createRandom(5);
+  const [entry] = new OrganizationIndex([item(1)]).newestFirst;
+  assert.ok(entry !== undefined);
+  for (const [usual, mean] of [
+    [0.2, 0.2],
+    [-1, 0.01],
+    [0, 0.01],
+    [2, 0.99],
+  ] as const) {
+    const found = momentsOf(() => drawRate(entry, usual, random));
+    assert.ok(Math.abs(found.mean - mean) < 0.01, `${usual}: ${found.mean}`);
+    const expected = (mean * (1 - mean)) / (priorShowings + 1);
+    assert.ok(Math.abs(found.variance / expected - 1) < 0.25, `${usual}: ${found.variance}`);
+  }
+});
+
+test('items of the last day go first in half of the choices, and the rest by their draws', () => {
+  const hour = 3_600_000;
+  const items = Array.from({ length: 40 }, (_, at) =>
+    item(at + 1, { freshSinceMs: nowMs - (at < 4 ? 23 : 25 + at) * hour }),
+  );
+  const random = createRandom(8);
+  let newFirst = 0;
+  for (let round = 0; round < 400; round += 1) {
+    const parts = partsOf(items, { random });
+    parts.index.statistics.refresh(nowMs);
+    const drawn = drawExplorations(new Choice(parts));
+    assert.equal(new Set(drawn).size, drawn.length, 'each is taken once');
+    const isNew = drawn.map(({ serialNumber }) => serialNumber <= 4);
+    const count = isNew.filter(Boolean).length;
+    if (count > 0 && isNew.slice(0, count).every(Boolean)) newFirst += 1;
+  }
+  assert.ok(newFirst > 160 && newFirst < 280, `${newFirst} of 400`);
+});
+
+test('where no item is new, each has the same chance', () => {
+  const items = Array.from({ length: 60 }, (_, at) => item(at + 1, { freshSinceMs: at }));
+  const parts = partsOf(items, { random: createRandom(9) });
+  parts.index.statistics.refresh(nowMs);
+  const [first] = parts.index.statistics.unexplored;
+  let times = 0;
+  for (let round = 0; round < 100; round += 1) {
+    if (first !== undefined && drawExplorations(new Choice(parts)).includes(first)) times += 1;
+  }
+  assert.ok(times > 5 && times < 60, `${times} of 100`);
+});

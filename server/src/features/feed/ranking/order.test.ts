@@ -1,0 +1,99 @@
+/** Proves where pins stand, that authors alternate, and what comes when all was seen. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Choice, type ChoiceParts } from './choice.ts';
+import { baseConfig } from './config.ts';
+import { EditorialRules, type EditorialRule } from './editorial.ts';
+import { planItems } from './order.ts';
+import { nobody } from './picker.ts';
+import { contentIdOf, item, nowMs, partsOf } from './testing/small-world.ts';
+
+const pin = (position: number, match: EditorialRule['match']): EditorialRule => ({
+  type: 'pin',
+  match,
+  factor: null,
+  position,
+  startsAtMs: -Infinity,
+  endsAtMs: Infinity,
+});
+const calm = { config: { ...baseConfig, exploration: 0, diversity: 0 } };
+
+function plan(parts: ChoiceParts, wanted: number, position = 0) {
+  const request = { wanted, position, previousAuthor: nobody, live: [] };
+  const { chosen, isExhausted } = planItems(new Choice(parts), request);
+  return { numbers: chosen.map(({ entry }) => entry.serialNumber), chosen, isExhausted };
+}
+
+test('a pin takes the newest item that it means and that may be shown', () => {
+  const items = [
+    item(1, { author: 'ada' }),
+    item(2, { author: 'ada' }),
+    item(3, { author: 'ada', expiresAtMs: nowMs }),
+    ...Array.from({ length: 9 }, (_, at) => item(at + 4)),
+  ];
+  const rules = new EditorialRules([pin(3, { author: 'ada' })], nowMs);
+  assert.equal(plan(partsOf(items, { ...calm, rules }), 6).numbers[3], 2);
+  const gone = new EditorialRules([pin(0, { contentId: contentIdOf(3) })], nowMs);
+  assert.ok(!plan(partsOf(items, { ...calm, rules: gone }), 12).numbers.includes(3));
+});
+
+test('pins have their places whatever else is chosen, also behind a page', () => {
+  const positions = fc.uniqueArray(fc.nat(11), { maxLength: 4 });
+  fc.assert(
+    fc.property(positions, fc.nat(6), (places, position) => {
+      const rules = new EditorialRules(
+        places.map((place, at) => pin(place, { contentId: contentIdOf(at + 1) })),
+        nowMs,
+      );
+      const items = Array.from({ length: 40 }, (_, at) => item(at + 1));
+      const { numbers } = plan(partsOf(items, { rules }), 6, position);
+      assert.equal(new Set(numbers).size, 6);
+      for (const [at, place] of places.entries()) {
+        const isOnPage = place >= position && place < position + 6;
+        if (isOnPage) assert.equal(numbers[place - position], at + 1);
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('two neighbours have one author only when nothing else is left', () => {
+  const authors = fc.array(fc.constantFrom('a', 'b', 'c', null), { minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(authors, (all) => {
+      const items = all.map((author, at) => item(at + 1, { author }));
+      const { chosen, isExhausted } = plan(partsOf(items, calm), items.length);
+      assert.equal(chosen.length, items.length);
+      assert.equal(isExhausted, false);
+      for (const [at, { entry }] of chosen.entries()) {
+        const before = chosen[at - 1]?.entry.author ?? null;
+        if (before === null || entry.author !== before) continue;
+        const rest = chosen.slice(at).map((one) => one.entry.author);
+        assert.ok(
+          rest.every((author) => author === before),
+          JSON.stringify(chosen.map((one) => one.entry.author)),
+        );
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('a share of the places goes to exploration, evenly spread', () => {
+  const items = Array.from({ length: 60 }, (_, at) => item(at + 1));
+  const explored = (exploration: number) => {
+    const parts = partsOf(items, { config: { ...baseConfig, exploration } });
+    parts.index.statistics.refresh(nowMs);
+    return plan(parts, 20).chosen.flatMap(({ isExploration }, at) => (isExploration ? [at] : []));
+  };
+  assert.deepEqual(explored(0), []);
+  for (let round = 0; round < 20; round += 1) {
+    const places = explored(0.2);
+    assert.equal(places.length, 4);
+    for (const [at, place] of places.entries()) {
+      const before = places[at - 1];
+      if (before !== undefined) assert.ok(Math.abs(place - before - 5) <= 1);
+    }
+  }
+});

@@ -1,0 +1,64 @@
+/** Proves what the health of a stream says of its tags. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { messageType } from '../rtmp/messages.ts';
+import type { Tracks } from './init-segment.ts';
+import { StreamMeter } from './stream-meter.ts';
+
+const both = { video: {}, audio: {} } as unknown as Tracks;
+const soundOnly = { video: null, audio: {} } as unknown as Tracks;
+const pictureOnly = { video: {}, audio: null } as unknown as Tracks;
+
+/** A tag of H.264: a picture, or the header of its decoder. */
+function picture(timestamp: number, { isKey = false, isHeader = false, bytes = 100 } = {}) {
+  const payload = Buffer.alloc(bytes);
+  payload[0] = isKey || isHeader ? 0x17 : 0x27;
+  payload[1] = isHeader ? 0 : 1;
+  return { type: messageType.video, timestamp, payload, streamId: 1 };
+}
+
+/** One second of pictures, the first of them a key frame, and what is read then. */
+function second(meter: StreamMeter, number: number, pace = 1, pictures = 25, tracks = both) {
+  for (let at = 0; at < pictures; at += 1) {
+    const timestamp = Math.round((number + at / pictures) * 1_000 * pace);
+    meter.take(picture(timestamp, { isKey: at === 0 }));
+  }
+  return meter.read(tracks, 0);
+}
+
+test('rates are means over the last five seconds', () => {
+  const meter = new StreamMeter();
+  const first = second(meter, 0);
+  assert.deepEqual([first.bitrate, first.frameRate, first.keyFrameInterval], [20_000, 25, null]);
+  for (let number = 1; number <= 4; number += 1) second(meter, number);
+  const slower = second(meter, 5, 1, 5);
+  assert.deepEqual([slower.frameRate, slower.keyFrameInterval], [21, 1]);
+  assert.deepEqual(slower.warnings, []);
+});
+
+test('headers are no pictures, and a jump of the clock is no interval of key frames', () => {
+  const meter = new StreamMeter();
+  meter.take(picture(0, { isHeader: true }));
+  assert.equal(meter.read(both, 0).frameRate, 0);
+  for (const at of [0, 2_000, 90_000, 1_000]) meter.take(picture(at, { isKey: true }));
+  assert.equal(meter.read(both, 0).keyFrameInterval, 2);
+  meter.take(picture(5_001, { isKey: true }));
+  assert.deepEqual(meter.read(both, 0).warnings, ['KEY_FRAMES_FAR_APART']);
+});
+
+test('a line that is too slow is told once five seconds say so', () => {
+  const [slow, enough] = [new StreamMeter(), new StreamMeter()];
+  for (let number = 0; number < 5; number += 1) {
+    const { warnings } = second(slow, number, 0.7);
+    assert.deepEqual(warnings, number < 4 ? [] : ['BEHIND'], `second ${number}`);
+    assert.deepEqual(second(enough, number, 0.9).warnings, []);
+  }
+});
+
+test('what is missing, jumps or was dropped is told', () => {
+  const meter = new StreamMeter();
+  assert.deepEqual(meter.read(soundOnly, 0).warnings, ['NO_PICTURE']);
+  assert.deepEqual(meter.read(pictureOnly, 2).warnings, ['CLOCK_JUMPED', 'NO_SOUND']);
+  const rung = { height: 360, state: 'dropped' } as never;
+  assert.deepEqual(new StreamMeter().read(both, 0, [rung]).warnings, ['RENDITIONS_DROPPED']);
+});

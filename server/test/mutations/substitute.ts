@@ -1,0 +1,24 @@
+/** Loaded before a test: gives one module another text, in this process and those that it starts. */
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const mutant = JSON.parse(process.env['REELFEED_TEST_MUTANT'] ?? '{}') as {
+  url?: string;
+  start: number;
+  end: number;
+  text: string;
+};
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    if (url !== mutant.url) return loaded;
+    const source = readFileSync(fileURLToPath(url), 'utf8');
+    return {
+      ...loaded,
+      source: source.slice(0, mutant.start) + mutant.text + source.slice(mutant.end),
+    };
+  },
+});
