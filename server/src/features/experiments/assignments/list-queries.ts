@@ -1,4 +1,4 @@
-/** The SQL of the list of who takes part. */
+/** SQL for the list of participants. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 
@@ -14,9 +14,9 @@ export type AssignmentRow = {
 };
 
 type AssignmentFilter = {
-  /** The place of a variant. */
+  /** Index of a variant. */
   readonly variant: number | null;
-  /** The hash of a unit, whose variant is asked for. */
+  /** Key of the unit to look up. */
   readonly unitKey: Buffer | null;
 };
 
@@ -26,7 +26,7 @@ function passes({ variant, unitKey }: AssignmentFilter) {
     and (${unitKey}::bytea is null or unit_key = ${unitKey})`;
 }
 
-/** In no order that means anything, but always the same. */
+/** The order has no meaning but is stable. */
 export async function listAssignments(
   db: Db,
   experimentNumber: number,

@@ -1,6 +1,6 @@
 /**
- * Tails and quantiles of the distributions in use. A tail is always computed as such: `1 − cdf` loses
- * every digit of a p-value below 1e-16, and four of them at 1e-13.
+ * Tails and quantiles of the distributions in use. Tails are always computed directly: `1 − cdf`
+ * loses every digit of a p-value below 1e-16, and four of them at 1e-13.
  */
 import { createRequire } from 'node:module';
 import type erfc from '@stdlib/math-base-special-erfc';
@@ -13,7 +13,7 @@ type Functions = ReturnType<typeof load>;
 
 let loaded: Functions | null = null;
 
-/** The first call loads them: they are 400 small modules, a seventh of the work of each start. */
+/** Loaded on first use: they are 400 small modules, a seventh of the startup cost. */
 const functions = (): Functions => (loaded ??= load());
 
 function load() {
@@ -42,7 +42,10 @@ export function normalCritical(level: number): number {
   return Math.SQRT2 * functions().erfcinv(level);
 }
 
-/** P(|T| ≥ |t|) of Student's t distribution with `df` degrees of freedom, which need not be whole. */
+/**
+ * P(|T| ≥ |t|) of Student's t distribution with `df` degrees of freedom, which need not be an
+ * integer.
+ */
 export function studentTwoSided(t: number, df: number): number {
   return Math.min(1, 2 * functions().studentCdf(-Math.abs(t), df));
 }
