@@ -1,4 +1,4 @@
-/** What each report tells of a row of its break-down. */
+/** The metrics that each report shows for a row of its breakdown. */
 import type { OrganizationId } from '../../../platform/ids.ts';
 import type { CountName } from '../facts/facts.ts';
 import {

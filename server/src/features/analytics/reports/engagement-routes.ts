@@ -11,7 +11,7 @@ import { Engagement, Quality, Retention } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
-/** How viewers stay, come back, and what playback is like for them. */
+/** Reports on engagement, retention and playback quality. */
 export function addEngagementRoutes(app: HttpApp, parts: ReportParts): void {
   addEngagementRoute(app, parts);
   addQualityRoute(app, parts);
