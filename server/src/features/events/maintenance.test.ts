@@ -20,13 +20,17 @@ function event(eventId: string = randomUUID()): LoggedEvent {
   return { eventId, event: 'like', contentId, at: 1, data: {} };
 }
 
-/** Stores one event. @returns whether it was new */
+/**
+ * Stores one event.
+ *
+ * @returns whether it was new
+ */
 async function store(one: LoggedEvent): Promise<boolean> {
   const [added] = await eventLog.append([{ organizationId: 'org_a', events: [one] }]);
   return added?.sequence !== null;
 }
 
-/** Makes the current generation of keys look as old as this. */
+/** Makes the current generation of keys appear this old. */
 async function age(hours: number): Promise<void> {
   await sql`update event_key_generation
     set started_at = now() - make_interval(secs => ${hours}::double precision * 3600)`.execute(db);
