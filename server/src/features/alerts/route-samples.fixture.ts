@@ -1,4 +1,4 @@
-/** A request for each route of alerts that is answered with success. */
+/** A successful request for each alert route. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 

@@ -1,4 +1,4 @@
-/** What webhooks are told of bulk jobs. */
+/** Webhook events about bulk jobs. */
 import { Type } from 'typebox';
 import { Nullable, Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';

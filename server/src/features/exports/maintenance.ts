@@ -22,7 +22,7 @@ export async function expireOldExports(
   );
 }
 
-/** If the process is killed in between, the file is removed when the row is deleted. */
+/** If the process is killed before the file is removed, it is removed when the row is deleted. */
 async function removeInTurns(
   db: Db,
   storage: Storage,

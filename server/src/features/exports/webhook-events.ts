@@ -1,4 +1,4 @@
-/** What webhooks are told of exports. */
+/** Webhook events about exports. */
 import { Type } from 'typebox';
 import { Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';

@@ -1,4 +1,6 @@
-/** Which events a question is about: a kind, with conditions on the item and on values of `data`. */
+/**
+ * Selects the events of a question: a kind, with conditions on the item and on values of `data`.
+ */
 import { Type, type Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import { fieldError } from '../../platform/http/errors.ts';
@@ -35,14 +37,14 @@ export type MatchedBody = Static<typeof Matched>;
 export const MatchedAny = Closed({ event: Type.Optional(Kind), ...conditions });
 
 export type Matcher = {
-  /** null: any kind. */
+  /** Null means any kind. */
   readonly event: string | null;
-  /** null: any item, or none. */
+  /** Null means any item, or none. */
   readonly items: ReadonlySet<ItemKey> | null;
   readonly where: readonly Condition[];
 };
 
-/** What an organization has declared by its metrics. */
+/** The kinds and properties that an organization has declared through its metrics. */
 export type Declared = {
   readonly kinds: ReadonlySet<string>;
   readonly properties: ReadonlySet<string>;
@@ -115,7 +117,7 @@ export function propertiesNeeded(matchers: readonly Matcher[]): Set<string> {
   );
 }
 
-/** Whether a row of a chunk is such an event. */
+/** Returns a predicate for the rows of a chunk. */
 export function matcherOf(
   { event, items, where }: Matcher,
   chunk: Chunk,

@@ -1,4 +1,4 @@
-/** A request for each route of journeys that is answered with success. */
+/** A successful request for each journey route. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 
 export function routeSamples(): Record<string, RouteSample> {

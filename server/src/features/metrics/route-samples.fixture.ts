@@ -1,4 +1,4 @@
-/** A request for each route of metrics that is answered with success. */
+/** A successful request for each metric route. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 

@@ -1,4 +1,4 @@
-/** A request for each route of saved reports that is answered with success. */
+/** A successful request for each route of saved reports. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 

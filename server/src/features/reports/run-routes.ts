@@ -1,4 +1,4 @@
-/** The routes of runs of saved reports. */
+/** Routes for runs of saved reports. */
 import { wantsCsv } from '../../platform/csv.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';

@@ -172,8 +172,8 @@ function isDevice(value: unknown): value is EventDevice {
 }
 
 /**
- * In the original specification, the event table and the text below it name the fields of a swipe
- * differently.
+ * Accepts alternative names for the fields of a swipe: the event table of the contract names them
+ * differently from the text below it.
  */
 function useEarlierNames(raw: EventData, data: EventData): void {
   if (raw['contentId'] === undefined) {
