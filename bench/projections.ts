@@ -1,6 +1,6 @@
 /**
- * How fast do all projections take events from the log? As a ratio to a plain loop that reads and
- * parses the same blocks, and in processor time for each event, that of the database included.
+ * How fast do all projections process events from the log? Reported as a ratio to a plain loop that
+ * reads and parses the same blocks, and as CPU time per event including the database.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { startBenchService } from './lib/service.ts';
 
 const total = Number(process.env['EVENTS'] ?? 300_000);
 const items = 2_000;
-// Only the database is needed: no worker of the service takes part.
+// Only the database is needed, without a worker of the service.
 await using service = await startBenchService({ REELFEED_ROLES: 'api' });
 const { db } = service.database;
 await insertReadyItems(db, 1, items);
@@ -40,7 +40,7 @@ async function readAll(from: Db): Promise<number> {
   }
 }
 
-/** Until each projection has had everything. */
+/** Runs until each projection has processed everything. */
 async function projectAll(from: Db): Promise<void> {
   await using _projector = startProjector({
     db: from,
@@ -56,13 +56,13 @@ async function projectAll(from: Db): Promise<void> {
   }
 }
 
-/** Processor time in seconds: of this process, and of all processes of PostgreSQL. */
+/** CPU seconds of this process and of all PostgreSQL processes. */
 function processorSeconds(): { node: number; database: number } {
   const { user, system } = process.cpuUsage();
   return { node: (user + system) / 1e6, database: databaseSeconds() };
 }
 
-/** Of the server that runs on the bench's folder, and its children. */
+/** CPU seconds of the server that runs on the bench's folder, and its children. */
 function databaseSeconds(): number {
   if (process.platform !== 'linux') return Number.NaN;
   const running = readdirSync('/proc')
