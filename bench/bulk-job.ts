@@ -66,7 +66,6 @@ async function createJob(tag: string): Promise<string> {
   return jobId;
 }
 
-/** Runs a job to completion. */
 async function runJob(tag: string) {
   const jobId = await createJob(tag);
   const memoryMb: number[] = [];

@@ -1,4 +1,3 @@
-/** Viewers with a history, for benchmarks of the feed. */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { BenchService } from './service.ts';

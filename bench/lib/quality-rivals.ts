@@ -54,7 +54,6 @@ export const rivals: Readonly<Record<'newest' | 'popular' | 'itemItem', () => Po
   },
 };
 
-/** Plays a world with a policy. */
 export function playRival(world: World, visits: readonly Visit[], policy: Policy): QualityFigures {
   const collector = new QualityCollector(world);
   for (const { viewer, number } of visits) {

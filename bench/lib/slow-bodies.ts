@@ -6,7 +6,6 @@
 import { connect, type Socket } from 'node:net';
 
 export type SlowBodies = AsyncDisposable & {
-  /** Number of open connections. */
   open(): number;
 };
 

@@ -41,7 +41,6 @@ export type PeerOptions = {
 };
 
 export type Peer = AsyncDisposable & {
-  /** Commits this many deliveries in one transaction. */
   fill(count: number): Promise<void>;
   /** Commits one delivery, like the transaction that causes an event. */
   add(title: string): Promise<void>;

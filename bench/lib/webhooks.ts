@@ -185,11 +185,7 @@ export async function fillLine(
   `.execute(db);
 }
 
-/**
- * Waits until the receiver has `target` deliveries.
- *
- * @returns how many it has, and since when
- */
+/** Waits until the receiver has `target` deliveries. @returns how many it has, and since when */
 export async function waitForCount(
   receiver: BenchReceiver,
   target: number,

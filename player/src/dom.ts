@@ -24,7 +24,6 @@ export function setIcon(button: Element, symbol: string): void {
   find(button, 'use', SVGUseElement).setAttribute('href', `#icon-${symbol}`);
 }
 
-/** Sets the accessible name and the tooltip of a button. */
 export function setName(button: HTMLElement, name: string): void {
   button.setAttribute('aria-label', name);
   button.title = name;

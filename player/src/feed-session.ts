@@ -41,7 +41,6 @@ export type SessionOptions = {
   readonly userSignature: string | null;
   readonly tags: readonly string[];
   readonly section: string | null;
-  /** The item to start with. */
   readonly start: string | null;
   /** The only item to play; null for a feed. */
   readonly contentId: string | null;

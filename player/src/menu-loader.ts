@@ -3,7 +3,6 @@ import type * as Menu from './menu.ts';
 import { find, setName } from './dom.ts';
 import { type Texts } from './texts.ts';
 
-/** The actions of a slide's menu. */
 export type MenuActions = {
   speed: number;
   /** From 0 to 1. */

@@ -16,12 +16,10 @@ type Parts = {
 
 /** What this page's viewer has rejected, as long as the feed keeps the item. */
 const refused = new WeakMap<FeedItem, Set<Scope>>();
-/** The reason given for each reported item. */
 const reported = new WeakMap<FeedItem, string>();
 
 const speeds = [0.5, 1, 1.5, 2];
 
-/** Fills the menu for an item. */
 export function fillMenu(menu: HTMLElement, item: FeedItem, parts: Parts): void {
   const { texts, actions } = parts;
   const video = actions.video();

@@ -44,7 +44,6 @@ export function stableId(store: Store, name: 'device' | 'session'): string {
   return id;
 }
 
-/** A unique random id. */
 export function newId(): string {
   // crypto.randomUUID exists only on secure origins, and a test phone often opens plain http.
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -5,7 +5,10 @@ export type Slide = {
   readonly id: string;
   readonly item: FeedItem;
   readonly media:
-    | { readonly kind: 'video'; /** Null until a token is available. */ readonly url: string | null }
+    | {
+        readonly kind: 'video';
+        /** Null until a token is available. */ readonly url: string | null;
+      }
     /** Addresses of protected pictures are empty until a token is available. */
     | { readonly kind: 'pictures'; readonly pictures: readonly CarouselImage[] }
     /** A live stream that has not begun. */

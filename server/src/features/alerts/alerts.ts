@@ -24,11 +24,7 @@ import type { AlertPatch, GivenRule, NewAlert } from './schemas.ts';
 
 export const maxAlerts = 100;
 
-/**
- * Fills in defaults and validates a rule.
- *
- * @throws ApiError VALIDATION_ERROR
- */
+/** Fills in defaults and validates a rule. @throws ApiError VALIDATION_ERROR */
 export function readRule(given: GivenRule): AlertRule {
   const { report, metric } = given;
   if (!Object.hasOwn(watchedMetrics[report], metric)) {
@@ -118,11 +114,7 @@ export async function changeAlert(
   return saved;
 }
 
-/**
- * Deletes an alert. If it was firing, it is announced as resolved.
- *
- * @throws ApiError NOT_FOUND
- */
+/** Deletes an alert. If it was firing, it is announced as resolved. @throws ApiError NOT_FOUND */
 export async function deleteAlert(
   tx: Tx,
   { organizationId, id }: { readonly organizationId: OrganizationId; readonly id: string },

@@ -1,4 +1,3 @@
-/** A successful request for each alert route. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 

@@ -127,11 +127,7 @@ export const newState: AlertState = {
 
 export type Step = { readonly next: AlertState; readonly change: 'opened' | 'resolved' | null };
 
-/**
- * The state after a judgement.
- *
- * @param atMs the end of the window
- */
+/** The state after a judgement. @param atMs the end of the window */
 export function step(
   { resolveAfter, cooldownHours }: AlertRule,
   state: AlertState,

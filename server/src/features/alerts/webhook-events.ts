@@ -1,4 +1,3 @@
-/** Webhook events about alerts. */
 import { Type } from 'typebox';
 import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { watchedReports } from '../analytics/analytics.ts';

@@ -20,7 +20,6 @@ async function read(jobId: string) {
   return (await service.call('GET', `/v1/content/bulk/jobs/${jobId}`)).body.data;
 }
 
-/** Creates a job and runs it to completion. */
 async function run(body: object) {
   const { data } = (await createJob(body)).body;
   await using workers = startWorkers(db);

@@ -96,11 +96,7 @@ export async function createBulkJob(
   return row;
 }
 
-/**
- * Previews a job without changing anything (dry run).
- *
- * @throws ApiError VALIDATION_ERROR
- */
+/** Previews a job without changing anything (dry run). @throws ApiError VALIDATION_ERROR */
 export async function previewBulkJob(db: Db, organizationId: OrganizationId, job: NewJob) {
   checkJob(job);
   const { operation, filter } = job;

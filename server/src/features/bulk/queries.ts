@@ -250,11 +250,7 @@ export async function listFailures(
 
 const keptForDays = 30;
 
-/**
- * Removes jobs that ended long ago, with their failures.
- *
- * @returns how many, at most `limit`
- */
+/** Removes jobs that ended long ago, with their failures. @returns how many, at most `limit` */
 export async function pruneJobs(tx: Tx, limit: number): Promise<number> {
   const { rows } = await sql`
     delete from bulk_job where (organization_id, bulk_job_id) in (

@@ -1,4 +1,3 @@
-/** The log of engagement events, typed for this feature. */
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
 import type { BlockStream } from '../../platform/event-log/block-stream.ts';

@@ -68,11 +68,7 @@ export type DecisionRow = {
   changes: Record<string, unknown> | null;
 };
 
-/**
- * Newest first.
- *
- * @param before sequence number of a log entry
- */
+/** Newest first. @param before sequence number of a log entry */
 export async function listDecisions(
   db: Db,
   { number, organization_id: organizationId }: ExperimentRow,

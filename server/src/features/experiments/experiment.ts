@@ -113,11 +113,7 @@ export function becomesBase({ type, targeting }: ExperimentRow): boolean {
   return type !== 'ranking' && Object.values(targeting).every((list) => list.length === 0);
 }
 
-/**
- * Parses an id from a client.
- *
- * @throws ApiError NOT_FOUND if it is malformed
- */
+/** Parses an id from a client. @throws ApiError NOT_FOUND if it is malformed */
 export function requireExperimentId(raw: string): ExperimentId {
   const experimentId = parseTypeId('exp', raw);
   if (experimentId === null) throw new ApiError('NOT_FOUND');

@@ -31,7 +31,6 @@ export function takeRanges(
   return wanted <= tolerance ? ranges : null;
 }
 
-/** The free share of the layer. */
 export function freeShare(taken: readonly Range[]): number {
   return freeBetween(taken, 0, 1).reduce((sum, [from, to]) => sum + to - from, 0);
 }

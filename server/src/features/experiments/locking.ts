@@ -1,4 +1,3 @@
-/** Locks an experiment for a change. */
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { OrganizationId } from '../../platform/ids.ts';

@@ -7,11 +7,7 @@ import { areExclusive, freeShare, takeRanges } from './layer.ts';
 /** The place of an experiment among those it excludes. */
 export type Place = { readonly layer: string | null; readonly ranges: readonly Range[] };
 
-/**
- * The place of a draft that starts.
- *
- * @throws ApiError LAYER_FULL, SETTING_IN_EXPERIMENT
- */
+/** The place of a draft that starts. @throws ApiError LAYER_FULL, SETTING_IN_EXPERIMENT */
 export function placeOf(row: ExperimentRow, running: readonly ExperimentRow[]): Place {
   if (row.type !== 'ranking') requireOwnKeys(row, running);
   const exclusion = exclusionOf(row);

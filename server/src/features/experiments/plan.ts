@@ -26,7 +26,6 @@ export type PlanQuestion = {
   readonly tunedTo: number;
 };
 
-/** The viewers the plan is about. */
 export type PlanAudience = {
   /** The share of viewers the experiment would target. */
   readonly share: number;

@@ -283,7 +283,6 @@ export async function deleteExperiment(
     .execute();
 }
 
-/** Removes a user from all trials. */
 export async function endTrialsOf(
   tx: Tx,
   { organizationId, userId }: { organizationId: string; userId: string },

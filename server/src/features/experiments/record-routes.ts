@@ -1,4 +1,3 @@
-/** Routes for an experiment's participants and its decision log. */
 import { Readable } from 'node:stream';
 import { Type, type Static } from 'typebox';
 import { csvLine } from '../../platform/csv.ts';

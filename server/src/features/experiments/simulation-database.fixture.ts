@@ -24,11 +24,7 @@ import { entryDays, stayOf, type Simulation } from './simulation.fixture.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { createRandom } from './statistics/random.fixture.ts';
 
-/**
- * Stores a row, letting the database assign its number.
- *
- * @returns the stored row
- */
+/** Stores a row, letting the database assign its number. @returns the stored row */
 export async function insertRow(db: Db, row: ExperimentRow): Promise<ExperimentRow> {
   const { number: _, ...values } = row;
   await db

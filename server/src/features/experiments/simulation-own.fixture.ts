@@ -30,7 +30,6 @@ export type OwnTally = {
   /** Runs with a difference in the ratio, and runs with a winner based on it. */
   ratio: number;
   winners: number;
-  /** Runs with a guardrail alarm. */
   harmed: number;
   /** Runs with a guardrail reported as passed. */
   passed: number;

@@ -32,7 +32,6 @@ export function newExportFile(key: ExportKey): ExportFile {
   return { ...key, fileName: randomName(9) };
 }
 
-/** The keys of all stored objects of an export. */
 export async function listStored(storage: Storage, key: ExportKey): Promise<string[]> {
   const keys: string[] = [];
   for await (const { key: name } of storage.list(folderOf(key))) keys.push(name);

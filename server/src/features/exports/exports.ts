@@ -119,11 +119,7 @@ export function readExportFilter(dataset: Dataset, filter: ReportFilter = {}): R
   return readFilter(filter, 'filter') ?? {};
 }
 
-/**
- * Idempotent.
- *
- * @throws ApiError NOT_FOUND, or CONFLICT if it has already ended in another way
- */
+/** Idempotent. @throws ApiError NOT_FOUND, or CONFLICT if it has already ended in another way */
 export async function cancelExport(tx: Tx, key: ExportKey): Promise<ExportRow> {
   const cancelled = await cancelUnfinished(tx, key);
   if (cancelled !== null) return cancelled;
@@ -159,7 +155,6 @@ export function noSuchExport(): ApiError {
   return new ApiError('NOT_FOUND', { message: 'There is no such export.' });
 }
 
-/** An export as presented by the API. */
 export function presentExport(row: ExportRow, urls: DownloadUrls) {
   const isReady = row.status === 'ready' && row.expires_at !== null;
   return {

@@ -215,11 +215,7 @@ export async function failExport(tx: Tx, key: ExportKey): Promise<boolean> {
   return rows.length > 0;
 }
 
-/**
- * Cancels an unfinished export.
- *
- * @returns null if there is none
- */
+/** Cancels an unfinished export. @returns null if there is none */
 export async function cancelUnfinished(tx: Tx, key: ExportKey): Promise<ExportRow | null> {
   const { rows } = await sql<ExportRow>`
     update data_export set status = 'cancelled', completed_at = now(), pieces = '[]'
@@ -269,11 +265,7 @@ export async function withdrawExports(
     .map(({ exportId }) => ({ organizationId, exportId }));
 }
 
-/**
- * Expires exports.
- *
- * @returns those whose files must be removed
- */
+/** Expires exports. @returns those whose files must be removed */
 export async function expireExports(tx: Tx, limit: number): Promise<ExportKey[]> {
   const { rows } = await sql<ExportKey>`
     update data_export set status = 'expired' where export_id = any(array(
@@ -283,11 +275,7 @@ export async function expireExports(tx: Tx, limit: number): Promise<ExportKey[]>
   return rows;
 }
 
-/**
- * Deletes exports that ended long ago.
- *
- * @returns those whose files must be removed
- */
+/** Deletes exports that ended long ago. @returns those whose files must be removed */
 export async function deleteOldExports(tx: Tx, days: number, limit: number): Promise<ExportKey[]> {
   const { rows } = await sql<ExportKey>`
     delete from data_export where export_id = any(array(

@@ -30,7 +30,6 @@ export type FeedSession = {
   sweptTo: OrderPlace | null;
 };
 
-/** The scope that a cursor is valid for. */
 export type FeedScope = { organizationId: OrganizationId; filter: unknown };
 
 export type FeedCursors = {

@@ -64,7 +64,6 @@ const awayAfterMs = 750;
 /** The longest a page waits for anything that is not in memory. */
 const longestWaitMs = 1_000;
 
-/** The largest page. */
 export const largestPage = 50;
 
 /**

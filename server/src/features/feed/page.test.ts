@@ -70,7 +70,6 @@ test('a session that is swept shows what comes back in its place, once, and noth
     seen.push(...taken.page.map(({ entry }) => entry.serialNumber));
     session = taken.next;
     if (session.order.length === 0) break;
-    // In every round, one item is edited and one is added.
     await parts.index.apply([
       item(1 + round, { revision: 2, tags: ['edited'] }),
       item(9_000 + round),

@@ -18,7 +18,6 @@ import { readHeader, viewerOfRequest } from './viewer-of-request.ts';
 
 const maxExcludedIds = 200;
 
-/** The routes of the feed and of its ranking settings. */
 type FeedRouteParts = FeedParts & { readonly viewerSignatures: SignatureReader };
 
 export function addFeedRoutes(app: HttpApp, parts: FeedRouteParts & SettingsRouteParts): void {

@@ -97,7 +97,6 @@ export function chunkOf(events: readonly JourneyEvent[]): FullChunk {
   });
 }
 
-/** Merges chunks of one day. */
 export function mergeChunks(parts: readonly FullChunk[]): FullChunk {
   const kinds = new Dictionary();
   const versions = new Dictionary();

@@ -50,7 +50,6 @@ export class CustomReport {
   readonly #total = new Tally();
   readonly #buckets: Tally[];
   readonly #groups = new Map<number, Tally>();
-  /** The bucket and the group of each event. */
   readonly #bucketOf: number[] = [];
   readonly #groupOf: number[] = [];
 

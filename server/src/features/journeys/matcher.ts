@@ -30,7 +30,6 @@ import {
 const { contentId, tag, author, section } = filterQuery;
 
 const conditions = { contentId, tag, author, section, where: Type.Optional(Where) };
-/** Events of one kind. */
 export const Matched = Closed({ event: Kind, ...conditions });
 export type MatchedBody = Static<typeof Matched>;
 /** Events of one kind or of any. */

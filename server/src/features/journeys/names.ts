@@ -32,7 +32,6 @@ export class Names {
   }
 }
 
-/** Assigns numbers to pairs of a name and a group. */
 export class NamesInGroups {
   readonly #numbers = new Map<number, number>();
   readonly #pairs: { readonly name: number; readonly group: number }[] = [];

@@ -1,4 +1,3 @@
-/** A successful request for each journey route. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 
 export function routeSamples(): Record<string, RouteSample> {

@@ -52,11 +52,7 @@ export class ViewerRows {
 }
 
 export type SortedRows = {
-  /**
-   * Visits the next viewers.
-   *
-   * @returns whether there are more
-   */
+  /** Visits the next viewers. @returns whether there are more */
   visitSome(visit: Visit): boolean;
 };
 

@@ -1,4 +1,3 @@
-/** Creates and deletes metrics. */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
@@ -19,7 +18,6 @@ import {
 import type { NewMetricBody } from './schemas.ts';
 
 export const maxMetrics = 100;
-/** Names of the built-in metrics, which are reserved. */
 const builtIn: readonly string[] = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'];
 
 export function presentMetric({ metricId, name, description, definition, ...row }: MetricRow) {

@@ -121,7 +121,6 @@ function compare(
   return typeof found === 'number' && typeof value === 'number' && isFulfilled(found, value);
 }
 
-/** The kinds of events that a metric counts. */
 export function kindsOf({ counted, denominator }: MetricDefinition): string[] {
   return [...new Set([counted.event, ...(denominator === null ? [] : [denominator.event])])];
 }

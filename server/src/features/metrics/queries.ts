@@ -1,4 +1,3 @@
-/** SQL for metrics. */
 import { sql } from 'kysely';
 import { bytesArray, int8Array, timestampArray } from '../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
@@ -141,7 +140,6 @@ export async function replaceEventKey(
       select number from metric where organization_id = ${organizationId})`.execute(tx);
 }
 
-/** Removes the rows of deleted metrics. */
 export async function deleteEventsOfDeleted(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from metric_event where ctid = any(array(

@@ -1,4 +1,3 @@
-/** SQL for the app versions that viewers use. */
 import { sql, type RawBuilder } from 'kysely';
 import { bytesArray, textArray, timestampArray } from '../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -32,7 +31,6 @@ export async function deleteVersionsOf(tx: Tx, viewerKeys: readonly Buffer[]): P
   return Number(numAffectedRows);
 }
 
-/** Renames a version for all viewers of an organization. */
 export async function renameVersion(
   tx: Tx,
   organizationId: string,

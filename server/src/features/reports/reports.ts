@@ -62,7 +62,6 @@ function dueAfter(
   return new Date(nextDue(schedule, scheduleClock(schedule, organizationClock), afterMs));
 }
 
-/** The clock that a schedule uses. */
 export function scheduleClock({ timeZone }: Schedule, organizationClock: ZoneClock): ZoneClock {
   return timeZone === undefined ? organizationClock : clockOf(timeZone);
 }

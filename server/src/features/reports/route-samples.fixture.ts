@@ -1,4 +1,3 @@
-/** A successful request for each route of saved reports. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 

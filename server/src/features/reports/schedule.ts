@@ -21,11 +21,7 @@ export type Schedule =
 
 const daysToLookAhead = 62;
 
-/**
- * The first due time of a schedule after a given time.
- *
- * @param clock of its time zone
- */
+/** The first due time of a schedule after a given time. @param clock of its time zone */
 export function nextDue(schedule: Schedule, clock: ZoneClock, afterMs: number): number {
   const today = startOfDay(clock.localOf(afterMs));
   for (let ahead = 0; ahead <= daysToLookAhead; ahead += 1) {
@@ -60,11 +56,7 @@ export type Range = (typeof ranges)[number];
 
 export type Days = { readonly startDate: string; readonly endDate: string };
 
-/**
- * The complete days of a range at a given time.
- *
- * @param clock of the organization
- */
+/** The complete days of a range at a given time. @param clock of the organization */
 export function daysOf(range: Range, clock: ZoneClock, atMs: number): Days {
   const today = startOfDay(clock.localOf(atMs));
   const until = (endMs: number, startMs: number) => ({

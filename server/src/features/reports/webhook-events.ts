@@ -1,4 +1,3 @@
-/** Webhook events about saved reports. */
 import { Type } from 'typebox';
 import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { runnableReportNames } from '../analytics/analytics.ts';

@@ -58,7 +58,6 @@ export const labelColumns = [
 ] as const satisfies readonly KeyColumn[];
 export type LabelColumn = (typeof labelColumns)[number];
 
-/** The index of each column. */
 export const factColumn = Object.freeze(
   Object.fromEntries(keyColumns.map((name, index) => [name, index])),
 ) as Readonly<Record<KeyColumn, number>>;

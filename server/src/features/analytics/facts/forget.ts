@@ -91,11 +91,7 @@ async function rewritePage(
   return { last: chunks.at(-1) ?? null, isLast: chunks.length < chunksAtOnce };
 }
 
-/**
- * Edits the facts in place.
- *
- * @returns the number of changed rows
- */
+/** Edits the facts in place. @returns the number of changed rows */
 function forgetMembers({ columns }: Facts, members: ReadonlySet<number>): number {
   const column = columns[factColumn.member];
   if (column === null || column === undefined) return 0;

@@ -53,7 +53,6 @@ export async function selectCrowdedLevels(
   return rows;
 }
 
-/** Removes the chunks of a level and returns them. */
 export async function takeChunks(tx: Tx, { organizationId, dayMs, level }: CrowdedLevel) {
   const { rows } = await sql<{ body: Buffer }>`
     delete from view_fact where organization_id = ${organizationId}

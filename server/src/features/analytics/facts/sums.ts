@@ -94,7 +94,6 @@ export class FactSums {
     return group;
   }
 
-  /** Adds the values of rows, multiplied by their weights, to a count of their groups. */
   addCounts(count: number, values: ColumnValues, { rows, weights }: Matching, groups: Int32Array) {
     const counts = this.#counts;
     const [width, place] = [this.#width, this.#places[count] ?? 0];
@@ -118,7 +117,6 @@ export class FactSums {
     return this.#counts[group * this.#width + place] ?? 0;
   }
 
-  /** Groups with any nonzero count. */
   countedGroups(): GroupKey[] {
     const length = this.#width;
     return [...this.groups]
@@ -128,7 +126,6 @@ export class FactSums {
       .map(([key]) => key);
   }
 
-  /** Unique viewers of each group. */
   viewersByGroup(): Map<GroupKey, number> {
     const counts = this.viewers.countByGroup(this.groups.size);
     return new Map([...this.groups].map(([key, group]) => [key, counts[group] ?? 0]));

@@ -44,7 +44,6 @@ type ItemTable =
   | 'viewer_reaction'
   | 'reaction_counter';
 
-/** Deletes all rows of these items in a table. */
 export async function deleteItemRows(
   tx: Tx,
   table: ItemTable,
@@ -63,11 +62,7 @@ export async function deleteItemRows(
   `.execute(tx);
 }
 
-/**
- * Removes the rows of an erased viewer.
- *
- * @returns the number of rows
- */
+/** Removes the rows of an erased viewer. @returns the number of rows */
 export async function deleteViewerRows(
   tx: Tx,
   table: 'viewer_activity' | 'viewer_reaction' | 'live_viewer',

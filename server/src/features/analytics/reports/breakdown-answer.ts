@@ -1,4 +1,3 @@
-/** Sends reports with their breakdowns. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type TObject, type TProperties } from 'typebox';
 import { answerReport, type CsvRows } from './answer.ts';

@@ -50,11 +50,7 @@ export function readBreakdown({ breakdown, top, experiment }: BreakdownQuery): B
   return { dimensions: known, top: top ?? defaultTop, experiment: experiment ?? null };
 }
 
-/**
- * For reports without breakdowns.
- *
- * @throws ApiError VALIDATION_ERROR
- */
+/** For reports without breakdowns. @throws ApiError VALIDATION_ERROR */
 export function refuseBreakdown({ breakdown }: BreakdownQuery, instead: string): void {
   if (breakdown !== undefined) {
     throw fieldError('query.breakdown', `is not for this report: ${instead}`);

@@ -155,7 +155,6 @@ export async function listItemIds(
   return rows.map((row) => row.content_id);
 }
 
-/** The counters of the given items. */
 export async function findItemCounters(
   db: Db,
   organizationId: OrganizationId,

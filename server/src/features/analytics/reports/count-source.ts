@@ -36,7 +36,6 @@ export type CountSource = {
     kind: SegmentKind,
   ): Promise<{ series: Series<AudienceCounters>; segments: CountedSegment[] }>;
 
-  /** The counts and distributions of one item. */
   ofItem(period: Period, contentId: string): Promise<ItemCounts>;
 
   /**

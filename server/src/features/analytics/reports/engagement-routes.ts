@@ -11,7 +11,6 @@ import { Engagement, Quality, Retention } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
-/** Reports on engagement, retention and playback quality. */
 export function addEngagementRoutes(app: HttpApp, parts: ReportParts): void {
   addEngagementRoute(app, parts);
   addQualityRoute(app, parts);

@@ -28,7 +28,6 @@ export class FilteredSeries {
     this.#reactors = reactors ? new FactSums({ groupBy, counts: [], viewers: 'reacting' }) : null;
   }
 
-  /** All sums that facts are added to. */
   get parts(): FactSums[] {
     return this.#reactors === null ? [this.sums] : [this.sums, this.#reactors];
   }

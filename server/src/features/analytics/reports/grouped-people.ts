@@ -18,7 +18,6 @@ export class GroupedPeople {
     });
   }
 
-  /** All sums that facts are added to. */
   get parts(): FactSums[] {
     return [this.sums, this.#reactors];
   }

@@ -20,7 +20,6 @@ export function Report<T extends TSchema>(data: T) {
   return Type.Object({ data, meta: Type.Object(meta) }, { description: 'The result.' });
 }
 
-/** A page of a list report. */
 export function ReportList<T extends TSchema, More extends TProperties>(item: T, more: More) {
   return Type.Object(
     {

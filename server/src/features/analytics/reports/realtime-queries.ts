@@ -1,4 +1,3 @@
-/** SQL for the realtime report. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';

@@ -1,4 +1,3 @@
-/** The schemas of analytics responses. */
 import { Type } from 'typebox';
 import { Nullable, OneOf } from '../../../platform/http/schemas.ts';
 import {
@@ -330,7 +329,6 @@ const rank = Nullable(
   Type.Object({ rank: Type.Integer({ minimum: 1 }), of: Type.Integer({ minimum: 1 }) }),
 );
 
-/** A metric of a benchmark as a CSV row. */
 export const BenchmarkRow = Type.Object({
   metric: Type.String(),
   value: Nullable(Type.Number()),

@@ -4,7 +4,6 @@ import type { OrganizationId } from '../../../platform/ids.ts';
 import type { SetTable } from '../projections/engagement/counter-queries.ts';
 import { inSpan, type Span } from './counter-queries.ts';
 
-/** Id under which sets of the whole organization are stored. */
 export const wholeOrganization = '00000000-0000-0000-0000-000000000000';
 
 export type StoredSet = { content_id: string; period: Date; sketch: Buffer };

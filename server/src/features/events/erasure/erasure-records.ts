@@ -34,7 +34,6 @@ export async function storeErasureRecord(
   await storage.put(`${prefix}/${organizationId}/${userHash}`, bytes, signal);
 }
 
-/** Every record in the storage. */
 export async function* readErasureRecords(
   storage: Pick<Storage, 'list' | 'read'>,
 ): AsyncGenerator<ErasureRecord> {

@@ -4,7 +4,6 @@ import { isFixed, isFixedValue } from '../labels.ts';
 import type { LoggedEvent } from '../logged-event.ts';
 import { mapTexts, replaceEntries, type Change } from './map-texts.ts';
 
-/** An erased id, and its replacements. */
 export type ErasedId = {
   readonly userId: string;
   /** The id as a number, in case somebody sent it as one; null if it is not numeric. */

@@ -29,11 +29,7 @@ export const replayErasuresJob = defineJob({
   concurrency: 1,
 });
 
-/**
- * Schedules the erasures that have a record but are missing in the database.
- *
- * @returns how many
- */
+/** Schedules the erasures that have a record but are missing in the database. @returns how many */
 export async function requestReplays(tx: Tx, records: readonly ErasureRecord[]): Promise<number> {
   const organizations = new Set<string>();
   let replays = 0;

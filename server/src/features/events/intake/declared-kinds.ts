@@ -2,7 +2,6 @@
 import type { Db } from '../../../platform/database/database.ts';
 import { extensionPoint } from '../../../platform/extension-point.ts';
 
-/** Reads the custom kinds that an organization has declared. */
 export type DeclaredKinds = (db: Db, organizationId: string) => Promise<readonly string[]>;
 
 /** Features that declare custom kinds register here. */

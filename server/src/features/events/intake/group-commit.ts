@@ -107,7 +107,6 @@ export class GroupCommit implements AsyncDisposable {
     });
   }
 
-  /** The size of the queue, and the number of running flushes. */
   depth(): { events: number; bytes: number; flushes: number } {
     const { waitingSize: events, underWay: flushes } = this.#flushes;
     return { events, bytes: this.#waitingBytes, flushes };

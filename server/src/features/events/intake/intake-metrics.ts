@@ -1,4 +1,3 @@
-/** Metrics of event intake. */
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { EventProblem } from './event-problem.ts';
 import type { FlushReport } from './group-commit.ts';

@@ -76,17 +76,12 @@ export class LiveTail implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** The number of readers of one organization and in all. */
   count(organizationId: string): { own: number; all: number } {
     const own = [...this.#readers].filter((one) => one.organizationId === organizationId).length;
     return { own, all: this.#readers.size };
   }
 
-  /**
-   * Shows new events to a reader.
-   *
-   * @returns a function that removes the reader
-   */
+  /** Shows new events to a reader. @returns a function that removes the reader */
   add(reader: TailReader): () => void {
     this.#readers.add(reader);
     this.#loop ??= background('live tail', (signal) => this.#run(signal), this.#options.log);
@@ -169,7 +164,6 @@ export class LiveTail implements AsyncDisposable {
   }
 }
 
-/** The number of events shown to and skipped for each reader in one round. */
 type Round = { shown: Map<TailReader, number>; skipped: Map<TailReader, number> };
 
 function show(reader: TailReader, { shown, skipped }: Round, json: () => string): void {

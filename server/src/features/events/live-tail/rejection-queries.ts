@@ -15,7 +15,6 @@ export async function insertRejections(db: Db, rejections: readonly NewRejection
 
 export type RejectionRow = { organizationId: string; rejection: string; skipped: number };
 
-/** Rows added since a snapshot, and the snapshot from which to continue. */
 export async function selectRejections(
   db: Db,
   sinceSnapshot: string,

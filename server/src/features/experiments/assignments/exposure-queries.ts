@@ -58,7 +58,6 @@ function givenOf(exposures: readonly Exposure[]) {
       and experiment.status = 'running'`;
 }
 
-/** The given exposures of the units, together with the earlier exposures of their devices. */
 function knownOf(exposures: readonly Exposure[]) {
   return sql`given as (
       select experiment_number, unit_key, nullif(device_key, '') as device_key, variant, exposed_at,
@@ -126,7 +125,6 @@ export async function countExposures(db: Db, experimentNumber: number): Promise<
   return rows;
 }
 
-/** Number of units of a variant, given by index. */
 export function unitsOf(counts: readonly ExposureCount[], variant: number): number {
   return counts.reduce((sum, each) => sum + (each.variant === variant ? each.units : 0), 0);
 }

@@ -10,7 +10,6 @@ import type { Db } from '../../../platform/database/database.ts';
 import { selectKnownVariants, type KnownVariant } from './exposure-queries.ts';
 import type { Patience } from './patience.ts';
 
-/** Keyed by experiment number. */
 export type KnownByExperiment = ReadonlyMap<number, KnownVariant>;
 
 export const nothingKnown: KnownByExperiment = new Map();

@@ -1,4 +1,3 @@
-/** SQL for the list of participants. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 

@@ -132,7 +132,6 @@ function toRollout(row: ExperimentRow): Rollout | null {
 
 export type AssignedVariant = {
   readonly experiment: RunningExperiment;
-  /** Index among the variants. */
   readonly index: number;
   readonly variant: Variant;
   /** Trials are not recorded as exposures. */

@@ -1,4 +1,3 @@
-/** SQL for share links to results. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { TypeId } from '../../../platform/ids.ts';

@@ -28,7 +28,6 @@ import { compareShares } from './shares.ts';
 
 export { metricNames } from './metric-names.ts';
 
-/** The data of one arm. */
 export type ArmData = {
   readonly variantId: string;
   /** Its share of the experiment's units. */

@@ -6,7 +6,6 @@ import { studentCritical, studentTwoSided } from './tails.ts';
 export type Interval = readonly [lower: number, upper: number];
 
 export type Intervals = {
-  /** Interval of the difference. */
   readonly interval: Interval;
   /** Interval of the relative difference, or null if it is unbounded. */
   readonly liftInterval: Interval | null;
@@ -85,7 +84,6 @@ export function fiellerInterval(of: {
   control: number;
   /** Variance of the difference. */
   variance: number;
-  /** Variance of the control's mean. */
   controlVariance: number;
   critical: number;
 }): Interval | null {
@@ -93,7 +91,6 @@ export function fiellerInterval(of: {
   const squared = critical * critical;
   const a = control * control - squared * controlVariance;
   if (!(a > 0)) return null;
-  // The covariance of the difference and the control is minus the control's variance.
   const b = difference * control + squared * controlVariance;
   const c = difference * difference - squared * variance;
   const root = Math.sqrt(Math.max(0, b * b - a * c));

@@ -4,7 +4,6 @@
  * difference in a third of all A/A experiments.
  */
 
-/** A mean over units. */
 export type Estimate = {
   readonly units: number;
   readonly mean: number;

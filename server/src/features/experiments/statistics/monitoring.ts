@@ -5,7 +5,6 @@
  *   correct(p) < alpha   exactly when   p < nominalLevel(alpha)
  */
 export type Monitoring = {
-  /** The p-value corrected for all looks. */
   readonly correct: (pValue: number, units: number) => number;
   /** The level of a plain test that spends at most `alpha` over all looks. */
   readonly nominalLevel: (alpha: number, units: number) => number;

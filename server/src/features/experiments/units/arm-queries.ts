@@ -1,4 +1,3 @@
-/** SQL that aggregates the arms of an experiment. */
 import { sql } from 'kysely';
 import { timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db } from '../../../platform/database/database.ts';

@@ -12,7 +12,6 @@ import { dayMs } from '../../../platform/time.ts';
 
 export const historyDays = 7;
 
-/** The counts of one unit. */
 export type UnitCounts = {
   plays: number;
   completions: number;

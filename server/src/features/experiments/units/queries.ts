@@ -1,4 +1,3 @@
-/** SQL for the activity of exposed units. */
 import { sql } from 'kysely';
 import { bytesArray, int8Array, timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
@@ -6,7 +5,6 @@ import { partitionOf } from '../../../platform/projections/partitions.ts';
 import { viewerKeys, type Hash } from '../../analytics/analytics.ts';
 import type { UnitCounts } from './contribution.ts';
 
-/** A unit in an experiment. */
 export type Unit = {
   readonly experimentNumber: number;
   readonly unit: Hash;
@@ -28,7 +26,6 @@ export type Member = Unit & {
 
 const exposedAtMs = sql<number>`(extract(epoch from exposed_at) * 1000)::float8`;
 
-/** The running experiments of the organizations in these partitions. */
 export async function runningNumbers(tx: Tx, partitions: readonly number[]): Promise<number[]> {
   const rows = await tx
     .selectFrom('experiment')

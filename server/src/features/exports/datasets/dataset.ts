@@ -77,7 +77,6 @@ export function toRange(
   };
 }
 
-/** The start and end of the range as absolute times. */
 export function momentsOf({ startMs, endMs, clock }: ExportRange): { from: Date; before: Date } {
   return { from: new Date(clock.momentOf(startMs)), before: new Date(clock.momentOf(endMs)) };
 }

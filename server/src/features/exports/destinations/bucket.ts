@@ -20,11 +20,7 @@ export class DestinationError extends Error {
 }
 
 export type DestinationBucket = {
-  /**
-   * Stores an object atomically.
-   *
-   * @throws DestinationError
-   */
+  /** Stores an object atomically. @throws DestinationError */
   put(key: string, bytes: Uint8Array, contentType: string, signal: AbortSignal): Promise<void>;
 };
 

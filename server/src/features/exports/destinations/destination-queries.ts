@@ -1,4 +1,3 @@
-/** SQL for warehouse push. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';

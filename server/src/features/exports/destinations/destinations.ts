@@ -185,11 +185,7 @@ export function presentDestination(row: DestinationRow) {
   };
 }
 
-/**
- * Queues a push for every destination that is due.
- *
- * @param onQueued is called if there are any
- */
+/** Queues a push for every destination that is due. @param onQueued is called if there are any */
 export async function queuePushes(db: Db, onQueued: () => void): Promise<void> {
   const due = await listDueDestinations(db);
   for (const { destination_id: destinationId, organization_id: organizationId } of due) {

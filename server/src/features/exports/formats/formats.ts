@@ -38,7 +38,6 @@ export function createWriter(
 
 const endings = { none: '', gzip: '.gz', zstd: '.zst' } as const;
 
-/** The file extension and content type of each format. */
 export function fileTypeOf({ format, compression }: FileKind): {
   ending: string;
   contentType: string;

@@ -9,7 +9,6 @@ const chunkCharacters = 2 ** 20;
 /** Maximum number of chunks compressed while the next rows are read. */
 const maxPending = 3;
 
-/** Writes a text format through a compressor. */
 export class TextWriter implements FormatWriter {
   readonly #format: TextFormat;
   readonly #compressor: Compressor;

@@ -1,4 +1,3 @@
-/** SQL for scheduled exports. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';

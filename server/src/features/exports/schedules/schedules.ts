@@ -85,11 +85,7 @@ export function presentSchedule(row: ScheduleRow) {
   };
 }
 
-/**
- * Creates the exports that are due.
- *
- * @param onQueued is called if there are any
- */
+/** Creates the exports that are due. @param onQueued is called if there are any */
 export async function runSchedules(
   db: Db,
   onQueued: () => void,

@@ -18,7 +18,6 @@
  */
 import { completed, played, shared, shown, type DayItem, type ViewerDay } from './viewer-day.ts';
 
-/** The counts of one item on one day, in hundredths of a viewer. */
 export type Counts = { shown: number; plays: number; completions: number; reactions: number };
 
 export type Contribution = Counts & { readonly serialNumber: number };
@@ -36,7 +35,6 @@ export const noContributions: Contributions = { isKnown: false, country: '', ite
 
 /** Number of earlier days that count: as many as item counts cover. */
 export const historyDays = 14;
-/** A viewer with this many earlier days is known. */
 const knownFrom = 2;
 const priorItems = 2;
 const itemsOfEarlierDay = 4;

@@ -1,4 +1,3 @@
-/** SQL for the projection `feed-items`. */
 import { sql } from 'kysely';
 import {
   bytesArray,

@@ -116,7 +116,6 @@ function leastOf(values: readonly number[]): number {
   return values.reduce((least, value) => Math.min(least, value), Infinity);
 }
 
-/** The net changes of days to the counts of items. */
 class CountChanges {
   readonly #items = new Map<string, Map<number, Map<number, number[]>>>();
   readonly #countries = new Map<string, CountryChange & { plays: number }>();

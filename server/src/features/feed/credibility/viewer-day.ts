@@ -72,14 +72,12 @@ const countedKinds = new Set([
   'share',
 ]);
 
-/** Adds the facts about the viewer from an event. */
 export function addViewerFacts(day: ViewerDay, event: LoggedEvent): void {
   day.crowd = Math.min(day.crowd, event.crowd ?? 0);
   if (event.vouched === true) day.isVouched = true;
   if (event.country !== undefined && event.country > day.country) day.country = event.country;
 }
 
-/** Adds an event of a counted kind to the record of its item. */
 export function addDayEvent(item: DayItem, event: LoggedEvent): void {
   const kind: string = event.event;
   switch (kind) {
@@ -117,7 +115,6 @@ export function mergeDay(into: ViewerDay, other: ViewerDay): void {
   keepSample(into.items);
 }
 
-/** Merges the record of one item. */
 export function mergeItem(items: Map<number, DayItem>, serialNumber: number, other: DayItem): void {
   const item = items.get(serialNumber);
   if (item === undefined) {

@@ -1,4 +1,3 @@
-/** Queries of the feed index. The content feature decides which items are in the feed. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -40,7 +39,6 @@ export async function readMoment(db: Db): Promise<Moment> {
 
 export type ChangePage = { items: IndexedItem[]; last: ChangePosition | null };
 
-/** One page of the items changed since a snapshot. */
 export async function readChanges(
   db: Db,
   sinceSnapshot: string,

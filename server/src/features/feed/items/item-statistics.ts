@@ -90,7 +90,6 @@ export class ItemStatistics {
     this.#isDirty = true;
   }
 
-  /** Loads plays by country, of all items together and of items with enough plays. */
   loadCountries(all: PlaysByCountry, items: ReadonlyMap<number, PlaysByCountry>): void {
     this.playsByCountry = all;
     for (const stats of this.#stats.values()) stats.playsByCountry = null;
@@ -186,11 +185,7 @@ export class ItemStatistics {
   }
 }
 
-/**
- * Sorts by popularity and drops the excess.
- *
- * @returns the lowest popularity that is kept
- */
+/** Sorts by popularity and drops the excess. @returns the lowest popularity that is kept */
 function keepBest(found: { entry: FeedEntry; popularity: number }[]): number {
   found.sort((a, b) => b.popularity - a.popularity);
   found.length = Math.min(found.length, maxPopular);

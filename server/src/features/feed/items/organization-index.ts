@@ -83,7 +83,6 @@ export class OrganizationIndex {
     return entries;
   }
 
-  /** Lists of entries by author, for finding another author. */
   authors(): Iterable<EntryList> {
     return this.#lists.author.values();
   }

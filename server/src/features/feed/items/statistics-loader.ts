@@ -15,11 +15,7 @@ import type { ItemStatistics } from './item-statistics.ts';
 
 const wholePast: Span = { first: 0, end: 1_000_000 };
 
-/**
- * Reads everything.
- *
- * @returns the first of the days that `loadRecent` reads from now on
- */
+/** Reads everything. @returns the first of the days that `loadRecent` reads from now on */
 export async function loadStatistics(
   db: Db,
   organizationId: OrganizationId,

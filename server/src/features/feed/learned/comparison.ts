@@ -10,7 +10,6 @@
 export type HeldOutItem = {
   readonly outcome: number;
   readonly propensity: number;
-  /** The scores by weights and by model. */
   readonly byWeights: number;
   readonly byModel: number;
 };

@@ -1,4 +1,3 @@
-/** SQL for models of watch time. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';

@@ -47,11 +47,7 @@ export class Choice {
     this.#stamp = stamps;
   }
 
-  /**
-   * Takes an entry that the viewer may see and has not seen.
-   *
-   * @returns whether it was taken
-   */
+  /** Takes an entry that the viewer may see and has not seen. @returns whether it was taken */
   take(entry: FeedEntry): boolean {
     if (entry.stamp === this.#stamp || !this.isEligible(entry) || this.isSeen(entry)) return false;
     entry.stamp = this.#stamp;

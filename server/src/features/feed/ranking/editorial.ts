@@ -43,7 +43,6 @@ export class EditorialRules {
   readonly #factors: readonly EditorialRule[];
   /** By position. If two have the same position, the later rule takes the next place. */
   readonly pins: readonly Pin[];
-  /** Matches of boost rules, which add candidates. */
   readonly boosted: readonly RuleMatch[];
 
   constructor(rules: readonly EditorialRule[], nowMs: number) {

@@ -1,4 +1,3 @@
-/** SQL for ranking configurations and editorial rules. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';

@@ -41,11 +41,7 @@ export class Ridge {
     }
   }
 
-  /**
-   * Writes the coefficients to `into` at `offset`.
-   *
-   * @param penalty λ, above 0
-   */
+  /** Writes the coefficients to `into` at `offset`. @param penalty λ, above 0 */
   solve(penalty: number, into: Float32Array, offset: number): void {
     this.#decompose(penalty);
     const size = this.#size;

@@ -29,7 +29,6 @@ export class TasteKeeper implements AsyncDisposable {
     await this.#loop[Symbol.asyncDispose]();
   }
 
-  /** Loads the vectors of an organization into its index. */
   async load(organizationId: OrganizationId, index: OrganizationIndex): Promise<void> {
     const rows = await selectModel(this.#db, organizationId);
     const [first] = rows;

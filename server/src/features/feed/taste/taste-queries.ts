@@ -1,4 +1,3 @@
-/** SQL for item vectors. */
 import { sql } from 'kysely';
 import { contentItems } from '../../content/content.ts';
 import { organizationRows } from '../../organizations/organizations.ts';
@@ -71,11 +70,7 @@ export type Fit = {
   readonly fitMs: number;
 };
 
-/**
- * Replaces a model.
- *
- * @returns false if it has changed since the fit began, such as by an erasure
- */
+/** Replaces a model. @returns false if it has changed since the fit began, such as by an erasure */
 export async function storeFit(
   db: Db,
   { organizationId, version, watchedUntil }: DueFit,
@@ -136,11 +131,7 @@ export async function selectModel(db: Db, organizationId: string): Promise<Store
   return rows;
 }
 
-/**
- * Locks a model to change its parts, and increments its version.
- *
- * @returns its parts
- */
+/** Locks a model to change its parts, and increments its version. @returns its parts */
 export async function lockParts(
   tx: Tx,
   organizationId: string,

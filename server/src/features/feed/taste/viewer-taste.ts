@@ -13,7 +13,6 @@ import type { Encounter } from '../viewers/encounter.ts';
  * is no taste, weighs as much as this many outcomes.
  */
 const penalty = 12;
-/** Half-life of tastes. */
 const halfLifeMs = 14 * dayMs;
 /** One standard deviation of outcomes multiplies the odds by e^gain. */
 const gain = 4;

@@ -106,11 +106,7 @@ export class EventFollower implements AsyncDisposable {
     return progress.position ?? eventLog.since(progress.receivedAtMs - marginMs);
   }
 
-  /**
-   * Reads one page.
-   *
-   * @returns whether it was the last
-   */
+  /** Reads one page. @returns whether it was the last */
   async #read(position: LogPosition): Promise<boolean> {
     const before = [...this.#own];
     const page = await this.#options.eventLog.scan(position, {

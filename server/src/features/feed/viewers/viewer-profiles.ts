@@ -41,7 +41,6 @@ type Known = {
 /** The names under which this process knows a viewer and, for a user, the device. */
 type Names = { readonly name: string; readonly device: string | null };
 
-/** The profile of an unknown viewer. */
 export const unknownViewer = new ViewerProfile(new Map(), () => null, {
   nowMs: 0,
   isIdentified: false,
@@ -70,7 +69,6 @@ export class ViewerProfiles {
     this.#limits = limits;
   }
 
-  /** The number of profiles and encounters in memory. */
   get sizes(): { profiles: number; encounters: number; fresh: number } {
     return { profiles: this.#known.size, encounters: this.#encounters, fresh: this.#fresh.size };
   }

@@ -1,4 +1,3 @@
-/** SQL for the projection `feed-viewers`. */
 import { sql } from 'kysely';
 import { bytesArray, textArray, timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
@@ -16,11 +15,7 @@ export type AddedEncounters = {
 /** Above this size, PostgreSQL stores `recent` outside the row. */
 const maxRecentBytes = 1_400;
 
-/**
- * Appends encounters to the stored ones.
- *
- * @returns the viewers whose encounters should be folded
- */
+/** Appends encounters to the stored ones. @returns the viewers whose encounters should be folded */
 export async function appendEncounters(
   tx: Tx,
   viewers: readonly AddedEncounters[],
@@ -121,11 +116,7 @@ export async function selectTraits(
   return rows;
 }
 
-/**
- * Deletes viewers who have been inactive for long.
- *
- * @returns the number of rows, at most `limit`
- */
+/** Deletes viewers who have been inactive for long. @returns the number of rows, at most `limit` */
 export async function deleteFormerViewers(tx: Tx, days: number, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from feed_viewer where viewer_key = any(array(
@@ -135,11 +126,7 @@ export async function deleteFormerViewers(tx: Tx, days: number, limit: number): 
   return Number(numAffectedRows);
 }
 
-/**
- * Deletes all encounters of one viewer.
- *
- * @returns the number of deleted rows
- */
+/** Deletes all encounters of one viewer. @returns the number of deleted rows */
 export async function deleteViewer(tx: Tx, key: Buffer): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from feed_viewer where viewer_key = ${key}`.execute(tx);

@@ -1,4 +1,3 @@
-/** SQL for links to saved reports. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId, TypeId } from '../../../platform/ids.ts';

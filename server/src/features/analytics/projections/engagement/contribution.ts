@@ -47,7 +47,6 @@ type ViewCounts = Record<(typeof viewColumns)[number], number>;
 /** A row of counts, indexed by `columnIndex`. Dense, because passes add up millions of them. */
 export type Counts = Float64Array;
 
-/** The index of a column in a row of counts. */
 export const columnIndex = Object.freeze(
   Object.fromEntries(audienceColumns.map((column, index) => [column, index])),
 ) as Readonly<Record<AudienceColumn, number>>;
@@ -194,7 +193,6 @@ export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1
   }
 }
 
-/** Adds the events of a view to the columns that count events. */
 export function addViewEvents(counts: Counts, view: ViewState): void {
   addTo(counts, 'impressions', view.impressions);
   addTo(counts, 'plays', view.plays);

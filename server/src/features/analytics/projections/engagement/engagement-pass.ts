@@ -32,7 +32,6 @@ export type ViewPass = {
   readonly reactionHours: number[];
 };
 
-/** What one viewer watched in one session. */
 export type WatchedPass = { readonly views: Map<string, ViewPass> };
 
 export type SessionPass = {
@@ -45,7 +44,6 @@ export type SessionPass = {
 export type OrganizationPass = {
   /** The clock that defines hours and days. All time keys are in its local time. */
   readonly clock: ZoneClock;
-  /** By viewer, then session name. */
   readonly viewers: Map<string, Map<string, WatchedPass>>;
   /** By owner, then session name. */
   readonly sessions: Map<string, Map<string, SessionPass>>;
@@ -72,7 +70,6 @@ export type CollectOptions = {
   /** See state-store.ts. */
   readonly generation: number;
   readonly clock: ZoneClock;
-  /** Hashes a user of an organization. */
   readonly hashUser: (organizationId: string, userId: string) => Hash;
 };
 

@@ -26,7 +26,6 @@ export type EngagementChanges = {
   readonly sessions: readonly Changed<SessionState>[];
 };
 
-/** The partitions that a pass writes, and the generation of its states. */
 export type FollowedPass = {
   readonly partitions: readonly number[];
   readonly generation: number;

@@ -1,4 +1,3 @@
-/** SQL for the devices on which users have had sessions. */
 import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { Hash } from '../../statistics/viewer-key.ts';

@@ -1,4 +1,3 @@
-/** SQL for the states of views and sessions. */
 import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/database.ts';
 import { byteaArray, sizedBytesArray } from '../../../../platform/database/binary-arrays.ts';

@@ -113,7 +113,6 @@ export class StateStore<State extends Kept> {
   }
 }
 
-/** The table to which the states of a generation are written. */
 export function tableOf(
   tables: readonly [StateTableName, StateTableName, StateTableName],
   generation: number,

@@ -51,9 +51,6 @@ export type ViewState = Segment &
     toldWatchMs: number;
     positionMs: number;
     durationMs: number;
-    /**
-     * The largest number of loops in a completion, and the number of completions flagged as loops.
-     */
     loopCount: number;
     loopedCompletions: number;
     /** The longest visible time reported by an impression. */

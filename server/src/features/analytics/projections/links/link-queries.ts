@@ -1,4 +1,3 @@
-/** SQL for the projection `links`. */
 import { sql } from 'kysely';
 import { int8Array, textArray } from '../../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../../platform/database/database.ts';

@@ -1,4 +1,3 @@
-/** SQL for the projection `quality`. */
 import { sql } from 'kysely';
 import {
   int8Array,
@@ -62,11 +61,7 @@ export async function addQuality(tx: Tx, rows: readonly QualityRow[]): Promise<v
   `.execute(tx);
 }
 
-/**
- * Moves counts under the viewer's id to `other`.
- *
- * @returns the number of rows
- */
+/** Moves counts under the viewer's id to `other`. @returns the number of rows */
 export async function forgetLabel(
   tx: Tx,
   { organizationId, userId }: Viewer,

@@ -1,4 +1,3 @@
-/** SQL for the projection `reactions`. */
 import { sql } from 'kysely';
 import {
   textArray,

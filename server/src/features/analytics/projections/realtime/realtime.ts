@@ -51,7 +51,6 @@ export const realtime: EventProjection = {
   rebuild: { from: 'log' },
 };
 
-/** The columns that count a kind of event. */
 const columnOfKind: Partial<Record<LoggedEvent['event'], MinuteColumn>> = {
   impression: 'impressions',
   playStart: 'plays',

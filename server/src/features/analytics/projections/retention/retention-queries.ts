@@ -1,4 +1,3 @@
-/** SQL for the projection `retention`. */
 import { dayMs } from '../../../../platform/time.ts';
 import { sql } from 'kysely';
 import {

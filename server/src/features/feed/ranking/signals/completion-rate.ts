@@ -14,7 +14,6 @@ export type DurationBucket = {
  */
 const bucketSeconds = [10, 20, 45, 90, 180] as const;
 export const bucketCount = bucketSeconds.length + 2;
-/** Weight of the prior in plays at the bucket's mean. */
 const priorPlays = 20;
 const neutral = 0.5;
 
@@ -24,7 +23,6 @@ export function bucketOf(durationSeconds: number | null): number {
   return found === -1 ? bucketSeconds.length : found;
 }
 
-/** The completion rate, smoothed by a Beta prior at the mean of the bucket. */
 export function smoothedRate({ plays, completions }: CompletionCounts, mean: number): number {
   return (Math.min(completions, plays) + priorPlays * mean) / (plays + priorPlays);
 }

@@ -118,7 +118,6 @@ export function computeSignals(
   return vector;
 }
 
-/** One value for each signal, by name. */
 export function bySignal<T>(
   valueOf: (name: SignalName, place: number) => T,
 ): Record<SignalName, T> {
