@@ -109,7 +109,7 @@ export type CustomEngagementEvent<Data extends CommonData = CommonData> = EventV
   readonly data?: Data;
 };
 
-/** What an app tracks: the kind of event and the item. */
+/** An event as tracked by an app. */
 export type EngagementEvent =
   | { [Kind in EventKind]: EventOf<Kind> }[Exclude<EventKind, BareKind>]
   | BareEvent;

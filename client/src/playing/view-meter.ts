@@ -181,7 +181,7 @@ type Played = {
   readonly loops: boolean;
 };
 
-/** What was played between two samples, or null if the player stood still or seeked. */
+/** What was played between two samples, or null if the player was paused or seeked. */
 function playedBetween(last: Sample, sample: Sample): Played | null {
   if (last.paused) return null;
   const maxSeconds = (sample.atMs - last.atMs) / 1_000 + clockSlackSeconds;

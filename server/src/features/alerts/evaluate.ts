@@ -41,7 +41,6 @@ const latenessMs = 2 * 60_000;
 const maxHoursBack = 24;
 const retryAfterMs = 5 * 60_000;
 
-/** The time from which a window can be evaluated. */
 export function dueAt(clock: ZoneClock, windowEnd: Date): Date {
   return new Date(clock.momentOf(windowEnd.getTime()) + latenessMs);
 }

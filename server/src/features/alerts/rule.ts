@@ -48,9 +48,6 @@ export const minWeeks = 3;
 const weekMs = 7 * 24 * hourMs;
 const normalScale = 1.4826;
 
-/**
- * The window that ends at a given time, followed by those of the weeks its band is computed from.
- */
 export function windowsOf({ windowHours, condition }: AlertRule, endMs: number) {
   const weeks = condition.type === 'band' ? condition.weeks : 0;
   return Array.from({ length: weeks + 1 }, (_, week) => ({

@@ -12,7 +12,6 @@ beforeEach(async () => {
   await query(service, 'delete from bulk_allowance');
 });
 
-/** Sends a request with this many items to any process of the cluster. */
 function request(items: number, url = service.url, headers: Record<string, string> = {}) {
   return send(`${url}/v1/content/bulk/visibility`, 'POST', {
     key: service.secretKey,

@@ -97,7 +97,7 @@ export function isFixed(field: LabelField, text: string): boolean {
   return known[field].fixed.test(text);
 }
 
-/** What a viewer may want less of. */
+/** The scopes of a rejection by a viewer. */
 export const scopes: readonly string[] = ['item', 'author', 'tag'];
 
 const fieldsOfData: Readonly<Record<string, LabelField>> = {

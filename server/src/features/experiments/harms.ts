@@ -17,7 +17,6 @@ import { checkSampleRatio } from './statistics/sample-ratio.ts';
 
 export type Harmed = {
   readonly metric: string;
-  /** Variant id. */
   readonly variant: string;
   readonly at: string;
   readonly lift: number;

@@ -1,4 +1,3 @@
-/** Routes that change the state of experiments. */
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';

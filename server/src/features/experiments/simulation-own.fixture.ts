@@ -31,7 +31,6 @@ export type OwnTally = {
   ratio: number;
   winners: number;
   harmed: number;
-  /** Runs with a guardrail reported as passed. */
   passed: number;
   /** Runs with a difference in any segment. */
   segments: number;

@@ -54,7 +54,6 @@ export type Simulation = {
   readonly ramp?: { readonly from: number; readonly untilDay: number; readonly laterStay: number };
 };
 
-/** The row of a running experiment. */
 export function simulatedRow(number: number, startMs: number, options: Simulation): ExperimentRow {
   const { split, isPlanned = true, ramp } = options;
   return {

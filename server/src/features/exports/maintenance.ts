@@ -10,7 +10,6 @@ const rowsKeptDays = 37;
 const exportsAtOnce = 50;
 const namingViewers = datasets.filter((name) => datasetReaders[name].namesViewers);
 
-/** Removes the files of expired exports, and deletes old exports. */
 export async function expireOldExports(
   db: Db,
   storage: Storage,

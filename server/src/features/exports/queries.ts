@@ -197,7 +197,6 @@ export async function finishExport(
   return forgetParts(tx, rows[0]);
 }
 
-/** Deletes the resume positions of an export that has ended. */
 async function forgetParts(tx: Tx, ended: ExportRow | undefined): Promise<ExportRow | null> {
   if (ended === undefined) return null;
   await sql`delete from data_export_part where export_id = ${ended.export_id}`.execute(tx);

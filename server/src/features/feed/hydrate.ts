@@ -41,7 +41,6 @@ export type HydrationRequest = {
  */
 export type Hydrated = readonly (FeedItemJson | null | undefined)[];
 
-/** Turns entries into the JSON of their items. */
 export type Hydrator = {
   read(request: HydrationRequest): Promise<Hydrated>;
   /** The JSON of an item, whether or not it is in the feed. */

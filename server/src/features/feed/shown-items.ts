@@ -4,7 +4,6 @@ import type { OrganizationId } from '../../platform/ids.ts';
 import { announced, findItems, isPlayable, type ItemRow } from '../content/content.ts';
 import type { FeedParts } from './feed.ts';
 
-/** An item as shown to viewers who know its id. */
 export type ShownItem = { readonly row: ItemRow; readonly json: Buffer };
 
 type Parts = Pick<FeedParts, 'hydrator' | 'liveStreams'> & { db: Db };
@@ -19,7 +18,6 @@ const maxStreams = 10_000;
  */
 export class ShownItems {
   readonly #parts: Parts;
-  /** Items that are known to be live streams. */
   readonly #streams = new LRUCache<string, true>({ max: maxStreams });
   readonly #shared = new LRUCache<string, Promise<ShownItem | null>>({
     max: maxStreams,
@@ -70,7 +68,6 @@ export class ShownItems {
   }
 }
 
-/** The JSON of an item, with the state of its stream. */
 export async function presentItem(
   { hydrator, liveStreams }: Parts,
   organizationId: OrganizationId,

@@ -23,7 +23,6 @@ export type PathQuestion = {
   readonly byItem: boolean;
   readonly exclude: ReadonlySet<string>;
   readonly collapse: boolean;
-  /** Dimension of the anchor. */
   readonly breakdown: Dimension | null;
   readonly limit: number;
   readonly sessionTimeoutMs: number;

@@ -5,7 +5,6 @@
 import type { LoggedEvent } from '../events/events.ts';
 
 export type Scalar = string | number | boolean;
-/** By kind and key. */
 export type Properties = Map<string, { readonly rows: number[]; readonly values: Scalar[] }>;
 
 const maxKeys = 16;

@@ -35,7 +35,6 @@ export class JourneyRecount {
     this.#only = only;
   }
 
-  /** Each person's events within a range. */
   #within({ from, to }: Dated): LoggedEvent[][] {
     return [...this.#people.values()]
       .map((events) =>
@@ -223,7 +222,7 @@ export class JourneyRecount {
       const firstDay = Math.floor(first.at / day);
       const periods = new Set(
         events
-          // Of simultaneous events, those that begin no cohort come first.
+          // Among simultaneous events, those that begin no cohort come first.
           .filter((event) => asked.returns(event) && (event.at > first.at || begins(event)))
           .filter(({ at }) => at >= first.at)
           .map(({ at }) => Math.floor((Math.floor(at / day) - firstDay) / asked.days)),

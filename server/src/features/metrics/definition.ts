@@ -44,7 +44,6 @@ export type MetricDefinition = {
   readonly windowHours: number | null;
   /** Cap on a participant's sum; for a mean, cap on a single event. */
   readonly cap: number | null;
-  /** The direction that is better. */
   readonly direction: Direction;
 };
 
@@ -52,7 +51,7 @@ export const unit = 1_000_000;
 /** Larger amounts are not treated as measurements, and their sums might not be exact. */
 const maxAmount = 1e9;
 
-/** What an event adds to numerator and denominator, in millionths, or null if it is not counted. */
+/** The contribution of an event to numerator and denominator, in millionths, or null if not counted. */
 export function countEvent(
   { type, counted, denominator, cap }: MetricDefinition,
   event: LoggedEvent,

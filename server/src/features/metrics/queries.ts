@@ -97,7 +97,6 @@ export async function markUncomputed(tx: Tx): Promise<string[]> {
   return [...new Set(rows.map((row) => row.organization_id))];
 }
 
-/** What one event contributes to a metric. */
 export type CountedEvent = {
   readonly metricNumber: number;
   readonly viewerKey: Buffer;

@@ -34,7 +34,6 @@ export class FactViewers {
     }
   }
 
-  /** Indexed by group. */
   countByGroup(groups: number): Int32Array {
     const counts = new Int32Array(groups);
     for (const group of this.#groups) counts[group] = (counts[group] ?? 0) + 1;

@@ -55,7 +55,6 @@ export class Split {
     this.#rest = rest;
   }
 
-  /** The names of a pair in each dimension, given its number. */
   namesOf(key: number): string[] {
     const places = [key % maxKeys, Math.floor(key / maxKeys)];
     return this.#names.map((names, dimension) => names[places[dimension] ?? 0] ?? '');

@@ -21,7 +21,6 @@ export type FactFilter = {
   readonly contentIds?: ReadonlySet<ContentKey>;
 };
 
-/** The grouping of facts. Hours and days are local times of the organization. */
 export type FactGrouping = 'hour' | 'day' | 'content' | 'device' | 'country' | 'entryPoint';
 
 export type FactRange = {
@@ -55,7 +54,6 @@ export type FactCounts = Record<CountName, number>;
 /** A time, an id or a name; '' means unknown. */
 export type GroupKey = string | number;
 
-/** The indexes of the rows that match a filter, and their weights. */
 export type Matching = { readonly rows: Int32Array; readonly weights: Int32Array };
 export type Grouped = Matching & { readonly groups: Int32Array };
 

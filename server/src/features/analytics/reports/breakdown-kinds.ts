@@ -1,4 +1,3 @@
-/** The metrics that each report shows for a row of its breakdown. */
 import type { OrganizationId } from '../../../platform/ids.ts';
 import type { CountName } from '../facts/facts.ts';
 import {

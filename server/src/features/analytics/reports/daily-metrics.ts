@@ -1,4 +1,3 @@
-/** Daily metrics of items, for exports. */
 import { dayMs } from '../../../platform/time.ts';
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';

@@ -45,7 +45,6 @@ export type Period = {
   readonly clock?: ZoneClock;
 };
 
-/** The current local time of an organization. */
 export type LocalNow = { readonly nowMs: number; readonly clock: ZoneClock };
 
 export async function readLocalNow(db: Db, organizationId: string): Promise<LocalNow> {
@@ -144,7 +143,6 @@ export function bucketStart(ms: number, granularity: Granularity): number {
   return originMs + Math.floor((ms - originMs) / lengthMs) * lengthMs;
 }
 
-/** The index of the bucket that contains a time within the period. */
 export function bucketIndex({ startMs, granularity }: Period, ms: number): number {
   const first = bucketStart(startMs, granularity);
   return (bucketStart(ms, granularity) - first) / lengthsMs[granularity];

@@ -33,7 +33,6 @@ import {
 export type { Range } from './recount-time.fixture.ts';
 export type { RecountedItem } from './recount-counts.fixture.ts';
 
-/** Hourly unique viewers of single items are unknown. */
 const unknownPeople = { uniqueViewers: null, reactingViewers: null, engagementRate: null };
 
 export class Recount {

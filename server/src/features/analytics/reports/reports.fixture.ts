@@ -17,7 +17,6 @@ export type ReportOrganization = {
   secretKey: string;
   publishableKey: string;
   insertItems(items: readonly RecountedItem[]): Promise<void>;
-  /** Appends events unchanged, in blocks whose sizes cycle through these. */
   append(events: readonly LoggedEvent[], blockSizes?: readonly number[]): Promise<void>;
   /** Requests a report. */
   ask(path: string, params?: Record<string, string>): Promise<Reply>;

@@ -76,7 +76,6 @@ export function parametersOf(report: RunnableReport): string[] {
   );
 }
 
-/** Every parameter of any of these reports, with its schema. */
 export const savedParameters = Object.fromEntries(
   Object.values(runnableReports).flatMap(({ query }) =>
     Object.entries(query.properties).filter(([name]) => !chosenAtRun.has(name)),

@@ -43,7 +43,6 @@ export async function* readErasureRecords(
   }
 }
 
-/** One line of JSON. */
 export function formatErasureRecord(record: ErasureRecord): string {
   return `${JSON.stringify(record)}\n`;
 }

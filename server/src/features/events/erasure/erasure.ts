@@ -74,7 +74,6 @@ export async function erasureKey(db: Db, viewer: Viewer): Promise<ErasureKey> {
   return { organizationId, userHash: hashOfErased(secrets, viewer) };
 }
 
-/** The id that replaces an event id equal to the viewer's id, in the log and in tables. */
 export function replacementEventId({ userHash }: ErasureKey): string {
   const digest = createHash('sha256').update('event').update(userHash).digest('hex');
   return digest.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');

@@ -1,4 +1,3 @@
-/** Removes a viewer from a single event. */
 import { rulesOf } from '../intake/event-rules.ts';
 import { isFixed, isFixedValue } from '../labels.ts';
 import type { LoggedEvent } from '../logged-event.ts';

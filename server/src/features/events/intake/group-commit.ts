@@ -68,7 +68,6 @@ const defaults: GroupCommitLimits = {
   maxWaitMs: 15_000,
 };
 
-/** The events of one request. */
 type Submission = Waiting & {
   readonly organizationId: string;
   readonly events: LoggedEvent[];

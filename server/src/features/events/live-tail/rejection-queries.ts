@@ -1,4 +1,3 @@
-/** SQL for rejected events, which the live tail shows for some minutes. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 
@@ -49,7 +48,6 @@ export async function deleteOldRejections(tx: Tx, olderThanMinutes: number): Pro
     where rejected_at < now() - make_interval(mins => ${olderThanMinutes}::int)`.execute(tx);
 }
 
-/** Removes an organization's rejected events that contain a user id anywhere. */
 export async function deleteRejectionsOf(
   tx: Tx,
   organizationId: string,

@@ -13,9 +13,7 @@ export type AssignmentRow = {
 };
 
 type AssignmentFilter = {
-  /** Index of a variant. */
   readonly variant: number | null;
-  /** Key of the unit to look up. */
   readonly unitKey: Buffer | null;
 };
 

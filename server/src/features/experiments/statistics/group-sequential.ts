@@ -12,7 +12,6 @@ import { normalCritical, normalTwoSided, normalUpper } from './tails.ts';
 /** Levels at which boundaries are tabulated, ascending, with interpolation between them. */
 const levels = Array.from({ length: 49 }, (_, index) => 0.95 * 10 ** ((index - 48) / 3));
 
-/** A look as two fractions of the planned time, both increasing from look to look. */
 export type PlannedLook = {
   /** The fraction of the data available. */
   readonly time: number;

@@ -6,5 +6,4 @@ export function isBuiltIn(metric: string): metric is BuiltInMetric {
   return (metricNames as readonly string[]).includes(metric);
 }
 
-/** Which direction is better. */
 export type Direction = 'increase' | 'decrease';

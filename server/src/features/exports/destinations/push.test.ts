@@ -56,7 +56,6 @@ async function create(fields: object = {}, key = service.secretKey): Promise<str
   return made.body.data.id;
 }
 
-/** Appends events on the given days, counted back from today. */
 async function append(userId: string, ...daysAgo: number[]): Promise<string[]> {
   const events = daysAgo.map((days): LoggedEvent => ({
     eventId: randomUUID(),

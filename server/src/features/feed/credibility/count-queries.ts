@@ -92,7 +92,6 @@ function toCounts(row: CountRow): ItemCounts {
 
 export type CountryPlays = { readonly country: string; readonly plays: number };
 
-/** Plays of the whole organization by country. */
 export async function readCountries(
   db: Db,
   organizationId: OrganizationId,

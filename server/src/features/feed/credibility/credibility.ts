@@ -22,7 +22,7 @@ export type Counts = { shown: number; plays: number; completions: number; reacti
 
 export type Contribution = Counts & { readonly serialNumber: number };
 
-/** What one viewer's day adds to the counts of items. */
+/** The contribution of one viewer's day to the counts of items. */
 export type Contributions = {
   /** Whether the viewer is known from earlier days or vouched for; otherwise a newcomer. */
   readonly isKnown: boolean;

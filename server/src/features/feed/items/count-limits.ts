@@ -68,7 +68,6 @@ export function limitedCounts(stats: ItemStats, limits: CountLimits): Counts {
   };
 }
 
-/** The counts that an item contributes to a scale. */
 export function forScale(counts: Counts): Counts {
   const share = Math.min(1, maxShownForScale / counts.shown);
   return {

@@ -1,7 +1,6 @@
 import type { GeoTargeting } from '../ranking/signals/geo-relevance.ts';
 import type { ItemStats } from './item-stats.ts';
 
-/** The fields of an item that choosing it requires. */
 export type EntryFields = {
   /** The item's short number, which cursors contain. */
   readonly serialNumber: number;
@@ -28,7 +27,7 @@ export type FeedEntry = EntryFields & {
   /** Tags and author as numbers, which compare faster than strings; author 0 means none. */
   tagNumbers: readonly number[];
   authorNumber: number;
-  /** What viewers did with it; null before the first event. */
+  /** Viewer activity on the item; null before the first event. */
   stats: ItemStats | null;
   /** When the last event that changes its totals arrived, on the clock of `performance.now`. */
   countedAt: number;
@@ -48,7 +47,6 @@ const countedKinds: ReadonlySet<string> = new Set([
   'share',
 ]);
 
-/** Records that an event about the entry has arrived. */
 export function noteEvent(entry: FeedEntry, kind: string): void {
   if (countedKinds.has(kind)) entry.countedAt = performance.now();
 }

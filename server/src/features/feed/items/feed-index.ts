@@ -22,7 +22,6 @@ const changesAtOnce = 500;
  * withdrawn.
  */
 const staleAfterMs = 5_000;
-/** The longest a page waits for a refresh. */
 const longestWaitMs = 1_000;
 
 type Prepare = (organizationId: OrganizationId, index: OrganizationIndex) => Promise<void>;

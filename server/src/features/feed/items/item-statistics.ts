@@ -27,7 +27,7 @@ export const exploredViewers = 50;
 const unknown = 0.5;
 const emptyShown: EngagementCounts = { shown: 0, reactions: 0 };
 
-/** What viewers did with the items of one organization, and the scales for single items. */
+/** Viewer activity on the items of one organization, and the scales for single items. */
 export class ItemStatistics {
   readonly #items: Items;
   #stats = new Map<number, ItemStats>();
@@ -128,7 +128,6 @@ export class ItemStatistics {
     return stats;
   }
 
-  /** The popularity of an entry, for candidate selection. */
   popularityOf(entry: FeedEntry, nowMs: number): number {
     const signals = this.signalsOf(entry);
     const ageHours = Math.max(0, nowMs - entry.freshSinceMs) / 3_600_000;

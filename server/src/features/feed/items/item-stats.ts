@@ -2,7 +2,7 @@ import type { Counts } from '../credibility/credibility.ts';
 import type { ItemCounts } from '../credibility/count-queries.ts';
 import type { PlaysByCountry } from '../ranking/signals/geo-relevance.ts';
 
-/** What credible viewers did with one item, with fading, as of the last read. */
+/** Faded activity of credible viewers on one item, as of the last read. */
 export type ItemStats = {
   /** Counts of closed days, and of days that may still change. */
   earlier: ItemCounts | null;
@@ -26,7 +26,6 @@ export function emptyStats(): ItemStats {
   };
 }
 
-/** A count over viewers known from earlier days. */
 export function knownOf({ earlier, recent }: ItemStats, name: keyof Counts): number {
   return (earlier?.known[name] ?? 0) + (recent?.known[name] ?? 0);
 }

@@ -32,7 +32,7 @@ export class OrganizationIndex {
   readonly #best = new Map<string, { entries: readonly FeedEntry[]; untilMs: number }>();
   readonly newestFirst = new EntryList();
   #version = 0;
-  /** What viewers did with the items. */
+  /** Viewer activity on the items. */
   readonly statistics = new ItemStatistics(this);
   /** Co-watching vectors of items, or null while nothing is known. */
   vectors: ItemVectors | null = null;

@@ -10,7 +10,6 @@ export function usableModel(training: StoredTraining | null): WatchModel | null 
   return fitsSignals(training.model) ? training.model : null;
 }
 
-/** The state of the model as shown in the configuration. */
 export function modelState(training: StoredTraining | null) {
   if (training === null) {
     const none = { trainedAt: null, samples: 0, comparison: null };

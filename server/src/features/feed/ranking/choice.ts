@@ -54,7 +54,7 @@ export class Choice {
     return true;
   }
 
-  /** Takes an entry that the viewer may see, seen or not. */
+  /** Takes an entry that the viewer may be shown, whether or not it was seen. */
   takeSeen(entry: FeedEntry): boolean {
     if (entry.stamp === this.#stamp || !this.isEligible(entry)) return false;
     entry.stamp = this.#stamp;

@@ -3,7 +3,6 @@ import type { FeedEntry } from '../items/feed-entry.ts';
 
 export type RuleMatch = {
   readonly contentId?: string;
-  /** Matches any of these tags. */
   readonly tags?: readonly string[];
   readonly author?: string;
   readonly section?: string;

@@ -3,12 +3,10 @@ import { bySignal, signalNames, signals, type SignalName } from './signals/table
 
 export type Weights = Readonly<Record<SignalName, number>>;
 
-/** The defaults for an organization. */
 export const baseWeights: Weights = bySignal((name) => signals[name].defaultWeight);
 
 export type WeightProblem = { readonly path: string; readonly message: string };
 
-/** Missing weights are taken from the base. */
 export function mergeWeights(base: Weights, partial: Partial<Weights>): Weights {
   return { ...base, ...partial };
 }

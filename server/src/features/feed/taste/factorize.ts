@@ -22,7 +22,7 @@ import { normalizeColumns, orthonormalize } from './columns.ts';
 /** Length of an item's vector: the maximum number of directions of taste. */
 export const dimensions = 16;
 
-/** What viewers did: one entry per viewer and item, grouped by viewer. */
+/** Viewer activity: one entry per viewer and item, grouped by viewer. */
 export type Watches = {
   /** The index of each viewer's first entry, plus a final element for the end. */
   readonly starts: Uint32Array;

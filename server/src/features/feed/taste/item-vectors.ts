@@ -57,7 +57,6 @@ export class ItemVectors {
     }
   }
 
-  /** The dot product of an item's vector with another vector. */
   productWith(place: number, other: Float32Array): number {
     const at = place * recordBytes + vectorAt;
     const bytes = this.#bytes;

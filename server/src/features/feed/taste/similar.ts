@@ -13,9 +13,6 @@ export type Original = {
   readonly author: string | null;
 };
 
-/**
- * The weights of sharing all tags and of sharing the author, relative to the cosine of the vectors.
- */
 const tagShare = 0.5;
 const authorShare = 0.2;
 /** Anything less does not count as similar. */

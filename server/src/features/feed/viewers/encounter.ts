@@ -98,7 +98,7 @@ export function addEvent(encounter: Encounter, event: LoggedEvent): void {
   }
 }
 
-/** Of a rejection and its reversal the later one holds; at the same time, the rejection. */
+/** The later of a rejection and its reversal wins; on a tie, the rejection. */
 function refuse(encounter: Encounter, { event, at, data }: LoggedEvent): void {
   const scope = event === 'report' ? 'item' : data['scope'];
   if (scope !== 'item' && scope !== 'author' && scope !== 'tag') return;
@@ -238,7 +238,6 @@ function readRefused(bytes: Buffer, at: number): Encounter {
   return { ...emptyEncounter(), refused };
 }
 
-/** Encounters by serial number of the item. */
 export type Encounters = Map<number, Encounter>;
 
 export function writeEncounters(encounters: Iterable<readonly [number, Encounter]>): Buffer {

@@ -15,7 +15,6 @@ import {
 } from './encounter.ts';
 import { dayMs } from '../../../platform/time.ts';
 
-/** The topics of an item. */
 export type About = { readonly tags: readonly string[]; readonly author: string | null };
 
 /** How long seen items stay hidden. */

@@ -162,7 +162,7 @@ export class ViewerProfiles {
     return profile;
   }
 
-  /** The ownership of devices, as far as a profile depends on it. */
+  /** A snapshot of the device links that a profile depends on. */
   #linksOf({ name, device }: Names): string {
     const owner = device === null ? null : this.#freshLinks.ownerOf(device);
     return JSON.stringify([this.#freshLinks.devicesOf(name), owner]);

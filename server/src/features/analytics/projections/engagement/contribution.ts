@@ -1,4 +1,4 @@
-/** What a view or a session adds to the counters, as pure functions of its state. */
+/** Contributions of views and sessions to the counters, as pure functions of their state. */
 import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
 import type { SessionState } from './session-state.ts';
 import { hasStarted, watchMsOf, type ViewState } from './view-state.ts';
@@ -96,7 +96,6 @@ export function plainColumnOf(kind: LoggedEvent['event']): (typeof plainColumns)
 
 /** A viewer who has watched this long has stayed past the opening. */
 export const hookMs = 3_000;
-/** A view this long counts as engaged. */
 export const engagedMs = 10_000;
 /** Leaving within this time before playback starts counts as swiping past. */
 export const shortExitMs = 1_000;
@@ -146,7 +145,6 @@ function dwellMsOf(view: ViewState): number {
   return Math.max(view.lastAt - view.firstAt, view.visibleMs, watchMsOf(view));
 }
 
-/** The watch figures of a single view. */
 export type ViewWatch = {
   readonly plays: number;
   readonly completedPlays: number;

@@ -50,7 +50,6 @@ import {
   type OrganizationPass,
 } from './engagement-pass.ts';
 
-/** Sets of the whole organization are stored under this id. */
 export const wholeOrganization = '00000000-0000-0000-0000-000000000000';
 
 /** Approximate size of a set in memory, in bytes; the limit keeps the total below 64 MB. */

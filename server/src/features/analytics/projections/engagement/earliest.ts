@@ -19,7 +19,6 @@ export function earlierOf(found: Earliest, value: string, at: number): Earliest 
   return isEarlier ? { value, at } : found;
 }
 
-/** Takes the labels of an event, as hashes. */
 export function addLabels(
   into: { entryPoint: Earliest; appVersion: Earliest },
   { data, appVersion }: Pick<LoggedEvent, 'data' | 'appVersion'>,

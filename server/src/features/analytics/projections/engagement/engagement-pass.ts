@@ -36,7 +36,6 @@ export type WatchedPass = { readonly views: Map<string, ViewPass> };
 
 export type SessionPass = {
   states: SessionState[];
-  /** The user of the previous event, and its hash. */
   user: { readonly id: string; readonly hash: Hash } | null;
 };
 
@@ -56,7 +55,6 @@ export type OrganizationPass = {
   readonly reactors: Members;
 };
 
-/** Viewers by item and day, and by hour over all items. */
 export type Members = {
   readonly ofItems: Map<string, Map<number, Set<number>>>;
   readonly byHour: Map<number, Set<number>>;

@@ -20,7 +20,6 @@ export type Changed<State> = {
   readonly after: readonly State[];
 };
 
-/** All changes of a pass. */
 export type EngagementChanges = {
   readonly views: readonly Changed<ViewState>[];
   readonly sessions: readonly Changed<SessionState>[];

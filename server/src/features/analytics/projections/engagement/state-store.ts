@@ -29,7 +29,7 @@ export function generationOf(receivedAtMs: number): number {
   return Math.floor(receivedAtMs / generationMs);
 }
 
-/** What every state has; see `Segment` and the file header. */
+/** Fields of every state; see `Segment` and the file header. */
 type Kept = { firstAt: number; generation: number };
 
 export type StateKind<State extends Kept> = RecordCodec<State> & {

@@ -70,7 +70,7 @@ async function load<State extends { firstAt: number; generation: number }>(
       for (let at = 0; at + sizeBytes <= state.length; at += sizeBytes) {
         states.push({ viewer, state: read(state, at) });
       }
-      // Of the rows of a key, the one written last has all its states.
+      // The most recently written row of a key has all its states.
       const name = key.toString('latin1');
       const known = (found.get(name) ?? []).map((each) => each.state);
       if (latestOf(states.map((each) => each.state)) > latestOf(known)) found.set(name, states);

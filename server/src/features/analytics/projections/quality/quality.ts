@@ -75,7 +75,6 @@ type HourPass = Map<string, Map<string, Tally>>;
 
 class QualityWriter implements ProjectionWriter<LoggedEvent> {
   readonly #blocks = new ClockedBlocks((block, clock) => this.#collect(block, clock));
-  /** By organization and hour. */
   #pass = new Map<string, Map<number, HourPass>>();
   /** The labels of a measure on a day. */
   readonly #labels = new RecentMap<Set<string>>(5_000);

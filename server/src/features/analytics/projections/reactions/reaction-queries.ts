@@ -12,7 +12,6 @@ import { toTimestamp } from '../table-queries.ts';
 
 export type Reaction = 'like' | 'save' | 'notInterested' | 'report';
 
-/** A viewer's reaction to an item, from one event. */
 export type ViewerReaction = {
   readonly organizationId: string;
   readonly contentId: string;

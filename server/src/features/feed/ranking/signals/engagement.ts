@@ -1,4 +1,4 @@
-/** What viewers did with an item, as counts with a half-life of 48 hours. */
+/** Viewer activity on an item, as counts with a half-life of 48 hours. */
 export type EngagementCounts = {
   /** How often it was shown: impressions, or plays if there are more. */
   readonly shown: number;

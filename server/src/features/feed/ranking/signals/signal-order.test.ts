@@ -17,7 +17,7 @@ type Case = {
   readonly better: Partial<EntryFields>;
   readonly worse: Partial<EntryFields>;
   readonly parts?: Partial<ChoiceParts>;
-  /** What 200 viewers each did with the better and the worse item. */
+  /** The reactions of 200 viewers to each of the two items. */
   readonly counts?: { readonly better: object; readonly worse: object };
 };
 
