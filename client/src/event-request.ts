@@ -5,7 +5,7 @@ import { type TrackedEvent } from './events.ts';
 export type RefusedEvent = {
   readonly event: TrackedEvent;
   /**
-   * The service sends codes such as `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD` or `UNAUTHORIZED`.
+   * Codes of the service are `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD`, `UNAUTHORIZED` etc.
    * The client adds `NOT_JSON` for an event that cannot be written as JSON.
    */
   readonly code: string;

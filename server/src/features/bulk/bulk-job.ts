@@ -16,12 +16,12 @@
  *
  * Invariants:
  *   1. The set is fixed at creation: the filter's matches in the snapshot of the creating
- *      transaction, stored as ids. Items that match later never join, and items that no longer match
- *      stay in. An item that has since been deleted, or archived under a job that does not delete,
- *      fails with NOT_FOUND.
- *   2. A chunk is processed by one transaction that locks the job, deletes the chunk's row, changes
- *      its items and counts them. So each item is processed exactly once, despite crashes and however
- *      many workers believe that they own the job.
+ *      transaction, stored as ids. Items that match later never join, and items that no longer
+ *      match stay in. An item that has since been deleted, or archived under a job that does not
+ *      delete, fails with NOT_FOUND.
+ *   2. A chunk is processed by one transaction that locks the job, deletes the chunk's row,
+ *      changes its items and counts them. So each item is processed exactly once, despite crashes
+ *      and however many workers believe that they own the job.
  *   3. total = successful + failed + the items of the remaining chunks (none after the end).
  *   4. The lock of the job serializes chunks and cancellation: once a cancellation has been
  *      acknowledged, no further item is changed.

@@ -68,7 +68,7 @@ function movedEnds(
 
 /**
  * Pauses or resumes a running experiment; idempotent. While it is paused, everyone gets the base
- * values and nobody enters. Participants keep their variant when it resumes.
+ * values and no viewer enters. Participants keep their variant when it resumes.
  *
  * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_RUNNING
  */

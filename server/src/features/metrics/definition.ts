@@ -51,7 +51,7 @@ export const unit = 1_000_000;
 /** Larger amounts are not treated as measurements, and their sums might not be exact. */
 const maxAmount = 1e9;
 
-/** The contribution of an event to numerator and denominator, in millionths, or null if not counted. */
+/** An event's addition to numerator and denominator in millionths, or null if it is not counted. */
 export function countEvent(
   { type, counted, denominator, cap }: MetricDefinition,
   event: LoggedEvent,

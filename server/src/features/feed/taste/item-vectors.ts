@@ -4,7 +4,7 @@
  */
 import { dimensions, type Factors } from './factorize.ts';
 
-/** Serial number (6 bytes), bias (float), scale of the vector (float), support (2), the vector (16). */
+/** Serial number (6 bytes), bias (float), scale of the vector (float), support (2), vector (16). */
 export const recordBytes = 6 + 4 + 4 + 2 + dimensions;
 export const recordsOfPart = 4_096;
 const biasAt = 6;
