@@ -108,7 +108,7 @@ test('an item rises only where chance does not explain it', () => {
   const spans = { nowMs, recentMs: nowMs - 10 * minuteMs, fromMs: nowMs - 60 * minuteMs };
   const rises = (plays: number, recentPlays: number) =>
     risingItems([{ ...item, plays, recentPlays }], spans).length > 0;
-  // Ten of 60 plays are expected, with a standard deviation of 2.89; 19 is the first value above 3σ.
+  // Ten of 60 plays are expected, standard deviation 2.89; 19 is the first value above 3σ.
   assert.deepEqual(
     [18, 19].map((recent) => rises(60, recent)),
     [false, true],
