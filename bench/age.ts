@@ -1,10 +1,10 @@
 /**
- * Does age cost anything? The log of a small organization lies scattered among the blocks of others, in
- * growing numbers. A page of it, the first block after a moment, a page of an export and an erasure are
- * measured at each size, with ratios to the smallest one.
+ * Does the size of the whole log affect a small organization? Its blocks are scattered among a
+ * growing number of foreign blocks. At each size this measures a page of its log, the first block
+ * after a given time, a page of an export and an erasure, as ratios to the smallest size.
  *
- * The pages of storage decide, because they are the same on every machine. `BENCH_BLOCKS` names the
- * numbers of foreign blocks.
+ * The limits apply to storage pages read, because these are the same on every machine.
+ * `BENCH_BLOCKS` sets the numbers of foreign blocks.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
@@ -29,10 +29,10 @@ const rounds = 9;
 const maxRatio = 1.1;
 const organizationId = 'org_own';
 
-// Only the database is needed: no worker of the service joins or erases anything.
+// Only the database is needed, without a worker that joins or erases blocks.
 await using service = await startBenchService({ REELFEED_ROLES: 'api' });
 const connection = await connectionToRunningServer(service.dataDir);
-// One connection, which knows of all the pages that it has read.
+// A single connection, so that all page reads are counted.
 await using one = openDatabase({ connection, poolSize: 1, log: createLogger('error') });
 const { db } = one;
 const eventLog = openEventLog(db);
@@ -50,7 +50,7 @@ const eventOf = (userId: string): LoggedEvent => ({
   data: {},
 });
 const ordinary = await encodeBlock([eventOf('viewer')]);
-// One viewer for each erasure, the one before the measured ones included.
+// One viewer per erasure, including the warm-up.
 const erased = Array.from({ length: rounds + 1 }, (_, index) => `erased-${index}`);
 const ofErased = await encodeBlock(erased.map(eventOf));
 
@@ -59,7 +59,9 @@ await sql`insert into organization (organization_id, name) values (${organizatio
 );
 for (let day = 0; day <= days; day += 1) await seeder.createDay(today - day * dayMs);
 
-/** Fills the log anew: each day has the same blocks of the organization, evenly among those of others. */
+/**
+ * Refills the log: each day has the same number of own blocks, spread evenly among foreign ones.
+ */
 async function fill(foreignBlocks: number): Promise<void> {
   await sql`truncate event_block`.execute(db);
   const foreignOfOne = Math.round(foreignBlocks / days / ownBlocksOfDay);
@@ -106,10 +108,10 @@ async function readExportPage(): Promise<void> {
   }
 }
 
-// An erasure asks for the end of the log within a transaction, so on a second connection.
+// An erasure reads the end of the log within a transaction, so this uses a second connection.
 const erasedLog = { ...eventLog, end: () => openEventLog(service.database.db).end() };
 
-/** The part of an erasure that goes through the log. */
+/** The part of an erasure that scans the log. */
 function eraserOfViewers(): () => Promise<void> {
   const viewers = erased.values();
   return async () => {

@@ -1,7 +1,7 @@
 /**
- * Does a report with a filter over a month of ten million events answer within two seconds? It makes the
- * facts of two months, since an overview compares, as projections would have written them, and asks
- * each report over HTTP with filters that match much and little.
+ * Does a report with a filter over a month of ten million events respond within two seconds?
+ * Creates the facts of two months, since an overview compares, as projections would write them, and
+ * requests each report over HTTP with filters that match much and little.
  */
 import { sql } from 'kysely';
 import { encodeFacts } from '../server/src/features/analytics/facts/codec.ts';
@@ -28,7 +28,7 @@ const viewsOfSession = 10;
 const monthDays = 30;
 const viewers = 200_000;
 const maxMs = 2_000;
-/** As live passes leave them: full chunks, and some that were not put together yet. */
+/** The state left by live passes: full chunks, and some not merged yet. */
 const fullChunkRows = 10_000;
 const smallChunks = { count: 30, rows: 100 };
 
@@ -186,7 +186,7 @@ async function ask(path: string): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** The first answer, and the middle one of five more. */
+/** The first response time, and the median of five more. */
 async function measure(path: string): Promise<{ first: number; middle: number }> {
   const first = await ask(path);
   const more: number[] = [];
@@ -217,7 +217,7 @@ const lines = [];
 for (const path of asked) {
   const endDate = new Date(firstDayMs + (2 * monthDays - 1) * dayMs).toISOString().slice(0, 10);
   const startDate = new Date(firstDayMs + monthDays * dayMs).toISOString().slice(0, 10);
-  // Hours are of a month at most.
+  // Hourly reports cover at most a month.
   const { first, middle } = await measure(`${path}&startDate=${startDate}&endDate=${endDate}`);
   lines.push({
     what: path.replace(/[0-9a-f-]{36}/, '{id}'),

@@ -1,7 +1,7 @@
 /**
- * What does an organization notice while another client attacks the service, and what does the attack
- * cost in memory? Each attack lasts as long as a busy feed is read with the key of the organization
- * that is not part of it. `node bench/attacks.ts segments` runs those with this word in their name.
+ * How does an attack by one client affect another organization, and how much memory does it cost?
+ * During each attack, a busy feed is read with the key of an uninvolved organization. `node
+ * bench/attacks.ts segments` runs the attacks whose name contains this word.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -16,7 +16,7 @@ import { startBenchService } from './lib/service.ts';
 
 const maxSlowdown = 2;
 const maxAddedMegabytes = 256;
-/** Latencies are whole milliseconds: below this one, a ratio says nothing. */
+/** Latencies are whole milliseconds; ratios below this baseline are meaningless. */
 const smallestBaselineMs = 5;
 const baselineSeconds = 4;
 const seconds = 8;
@@ -42,7 +42,7 @@ const target: Target = {
   segment,
 };
 
-// These are made when they are first asked for.
+// These are generated on the first request.
 for (const asked of ['/openapi.json', '/docs/scalar.js', segment]) {
   const answer = await fetch(service.url + asked);
   if (!answer.ok) throw new Error(`${asked} is answered ${answer.status}`);
@@ -78,7 +78,7 @@ async function residentMegabytes(): Promise<number> {
   return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
 }
 
-/** Lets the service settle, so that one attack does not affect the figures of the next. */
+/** Waits until the service is idle, so that one attack does not affect the figures of the next. */
 async function calm(): Promise<void> {
   for (let quick = 0; quick < 5;) {
     const startedAt = performance.now();

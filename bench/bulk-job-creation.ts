@@ -1,4 +1,4 @@
-/** How long is the answer to creating a bulk job that matches a million items? */
+/** How long does it take to create a bulk job that matches a million items? */
 import { sql } from 'kysely';
 import { insertReadyItems } from './lib/catalogue.ts';
 import { median, report } from './lib/report.ts';

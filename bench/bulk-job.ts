@@ -1,7 +1,8 @@
 /**
- * How long does a bulk job over 100,000 items take, and what does it do to the feed? As a ratio to
- * one bare SQL UPDATE of the same rows, taken before and after it; the feed's p99 at a fixed rate
- * while the job runs as a ratio to the same rate without it; resident memory of the service.
+ * How long does a bulk job over 100,000 items take, and how does it affect the feed? Reports the
+ * duration as a ratio to one bare SQL UPDATE of the same rows before and after it, the feed's p99
+ * at a fixed rate during the job as a ratio to the same rate without it, and the service's resident
+ * memory.
  */
 import { readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
@@ -12,7 +13,7 @@ import { startBenchService } from './lib/service.ts';
 
 const items = 100_000;
 const feedPerSecond = 100;
-/** With fewer pages the 99th percentile is the second-worst one. */
+/** With fewer pages, the 99th percentile would be the second-worst page. */
 const feedSeconds = 6;
 await using service = await startBenchService();
 const { db } = service.database;
@@ -27,7 +28,7 @@ async function bareUpdateMs(tag: string): Promise<number> {
   return ms;
 }
 
-/** So that none pays for what the one before it has left to do. */
+/** So that no run pays for the leftovers of the previous one. */
 async function tidyUp(): Promise<void> {
   await sql`vacuum analyze content`.execute(db);
   await sql`checkpoint`.execute(db);
@@ -65,7 +66,6 @@ async function createJob(tag: string): Promise<string> {
   return jobId;
 }
 
-/** Runs a job to its end. */
 async function runJob(tag: string) {
   const jobId = await createJob(tag);
   const memoryMb: number[] = [];
@@ -89,7 +89,7 @@ async function readFeed(): Promise<number> {
 }
 
 const before = await bareUpdateMs('bare-1');
-// Nobody reads the feed yet: its index would grow and shrink with every changed item.
+// The feed is not read yet: its index would grow and shrink with every changed item.
 const job = await runJob('job');
 await tidyUp();
 const after = await bareUpdateMs('bare-2');

@@ -1,6 +1,6 @@
 /**
- * What does a bulk update of 100 items cost over HTTP? As a ratio to one bare SQL UPDATE of the
- * same rows with the same values, committed, the two taken in turn.
+ * What does a bulk update of 100 items cost over HTTP? Reported as a ratio to one bare, committed
+ * SQL UPDATE of the same rows with the same values, measured alternately.
  */
 import { sql } from 'kysely';
 import { insertReadyItems } from './lib/catalogue.ts';
@@ -70,7 +70,7 @@ for (let round = 0; round < rounds; round += 1) {
     [plain, () => bulkUpdate(batch, round, null)],
     [keyed, () => bulkUpdate(batch, round, `round-${round}`)],
   ];
-  // Rows that were changed a moment ago cost more, so each way is the first in its turn.
+  // Recently changed rows cost more, so the order rotates.
   for (let turn = 0; turn < ways.length; turn += 1) {
     const [figures, work] = ways[(round + turn) % ways.length] ?? [[], async () => undefined];
     const ms = await timed(work);

@@ -1,7 +1,7 @@
 /**
- * What do lists cost in a catalogue of 100,000 items? A word of one item, a word of all, a page of
- * everything while items change. Each figure is CPU time of the service and of its database, which a
- * busy machine moves less than wall time.
+ * What do lists cost in a catalogue of 100,000 items? Measures a word that occurs in one item, a
+ * word that occurs in all, and a page of everything while items change. Figures are CPU times of
+ * the service and its database, which vary less on a busy machine than wall time.
  */
 import { readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
@@ -30,7 +30,7 @@ async function list(query: string): Promise<Page> {
   return (await answer.json()) as Page;
 }
 
-/** CPU milliseconds so far of the service and of every process of its database. */
+/** CPU milliseconds used so far by the service and every process of its database. */
 async function cpuMs(): Promise<number> {
   const { rows } = await sql<{
     pid: number;
@@ -47,7 +47,7 @@ async function cpuMs(): Promise<number> {
 
 type Cost = { wallMs: number; cpuMs: number; total: number };
 
-/** The median wall time and the mean CPU time of a request; each is preceded by `before`. */
+/** The median wall time and mean CPU time of a request; `before` runs before each. */
 async function costOf(
   query: string,
   before: () => Promise<unknown> = async () => null,
@@ -73,7 +73,7 @@ async function costOf(
 
 const { data } = await list('');
 let edits = 0;
-/** An edit by another way than the service's, which costs the least. */
+/** Edits directly in the database, which costs the least. */
 const edit = () =>
   sql`update content set author = ${`editor-${(edits += 1)}`} where content_id = ${data[edits % 20]?.id}::uuid`.execute(
     db,

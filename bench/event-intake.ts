@@ -1,11 +1,12 @@
 /**
- * How many events does one process take in, durable and deduplicated, while it projects them? As a
- * ratio to a Fastify route that only parses the same bodies; the two are loaded in turn, and the
- * load comes from the same cores. In turn with these, it takes in beside 300 phones whose bodies
- * trickle in and three connections that send a head alone: they may cost a tenth.
+ * How many durable, deduplicated events does one process receive while it projects them? Reported
+ * as a ratio to a Fastify route that only parses the same bodies; both are loaded alternately, and
+ * the load generator runs on the same cores. Alternating with these, it also runs next to 300
+ * phones whose bodies trickle in and three connections that send only headers, which may cost a
+ * tenth.
  *
- * BENCH_PRELOAD=<million> stores that many events and keys first, for the question of age.
- * BENCH_ROLES=api measures intake alone: with `worker`, the process also makes the statistics.
+ * BENCH_PRELOAD=<million> first stores this many events and keys, to measure the effect of age.
+ * BENCH_ROLES=api measures intake alone; with `worker`, the process also computes the statistics.
  * BENCH_RANDOM_IDS=1 sends random ids instead of ordered ones.
  */
 import { spawn } from 'node:child_process';
@@ -64,7 +65,7 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
     const real = await loadEvents({ ...common, url: service.url });
     const besideSlow = await loadBesideSlow(common);
     const parsed = await loadEvents({ ...common, url: `http://127.0.0.1:${port}` });
-    // The first rounds warm both up: the service compiles its hot paths for seconds.
+    // The first rounds warm both up, because the service compiles its hot paths for seconds.
     if (round < 0) continue;
     intake.push(real);
     beside.push(besideSlow);
@@ -130,7 +131,7 @@ async function loadBesideSlow(load: Omit<EventLoad, 'url'>): Promise<EventLoadRe
   return result;
 }
 
-/** Round by round, the rates of the first divided by those of the second. */
+/** Ratios of the first to the second, round by round. */
 function quotients(first: readonly EventLoadResult[], second: readonly EventLoadResult[]) {
   return first.map(
     (one, index) => one.requestsPerSecond / (second[index]?.requestsPerSecond ?? Number.NaN),
@@ -141,7 +142,9 @@ function unstored(results: readonly EventLoadResult[]): number {
   return results.reduce((sum, one) => sum + one.refused + one.failed, 0);
 }
 
-/** Fills the ledger and the log as if events had come for long: blocks of 4,000 events. */
+/**
+ * Fills the ledger and the log as if events had arrived for a long time, in blocks of 4,000 events.
+ */
 async function preload(millions: number): Promise<void> {
   await loadEvents({
     url: service.url,
@@ -153,7 +156,7 @@ async function preload(millions: number): Promise<void> {
     seconds: 1,
   });
   for (let million = 0; million < millions; million += 1) {
-    // Keys of the version 7 of an hour ago and before, masked like those of an organization.
+    // UUIDv7 keys from an hour ago and earlier, masked like those of an organization.
     await sql`
       insert into event_key_a (event_key)
       select (substr(id, 1, 8) || '-' || substr(id, 9, 4) || '-7' || substr(id, 14, 3) || '-8' ||
@@ -171,7 +174,7 @@ async function preload(millions: number): Promise<void> {
   await untilProjected();
 }
 
-/** Statistics of what was stored first must not be made while intake is measured. */
+/** Waits for projections, so that the preloaded events are not processed during the measurement. */
 async function untilProjected(): Promise<void> {
   if (!roles.includes('worker')) return;
   for (;;) {

@@ -1,11 +1,11 @@
 /**
  * What does a flood of events at five times the capacity do? For a minute, 260 connections send
- * batches of 100 events, and wait for 30 ms where they are told to wait for a second. What must hold:
- * refusals say when to come back, nothing that was acknowledged is missing, the feed continues, and
- * memory stays flat. Then the same beside 300 phones whose bodies trickle in and three connections
- * that send a head alone.
+ * batches of 100 events and wait only 30 ms when told to wait a second. Checks that rejections
+ * contain Retry-After, that nothing acknowledged is lost, that the feed keeps working, and that
+ * memory stays flat. Then repeats this next to 300 phones whose bodies trickle in and three
+ * connections that send only headers.
  *
- * BENCH_CONNECTIONS=<n> and BENCH_SECONDS=<n> make another flood.
+ * BENCH_CONNECTIONS=<n> and BENCH_SECONDS=<n> change the flood.
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -31,7 +31,7 @@ const { rows } = await sql<{ content_id: string }>`
 
 await delay(4_000);
 const idleMb = await memoryMb();
-/** The event log may hold events of an earlier flood. */
+/** The event log may contain events of an earlier flood. */
 let loggedBefore = 0;
 report([...(await flood('alone', { slow: 0, silent: 0 })), ...(await flood('beside', slowBodies))]);
 
@@ -110,7 +110,7 @@ async function countLogged(): Promise<number> {
   return Number(logged[0]?.events ?? 0);
 }
 
-/** Memory of the service's process that is in use, in megabytes; the database is not in it. */
+/** Resident memory of the service's process in megabytes, without the database. */
 async function memoryMb(): Promise<number> {
   const status = await readFile(`/proc/${service.pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1_024;
@@ -125,7 +125,7 @@ async function watchMemory(signal: AbortSignal): Promise<number[]> {
   return samples;
 }
 
-/** @returns how long each page took, the fastest first */
+/** @returns the duration of each page, ascending */
 async function watchFeed(signal: AbortSignal): Promise<{ tookMs: number[]; failed: number }> {
   const tookMs: number[] = [];
   let failed = 0;

@@ -1,8 +1,9 @@
 /**
- * How often are experiments wrong? A/A experiments of 14 days through the real assignment, reducers of
- * the projection, looks and statistics, each read every day, split 50/50 and 90/10, with a planned end
- * and without, and with traffic that grows; own metrics, guardrails and segments; the power to find an
- * effect of known size; and whether a split of 51/49 raises the alarm. RUNS experiments each; a test holds this simulation equal to the service's database.
+ * How often are experiments wrong? Runs A/A experiments of 14 days through the real assignment,
+ * projection reducers, looks and statistics, reading each every day: split 50/50 and 90/10, with
+ * and without a planned end, and with growing traffic. Also measures custom metrics, guardrails and
+ * segments, the power to find an effect of known size, and the alarm for a split of 51/49. Each
+ * case has RUNS experiments; a test keeps this simulation equal to the service's database.
  */
 import { assignVariant } from '@reelfeed/client/assignment';
 import type { ExperimentRow } from '../server/src/features/experiments/experiment.ts';
@@ -27,7 +28,7 @@ const runs = Number(process.env['RUNS'] ?? 1_000);
 const rows: Row[] = [];
 const ramp = { from: 0.3, untilDay: 3, laterStay: 2 };
 
-/** Two standard errors of a share of the runs, above its limit. */
+/** The limit plus two standard errors of a share of the runs. */
 function withNoise(limit: number): number {
   return limit + 2 * Math.sqrt((limit * (1 - limit)) / runs);
 }
@@ -53,14 +54,14 @@ function addErrorRows(name: string, options: Simulation): void {
   add('alarm of the sample ratio', tally.alarms, 0.01);
 }
 
-// As many viewers as it takes for the smaller arm to have its 100 units.
+// Enough viewers for the smaller arm to have its 100 units.
 addErrorRows('A/A 50/50', { viewers: 400, seed: 1_000, split: 0.5 });
 addErrorRows('A/A 90/10', { viewers: 1_300, seed: 100_000, split: 0.9 });
-// The traffic grows from 30 % to all viewers on the third day, and who comes then watches for longer.
+// Traffic grows from 30 % to all viewers on the third day, and viewers who enter then watch longer.
 addErrorRows('A/A 50/50, ramp', { viewers: 500, seed: 500_000, split: 0.5, ramp });
 addErrorRows('A/A 50/50, no end', { viewers: 400, seed: 200_000, split: 0.5, isPlanned: false });
 
-/** Own metrics, guardrails and segments, whose errors are those of the statement that is made. */
+/** Custom metrics, guardrails and segments, each with the error rate of its own claim. */
 function addOwnRows(): void {
   const add = (what: string, count: number, limit: number) =>
     rows.push({

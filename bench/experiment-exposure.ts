@@ -1,7 +1,7 @@
 /**
- * What does an experiment cost the feed? Ranked pages for known viewers with a running experiment that
- * changes nothing, as a ratio to the same pages without one, taken in turn in one run: viewers who are
- * exposed already, and viewers whom the service sees for the first time.
+ * What does an experiment cost the feed? Ranked pages for known viewers with a running experiment
+ * that changes nothing, as a ratio to the same pages without one, measured alternately: for viewers
+ * already exposed, and for viewers new to the service.
  */
 import { insertReadyItems } from './lib/catalogue.ts';
 import { load } from './lib/load.ts';
@@ -32,7 +32,7 @@ for (const { what, paths } of cases) {
   const ratios: number[] = [];
   let failures = 0;
   for (let round = -1; round < rounds; round += 1) {
-    // Whoever comes first in a round has the machine as the round before left it.
+    // The first one in a round finds the machine as the previous round left it, so alternate.
     const order = round % 2 === 0 ? [exposing, plain] : [plain, exposing];
     const rates = new Map<BenchService, number>();
     for (const service of order) {

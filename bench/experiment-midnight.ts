@@ -1,7 +1,7 @@
 /**
- * Does midnight hold up a process? 50 running experiments of different lengths have a look due at once,
- * each with boundaries of its own to calculate. A pause of the event loop may be the machine's, which runs
- * other things; so what the thread itself has used between two ticks is told beside it.
+ * Does midnight block a process? 50 running experiments of different lengths have a look due at the
+ * same time, each with its own boundaries to calculate. An event loop delay may be caused by other
+ * programs on the machine, so the thread's own CPU time between two ticks is reported as well.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';

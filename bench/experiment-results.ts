@@ -1,5 +1,6 @@
 /**
- * How long do the results of an experiment with a million participants take, and an assignment?
+ * How long do results of an experiment with a million participants take, and how long an
+ * assignment?
  */
 import { sql } from 'kysely';
 import { assignVariant } from '@reelfeed/client/assignment';

@@ -1,8 +1,8 @@
 /**
- * How many rows a second does an export write, beside PostgreSQL's `copy` of a plain table with the same
- * rows, and how much memory does it take? Ratios of the best of some rounds of one run.
+ * How many rows per second does an export write, compared with PostgreSQL's `copy` of a plain table
+ * with the same rows, and how much memory does it take? Ratios use the best of several rounds.
  *
- * BENCH_EVENTS names the number of events, 300,000 without it.
+ * BENCH_EVENTS sets the number of events (default 300,000).
  */
 import { spawnSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
@@ -36,7 +36,7 @@ const rounds = 3;
 const leastRatio = 0.5;
 const maxMemoryMiB = 300;
 
-// Only the database is needed: nobody else makes exports.
+// Only the database is needed, without a worker that runs exports.
 await using service = await startBenchService({ REELFEED_ROLES: 'api' });
 const connection = await connectionToRunningServer(service.dataDir);
 await using database = openDatabase({ connection, poolSize: 4, log: createLogger('error') });
@@ -50,7 +50,7 @@ const [first] = organization.rows;
 if (first === undefined) throw new Error('there is no organization');
 const { organization_id: organizationId } = first;
 
-// In a process of its own: what the events take while they are made is no memory of exports.
+// In a separate process, so that memory used for seeding does not count for exports.
 const seeded = spawnSync(
   process.execPath,
   [path.join(import.meta.dirname, 'lib/seed-exports.ts'), service.dataDir, String(count)],

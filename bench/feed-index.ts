@@ -1,4 +1,7 @@
-/** How long does the index of 100,000 items take, and what do items and viewers cost in memory? */
+/**
+ * How long does loading an index of 100,000 items take, and how much memory do items and viewers
+ * use?
+ */
 import { sql } from 'kysely';
 import v8 from 'node:v8';
 import vm from 'node:vm';

@@ -1,8 +1,8 @@
 /**
- * What does a ranked page of 20 items for a known viewer cost? As a ratio of CPU time to the same page
- * newest first, taken in turn in one run, with 10,000 and 100,000 items (BENCH_ITEMS names other numbers);
- * latency at half of the saturation rate while those viewers act; and how long an event takes until it
- * shows in the feed, under that load.
+ * What does a ranked page of 20 items for a known viewer cost? Reports the CPU time as a ratio to
+ * the same page newest first, measured alternately with 10,000 and 100,000 items (BENCH_ITEMS sets
+ * other numbers), the latency at half the saturation rate while those viewers act, and the time
+ * until an event shows in the feed under that load.
  */
 import { randomUUID } from 'node:crypto';
 import { insertReadyItems } from './lib/catalogue.ts';
@@ -32,7 +32,7 @@ const contentIds = await readContentIds(ranked);
 const userIds = await sendHistories(ranked, { contentIds, viewers, itemsEach });
 const paths = userIds.map((userId) => `/v1/feed?limit=20&userId=${userId}`);
 
-// The pages must not pay for what the histories have left to do.
+// Pages must not pay for processing the histories.
 await untilProjected();
 
 const small = await compare();
@@ -96,7 +96,7 @@ report([
   { what: 'failed requests', figure: String(small.failures + half.failures + large.failures) },
 ]);
 
-/** Both orders in turn; the first round warms them up. */
+/** Alternates both orders; the first round is a warm-up. */
 async function compare() {
   const [rankedMs, newestMs, ratios] = [[] as number[], [] as number[], [] as number[]];
   const rates = { ranked: [] as number[], newest: [] as number[] };
@@ -127,7 +127,7 @@ async function loadOf({ url, publishableKey: key, pid }: BenchService) {
   return { ...result, pageMs: ((await cpuMs(pid)) - before) / (result.perSecond * seconds) };
 }
 
-/** Viewers play, finish and like items until they are told to stop. */
+/** Viewers play, finish and like items until aborted. */
 async function act(signal: AbortSignal): Promise<void> {
   const pick = <T>(from: readonly T[]) => from[Math.floor(Math.random() * from.length)];
   while (!signal.aborted) {
@@ -153,7 +153,7 @@ async function untilProjected(): Promise<void> {
   }
 }
 
-/** A viewer plays an item under load: how long until it is gone from the viewer's feed? */
+/** The time until an item played under load disappears from the viewer's feed. */
 async function measureLearning(perSecond: number): Promise<{ sameMs: number }> {
   const { url, publishableKey: key } = ranked;
   const loading = load({ url, paths, key, connections, seconds: 4, perSecond });

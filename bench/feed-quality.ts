@@ -1,11 +1,11 @@
 /**
- * How good is the feed? Simulated viewers with hidden tastes read the real feed and send the real events;
- * a day later they come back, and that day is rated by NDCG@10, against newest first, most popular and
- * item-item neighbours, each without what a viewer has seen. New clips come in all day. At the end, the first
- * world is attacked.
+ * How good is the feed? Simulated viewers with hidden tastes read the real feed and send real
+ * events. A day later they come back, and that day is rated by NDCG@10, compared with newest first,
+ * most popular and item-item neighbours, each without items the viewer has seen. New clips arrive
+ * all day. At the end, the first world is attacked.
  *
- * `--quick` plays one seed with fewer viewers. BENCH_WORLDS, BENCH_SEEDS, BENCH_VIEWERS, BENCH_CLIPS and
- * BENCH_VISITS change the size.
+ * `--quick` plays one seed with fewer viewers. BENCH_WORLDS, BENCH_SEEDS, BENCH_VIEWERS,
+ * BENCH_CLIPS and BENCH_VISITS change the size.
  */
 import { attackAll } from './lib/quality-attacks.ts';
 import {
@@ -37,7 +37,7 @@ type Result = Record<keyof typeof rivals, QualityFigures> &
 
 await using service = await startBenchService({
   REELFEED_ROLES: 'api,worker',
-  // A page that falls back on a busy machine would say nothing about ranking.
+  // A page that falls back to newest first on a busy machine would say nothing about ranking.
   REELFEED_FEED_RANKING_BUDGET: '10s',
   REELFEED_TASTE_INTERVAL: '2s',
   REELFEED_LEARNING_INTERVAL: '3s',

@@ -1,4 +1,7 @@
-/** Do a hundred imports, a third of which fail in different ways, leave memory flat and the feed alone? */
+/**
+ * Do a hundred imports, a third of which fail in different ways, leave memory flat and the feed
+ * unaffected?
+ */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -22,7 +25,7 @@ const file = path.join(folder, 'clip.mp4');
 const picture = { source: 'testsrc2', width: 360, height: 640, seconds: 2, frameRate: 30 } as const;
 await generateClip({ ...picture, path: file, tone: 440 }, AbortSignal.timeout(120_000));
 const small = await readFile(file);
-/** Followed by the box that MP4 has for bytes without meaning, so that there is something to send. */
+/** Followed by MP4's `free` box, so that there is something to send. */
 const filler = Buffer.alloc(clipBytes - small.length);
 filler.writeUInt32BE(filler.length, 0);
 filler.write('free', 4, 'latin1');
@@ -31,14 +34,14 @@ await using sources = await startSourcesThread({ clip, maxBytes });
 const certificate = path.join(folder, 'authority.pem');
 await writeFile(certificate, sources.authority);
 
-// What follows an import, the processing, has a bench of its own.
+// Processing after the import has its own benchmark.
 await using service = await startBenchService({
   REELFEED_ROLES: 'api,worker',
   REELFEED_EGRESS_ALLOW: sources.allow,
   REELFEED_MAX_UPLOAD_BYTES: String(maxBytes),
   REELFEED_IMPORT_DEADLINE: '5s',
   NODE_EXTRA_CA_CERTS: certificate,
-  // Each fault that is given up is a warning.
+  // Each import that fails logs a warning.
   REELFEED_LOG_LEVEL: 'error',
 });
 const { db } = service.database;

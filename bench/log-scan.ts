@@ -1,9 +1,9 @@
 /**
- * What does a page of the event log for one organization cost beside millions of blocks of others, and
- * an export of one day beside all other days? Pages of storage and milliseconds, before and after old
- * blocks are joined; a scan that goes through everybody's blocks stands beside it.
+ * What does a page of one organization's event log cost among millions of foreign blocks, and what
+ * does an export of one day cost among all other days? Reports storage pages and milliseconds
+ * before and after old blocks are joined, compared with a scan of everyone's blocks.
  *
- * BENCH_BLOCKS=1000000,3000000 names the numbers of foreign blocks.
+ * BENCH_BLOCKS=1000000,3000000 sets the numbers of foreign blocks.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
@@ -27,10 +27,10 @@ const blocksAtOnce = 250_000;
 const maxPages = 150;
 const rounds = 5;
 
-// Only the database is needed: no worker of the service joins anything.
+// Only the database is needed, without a worker that joins blocks.
 await using service = await startBenchService({ REELFEED_ROLES: 'api' });
 const connection = await connectionToRunningServer(service.dataDir);
-// One connection, which knows of all the pages that it has read.
+// A single connection, so that all page reads are counted.
 await using one = openDatabase({ connection, poolSize: 1, log: createLogger('error') });
 const { db } = one;
 const eventLog = openEventLog(db);
@@ -60,7 +60,7 @@ const readTenant = () =>
     organizationId: 'org_without',
   });
 
-/** No index helps, as before there was one. */
+/** No index applies here, as before the index existed. */
 const readThroughAll = () =>
   sql`select count(*) from (
     select from event_block where written_by >= '1'::xid8 and organization_id || '' = 'org_without'

@@ -1,6 +1,7 @@
 /**
- * Do recordings of phones, cameras and editors come out right? Prints expected and actual facts, and
- * has the `ffmpeg` program, where it is installed, decode every rendition without an error.
+ * Are recordings from phones, cameras and editors processed correctly? Prints expected and actual
+ * facts and, if the `ffmpeg` program is installed, checks that it decodes every rendition without
+ * an error.
  */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
@@ -31,7 +32,7 @@ function shown(value: string | number | null): string {
   return typeof value === 'number' ? String(Math.round(value * 100) / 100) : value;
 }
 
-/** The first complaint of the second decoder about any rendition in these folders, or null. */
+/** The second decoder's first error for any rendition in these folders, or null. */
 async function complaint(folders: readonly string[]): Promise<string | null> {
   for (const folder of folders) {
     const input = ['-i', join(folder, 'index.m3u8')];

@@ -1,7 +1,7 @@
 /**
- * What does the whole ladder of a clip cost, beside the `ffmpeg` program that makes the same rungs in
- * one run? Ours measures the loudness and makes thumbnails, preview, storyboard and a download too.
- * A long clip, which is encoded in parts at the same time, is measured beside the program as well.
+ * What does the whole ladder of a clip cost, compared with the `ffmpeg` program making the same
+ * rungs in one run? Ours also measures loudness and makes thumbnails, preview, storyboard and a
+ * download. A long clip, which is encoded in concurrent parts, is compared as well.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -57,7 +57,7 @@ async function ours(): Promise<{ first: number; all: number }> {
 const program = (): Promise<number> =>
   timed(() => runProgram(rungs, { folder, input: sourcePath, name: 'whole' }));
 
-/** A clip long enough for parts, and the rendition that is ready first. */
+/** A clip long enough to be split into parts, and the rendition that is ready first. */
 const longSeconds = 90;
 const longPath = join(folder, 'long.mp4');
 await generateClip({ ...picture, seconds: longSeconds, tone: 440, path: longPath }, limits.signal);

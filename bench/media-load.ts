@@ -1,4 +1,7 @@
-/** Does encoding leave the feed alone, and how many short clips does the service make in a minute? */
+/**
+ * Does encoding leave the feed unaffected, and how many short clips does the service process per
+ * minute?
+ */
 import path from 'node:path';
 import { generateClip } from '../server/src/features/media/sample-clips.ts';
 import { insertReadyItems } from './lib/catalogue.ts';

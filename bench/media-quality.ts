@@ -1,9 +1,8 @@
 /**
- * How good do our renditions look for their bits? SSIM of each rung against the source at its size,
- * beside the settings that most people start from: the same rung at a fixed rate equal to the cap. And
- * of each AV1 rung: how many bytes does it save over H.264 that looks as good, by SSIM? The packaged
- * FFmpeg has no libvmaf.
- * Needs the `ffmpeg` program to compare.
+ * How good do our renditions look for their bits? Measures the SSIM of each rung against the source
+ * at its size, compared with common default settings: the same rung at a fixed rate equal to the
+ * cap. For each AV1 rung it also measures how many bytes it saves over H.264 of equal SSIM. The
+ * packaged FFmpeg has no libvmaf. The comparison needs the `ffmpeg` program.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -22,7 +21,7 @@ const sources = (['testsrc2', 'mandelbrot', 'gradients'] as const).filter((name)
 const signal = new AbortController().signal;
 const limits = { deadlineMs: 600_000, stallMs: 120_000, memoryLimitBytes: 3 * 1024 ** 3, signal };
 
-/** The mean SSIM of luma and colours, 0 to 1, against the source scaled to the rung. */
+/** The mean SSIM of luma and chroma, 0 to 1, against the source scaled to the rung. */
 async function ssim(file: string, source: string, { width, height }: VideoRung): Promise<number> {
   const graph = `[1:v]fps=30,scale=${width}:${height}:flags=bicubic,settb=AVTB,setpts=N/30/TB[r];[0:v]settb=AVTB,setpts=N/30/TB[d];[d][r]ssim`;
   const { stderr } = await run('ffmpeg', [
@@ -45,7 +44,7 @@ async function plain(source: string, rung: VideoRung, folder: string) {
 
 type Point = { bps: number; ssim: number };
 
-/** H.264 at several qualities, each as good as it is large. */
+/** H.264 at several quality levels, as points of SSIM and size. */
 async function h264Points(source: string, rung: VideoRung, folder: string): Promise<Point[]> {
   const points: Point[] = [];
   for (const crf of [18, 22, 26, 30, 34]) {
@@ -61,7 +60,10 @@ async function h264Points(source: string, rung: VideoRung, folder: string): Prom
   return points.toSorted((a, b) => a.ssim - b.ssim);
 }
 
-/** The rate of H.264 for this SSIM, between the two nearest points, rates by their logarithm. */
+/**
+ * The bit rate of H.264 at a given SSIM, interpolated between the two nearest points on a
+ * logarithmic scale.
+ */
 function rateAt(points: readonly Point[], wanted: number): number | null {
   const index = points.findIndex((point) => point.ssim >= wanted);
   const [below, above] = [points[index - 1], points[index]];
@@ -89,7 +91,7 @@ for (const source of sources) {
   const planned = [ladder.first, ...ladder.remaining].filter((rung) => rung.kind === 'video');
   process.stdout.write(`\n${source}: rung, kbit/s and SSIM of ours, of a fixed rate\n`);
   for (const rung of planned) {
-    // What a title does not need is not made.
+    // Rungs that a title does not need are not made.
     const made = rungs.find(({ name }) => name === rung.name);
     if (made === undefined) continue;
     const base = made.name === prepared.rungs[0]?.name ? outputDir : completed;

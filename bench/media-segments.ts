@@ -1,6 +1,6 @@
 /**
- * At what rate do segments leave the service? As a ratio to a plain file server of `node:http` and,
- * where it is installed, to nginx, on the same files in one run.
+ * How fast does the service deliver segments? Reported as a ratio to a plain `node:http` file
+ * server and, if installed, to nginx, on the same files.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -57,14 +57,14 @@ for (let round = 0; round < rounds; round += 1) {
   if (nginxUrl !== null) rates.nginx.push(await bytesPerSecond(nginxUrl));
 }
 
-/** Bytes a second, and CPU seconds of the process for each gigabyte. */
+/** Bytes per second, and CPU seconds of the process per gigabyte. */
 async function measure(url: string, pid: number): Promise<{ rate: number; cost: number }> {
   const before = await cpuSeconds(pid);
   const rate = await bytesPerSecond(url);
   return { rate, cost: ((await cpuSeconds(pid)) - before) / ((rate * seconds) / 1e9) };
 }
 
-/** What a process has used so far, in user mode and in the kernel. */
+/** CPU time of a process so far, in user mode and in the kernel. */
 async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -89,7 +89,7 @@ async function startPlainServer(): Promise<{ url: string; pid: number }> {
   return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0 };
 }
 
-/** One worker with `sendfile`, from a configuration of its own; null where it is not installed. */
+/** One worker with `sendfile` and its own configuration; null if nginx is not installed. */
 async function startNginx(): Promise<string | null> {
   const port = await freePort();
   const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-nginx-'));

@@ -20,7 +20,7 @@ import { startBenchService } from './lib/service.ts';
 
 const total = Number(process.env['EVENTS'] ?? 300_000);
 const items = 2_000;
-// Only the database is needed: no worker of the service takes part.
+// Only the database is needed, without a worker of the service.
 await using service = await startBenchService({ REELFEED_ROLES: 'api' });
 const { db } = service.database;
 await insertReadyItems(db, 1, items);
@@ -70,13 +70,13 @@ async function projectAll(from: Db, projectors: number, expected: number): Promi
   }
 }
 
-/** Processor time in seconds: of this process, and of all processes of PostgreSQL. */
+/** CPU seconds of this process and of all PostgreSQL processes. */
 function processorSeconds(): { node: number; database: number } {
   const { user, system } = process.cpuUsage();
   return { node: (user + system) / 1e6, database: databaseSeconds() };
 }
 
-/** Of the server that runs on the bench's folder, and its children. */
+/** CPU seconds of the server that runs on the bench's folder, and its children. */
 function databaseSeconds(): number {
   if (process.platform !== 'linux') return Number.NaN;
   const running = readdirSync('/proc')

@@ -1,6 +1,6 @@
 /**
- * Runs the benchmarks one after another: every `*.ts` file of this folder that answers a question.
- * Arguments are parts of file names. Exit code 1 when a stated limit was missed.
+ * Runs the benchmarks, i.e. every `*.ts` file in this folder except this one, one after another.
+ * Arguments are parts of file names. Exits with code 1 if a stated limit was missed.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -18,7 +18,8 @@ let missed = 0;
 for (const file of files) {
   const load = loadavg()[0]?.toFixed(2) ?? '?';
   process.stdout.write(`\n== ${file.replace('.ts', '')} (load before: ${load})\n`);
-  // The memory settings of server/bin/reelfeed.js, so that benchmarks run what users run.
+  // The memory settings of server/bin/reelfeed.js, so that benchmarks run under the users'
+  // conditions.
   const args = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=8', file];
   const env = { MALLOC_ARENA_MAX: '2', ...process.env };
   const { status } = spawnSync(process.execPath, args, { cwd: folder, env, stdio: 'inherit' });

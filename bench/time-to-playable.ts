@@ -1,8 +1,8 @@
 /**
- * How long after its upload does a 15 s clip of 1080×1920 play, and when are all renditions there? And
- * what do the first rendition and all of them cost beside the `ffmpeg` program, which makes the same
- * renditions in one run, one pair after the other? Ours measures the loudness and makes thumbnails,
- * preview, storyboard and a download as well.
+ * How soon after its upload does a 15 s clip of 1080×1920 play, and when are all renditions
+ * available? What do the first rendition and all of them cost, compared with the `ffmpeg` program
+ * making the same renditions in one run, measured alternately? Ours also measures loudness and
+ * makes thumbnails, preview, storyboard and a download.
  */
 import { openAsBlob } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -69,7 +69,7 @@ async function poll<T>(probe: () => Promise<T | null>): Promise<T> {
 
 type Pair = { ours: Cost; program: Cost };
 
-/** Pairs of one clip: the first rendition, and all of them. */
+/** Pairs for one clip: the first rendition, and all of them. */
 async function pairsOf(seconds: number): Promise<{ first: Pair[]; all: Pair[] }> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-playable-'));
   const input = path.join(folder, 'clip.mp4');

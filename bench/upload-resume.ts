@@ -1,4 +1,7 @@
-/** Does an upload of 1 GB that is cut twenty times go on at the right byte, and how much memory does it take? */
+/**
+ * Does a 1 GB upload that is interrupted twenty times resume at the right byte, and how much memory
+ * does it take?
+ */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { once } from 'node:events';
@@ -18,7 +21,7 @@ const picture = { source: 'testsrc2', width: 360, height: 640, seconds: 2, frame
 await generateClip({ ...picture, path: file, tone: 440 }, AbortSignal.timeout(120_000));
 const clip = await readFile(file);
 
-/** A clip, and behind it the box that MP4 has for bytes without meaning, made as they are asked for. */
+/** A clip followed by MP4's `free` box, generated on demand. */
 function bytesAt(offset: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   const box = Buffer.alloc(8);
@@ -57,7 +60,11 @@ async function offset(): Promise<number> {
   return Number(answer.headers.get('upload-offset'));
 }
 
-/** Sends from `from` on and cuts the connection at `until`. @returns the status, 0 for a cut */
+/**
+ * Sends from `from` on and cuts the connection at `until`.
+ *
+ * @returns the status, or 0 after a cut
+ */
 async function send(from: number, until: number): Promise<number> {
   const patch = request(url, {
     method: 'PATCH',
@@ -95,7 +102,7 @@ for (let cut = 1; cut <= cuts; cut += 1) {
   const until = Math.floor((totalBytes * cut) / (cuts + 1));
   await send(from, until);
   let now = from;
-  // The part is stored when the service has noticed the cut.
+  // The part is stored once the service has noticed the cut.
   for (let look = 0; look < 600 && now === from; look += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50));
     now = await offset();

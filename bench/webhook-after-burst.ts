@@ -1,6 +1,7 @@
 /**
- * Is a delivery as quick right after a burst as before it? The time from the commit of an event to its
- * arrival, before and right after 120,000 deliveries of one webhook; the sender runs in this process.
+ * Are deliveries as fast right after a burst as before it? Measures the time from the commit of an
+ * event to its arrival, before and right after 120,000 deliveries of one webhook; the sender runs
+ * in this process.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cause } from '../server/src/features/webhooks/webhooks.fixture.ts';
@@ -29,7 +30,7 @@ const webhookIds = await registerWebhooks(service, receiver.url, 1);
 await using sending = await startBenchSender(service, receiver);
 const { hints, organizationId } = sending;
 
-/** Milliseconds from each commit to its arrival, in order. */
+/** Milliseconds from each commit to its arrival, ascending. */
 async function measureLags(name: string): Promise<number[]> {
   const committedAt = new Map<string, number>();
   for (let n = -warmUp; n < measured; n += 1) {

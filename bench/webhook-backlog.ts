@@ -1,6 +1,7 @@
 /**
  * Does a backlog of 100,000 deliveries drain at a steady rate and with flat memory? One process
- * with ten webhooks of one receiver; the rate of the last quarter against that of the second one.
+ * sends for ten webhooks of one receiver; compares the rate of the last quarter with that of the
+ * second one.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,7 +10,7 @@ import { startBenchService } from './lib/service.ts';
 import { fillLine, registerWebhooks, startBenchReceiver, waitForCount } from './lib/webhooks.ts';
 
 const backlog = 100_000;
-/** The heap of the process grows to its size first. */
+/** The heap of the process first grows to its steady size. */
 const warmUp = 40_000;
 
 await using receiver = await startBenchReceiver();
@@ -28,7 +29,7 @@ while (count < backlog) {
   await delay(100);
 }
 
-/** Deliveries a second between two shares of the backlog. */
+/** Deliveries per second between two fractions of the backlog. */
 function rateBetween(from: number, to: number): number {
   const start = samples.find((sample) => sample.count >= backlog * from);
   const end = samples.find((sample) => sample.count >= backlog * to);
@@ -41,7 +42,7 @@ async function residentMegabytes(): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1_024;
 }
 
-/** The mean resident memory between two shares of the backlog, in megabytes. */
+/** The mean resident memory between two fractions of the backlog, in megabytes. */
 function memoryBetween(from: number, to: number): number {
   const within = samples.filter(({ count }) => count >= backlog * from && count <= backlog * to);
   return within.reduce((sum, { megabytes }) => sum + megabytes, 0) / within.length;

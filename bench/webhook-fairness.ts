@@ -1,7 +1,7 @@
 /**
- * Do receivers that hang slow the others down? The time from the commit of an event to its arrival
- * at a healthy receiver, alone and beside 1, 40 and 400 hanging webhooks of other organizations at
- * the same origin, with 5,000 deliveries queued; the sender runs in this process.
+ * Do receivers that hang slow others down? Measures the time from the commit of an event to its
+ * arrival at a healthy receiver, alone and next to 1, 40 and 400 hanging webhooks of other
+ * organizations at the same origin, with 5,000 deliveries queued; the sender runs in this process.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createWebhook } from '../server/src/features/webhooks/endpoints/endpoints.ts';
@@ -20,7 +20,7 @@ import { startBenchService } from './lib/service.ts';
 
 const inLine = 5_000;
 const rounds = 300;
-/** The pause between two events. It is long enough for one delivery to finish. */
+/** The pause between two events, long enough for one delivery to finish. */
 const pauseMs = 10;
 const maxRatio = 2;
 
@@ -32,7 +32,7 @@ await registerWebhooks(service, receiver.url, 1);
 await using sending = await startBenchSender(service, receiver);
 const { sender, hints, organizationId, vault } = sending;
 
-/** In organizations of their own: one may have fifty. */
+/** In separate organizations, since each may have fifty. */
 async function registerHanging(count: number): Promise<string[]> {
   const ids: string[] = [];
   let other = organizationId;
@@ -50,10 +50,10 @@ async function registerHanging(count: number): Promise<string[]> {
   return ids;
 }
 
-/** Milliseconds from each commit to its arrival, in order. */
+/** Milliseconds from each commit to its arrival, ascending. */
 async function measureLags(): Promise<number[]> {
   const committedAt = new Map<string, number>();
-  // The first rounds open the connection, which a pause has closed.
+  // The first rounds reopen the connection, which a pause has closed.
   for (let round = -5; round < rounds; round += 1) {
     await cause(db, organizationId, String(round));
     committedAt.set(String(round), performance.timeOrigin + performance.now());

@@ -1,9 +1,9 @@
 /**
- * Does any bad neighbour slow other tenants down? The time from the commit of an event to its arrival at
- * a good receiver, for a webhook that is used all the time and for the first deliveries of new ones,
- * alone and beside 40 and 400 webhooks of other organizations whose receivers misbehave, at the same
- * origin and at another one. `prompt` is no bad neighbour: it answers 204 at once, so its rows say what
- * the load of so many deliveries costs by itself. One table. Arguments are parts of the names of cases, such as
+ * Does a bad neighbour slow other tenants down? Measures the time from the commit of an event to
+ * its arrival at a good receiver, for a webhook in constant use and for the first deliveries of new
+ * ones, alone and next to 40 and 400 webhooks of other organizations whose receivers misbehave, at
+ * the same origin and at another one. `prompt` is not a bad neighbour: it responds with 204 at
+ * once, so its rows show the cost of the load itself. Arguments are parts of case names, such as
  * `slow:400:other`. The sender runs in this process.
  */
 import { spawn } from 'node:child_process';
@@ -41,7 +41,7 @@ const rounds = 240;
 const roundsPerNew = 3;
 const pauseMs = 15;
 const warmUpRounds = 20;
-/** Deliveries that a bad neighbour has queued, and gets again every so many rounds. */
+/** Deliveries queued for each bad neighbour, initially and again after every so many rounds. */
 const queuedEach = 10;
 const roundsPerFill = 80;
 const perOrganization = 50;
@@ -106,14 +106,14 @@ async function registerMany(count: number, url: string): Promise<string[]> {
 type Lags = {
   warm: number[];
   first: number[];
-  /** Milliseconds of processor time, of this process and of the receivers. */
+  /** CPU milliseconds of this process and of the receivers. */
   senderCpu: number;
   receiverCpu: number;
   /** Requests to the neighbours. */
   badRequests: number;
 };
 
-/** A sender of its own for each row, so that nothing is left over from the one before. */
+/** Uses a new sender for each row, so that nothing is left over from the previous one. */
 async function measure(neighbours: Neighbours | null): Promise<Lags> {
   await db.deleteFrom('webhook').execute();
   await db.deleteFrom('webhook_delivery').execute();
@@ -207,7 +207,7 @@ for (const kind of ['prompt', ...badAnswers, 'tls', 'dns']) {
       if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) return;
       cases.push({ kind, count, origin, url });
     };
-    // Neither has come to a path yet where it hangs.
+    // Neither gets as far as a path, because it hangs earlier.
     if (kind === 'tls') add('other', `https://127.0.0.1:${silent}/`);
     else if (kind === 'dns') add('other', `https://hangs.example:${bad}/`);
     else {

@@ -1,8 +1,8 @@
 /**
- * Is our sender faster than what a team would use in its place? graphile-worker and pg-boss with
- * undici, and our sender, each in a process of its own, taken in turn: the same two signatures, the
- * same body, the same HTTPS receiver, the same durable PostgreSQL. Then the time from a commit to the
- * receiver while nothing else is sent, for commits of the sending process and of another one.
+ * Is our sender faster than what a team would use instead? Compares graphile-worker and pg-boss
+ * with undici, and our sender, each in a separate process, alternately, with the same two
+ * signatures, body, HTTPS receiver and durable PostgreSQL. Then measures the time from a commit to
+ * the receiver while nothing else is sent, for commits in the sending process and in another one.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ import { benchBody, registerWebhooks, startBenchReceiver, waitForCount } from '.
 
 const rounds = 5;
 const deliveriesEach = 20_000;
-/** The rate is taken from this delivery on: committing them all takes a while. */
+/** The rate is measured from this delivery on, because committing them all takes a while. */
 const firstArrivals = 1_000;
 const bareSeconds = 2;
 const posterScript = fileURLToPath(new URL('./lib/bare-poster.ts', import.meta.url));
@@ -71,7 +71,7 @@ type Contestant = AsyncDisposable & {
   producer: Peer;
   ask: <Answer>(question: 'cpu' | 'latency') => Promise<Answer>;
   rates: number[];
-  /** Microseconds of a core for each delivery: of the process, and of it and the database. */
+  /** CPU microseconds per delivery: of the process, and of the process plus the database. */
   cpu: number[];
   cpuWithDatabase: number[];
 };
@@ -105,7 +105,7 @@ async function enter(name: PeerName): Promise<Contestant> {
   };
 }
 
-/** Microseconds of a core that all processes of the database have used, those that ended included. */
+/** CPU microseconds used by all database processes, including terminated ones. */
 async function databaseCpu(): Promise<number> {
   const clusterPid = Number(
     (await readFile(path.join(service.dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split(
@@ -116,7 +116,7 @@ async function databaseCpu(): Promise<number> {
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/.test(pid)) continue;
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-    // Behind the name, which is in parentheses: state, parent, and from the 12th on the times.
+    // The fields after the parenthesized name: state, parent, and CPU times from the 12th on.
     const fields = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
@@ -151,7 +151,7 @@ const contestants: Contestant[] = [];
 for (const name of peerNames) contestants.push(stack.use(await enter(name)));
 const bare: number[] = [];
 for (let round = -1; round < rounds; round += 1) {
-  // The first round compiles the hot paths of all.
+  // The first round compiles everyone's hot paths.
   const isWarmUp = round < 0;
   const rate = await barePerSecond();
   if (!isWarmUp) bare.push(rate);

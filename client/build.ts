@@ -1,7 +1,7 @@
 /**
- * `npm run build -w client`: makes `dist/`, the folder that is published. It holds ES modules with
- * their types and a package.json whose exports point to them; the one beside this file points to the
- * sources, which is what the other workspaces import.
+ * `npm run build -w client`: builds `dist/`, the folder that is published. It contains ES modules
+ * with their types and a package.json whose exports point to them; the package.json next to this
+ * file points to the sources, which the other workspaces import.
  */
 import { execFile } from 'node:child_process';
 import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Builds into `outDir`, which is emptied before. */
+/** Builds into `outDir`, which is emptied first. */
 export async function buildClient(outDir: string): Promise<void> {
   await rm(outDir, { recursive: true, force: true });
   const compiler = fileURLToPath(new URL('../bin/tsc', import.meta.resolve('typescript')));

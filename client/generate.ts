@@ -1,6 +1,7 @@
 /**
- * `npm run docs`, second half: writes `docs/openapi.json` as the service describes itself, and the
- * client's types from it. Both are committed, so that a change of the API shows in its review.
+ * `npm run docs`, second half: writes `docs/openapi.json` from the running service's description,
+ * and the client's types from it. Both are committed, so that an API change is visible in its
+ * review.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,17 +16,17 @@ import { startService } from '../server/src/app/service.ts';
 export const descriptionFile = new URL('../docs/openapi.json', import.meta.url);
 export const typesFile = new URL('./src/api.generated.ts', import.meta.url);
 
-/** What a service answers; it names the address at which it was asked. */
+/** A service's response, which contains the address of the request. */
 export type Description = { readonly externalDocs: { readonly url: string } };
 
-/** The description as it is committed: with the default address of a service. */
+/** The description as committed: with a service's default address. */
 export function descriptionText(answer: Description): string {
   const text = `${JSON.stringify(answer, null, 1)}\n`;
   const address = answer.externalDocs.url.replace(/\/docs\/errors$/, '');
   return text.replaceAll(address, 'http://localhost:4000');
 }
 
-/** TypeScript for a description that is in a file. */
+/** TypeScript types for a description in a file. */
 export async function typesOf(file: URL): Promise<string> {
   const program = fileURLToPath(
     new URL('../bin/cli.js', import.meta.resolve('openapi-typescript')),
@@ -41,7 +42,7 @@ export async function typesOf(file: URL): Promise<string> {
   }
 }
 
-/** Asks a service on a database that lasts as long as this call. */
+/** Queries a service on a temporary database. */
 async function describeService(): Promise<Description> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'reelfeed-describe-'));
   try {

@@ -1,11 +1,11 @@
 /**
- * What the packages must not use: Node 20, Safari 15 and Chrome 100 lack it. The compiler finds what
- * is newer in the language (`lib` in the tsconfig of each package); this finds what is newer in
- * browsers and what a bundler leaves as it is.
+ * Names that the packages must not use, because Node 20, Safari 15 and Chrome 100 lack them. The
+ * compiler finds newer language features (`lib` in the tsconfig of each package); this finds newer
+ * browser APIs, which bundlers leave unchanged.
  */
 import { transform } from 'esbuild';
 
-/** The oldest that the packages run in, as esbuild names them. */
+/** The oldest supported targets, in esbuild's notation. */
 export const oldestTargets = ['safari15', 'chrome100', 'node20'];
 
 const newerMembers =
@@ -19,7 +19,7 @@ const newer = new RegExp(`(?:\\.|\\?\\.)(?:${newerMembers})\\(|\\b(?:${newerGlob
 const newerStyles =
   /@container|@layer|@scope|@property|:has\(|\d(?:cq[whib]|cqmin|cqmax)\b|color-mix\(|light-dark\(|@media[^{]*[<>]|(?<=[{};])\s*&/g;
 
-/** Newer names in a script. Comments don't count. */
+/** Newer names in a script, ignoring comments. */
 export async function newerNamesIn(script: string): Promise<string[]> {
   const { code } = await transform(script, { loader: 'js', minify: true, legalComments: 'none' });
   return code.match(newer) ?? [];

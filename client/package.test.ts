@@ -1,6 +1,6 @@
 /**
- * Proves that others can install what is published: with plain tsc, by a bundler, and in the versions
- * of Node that this machine has on its path.
+ * Proves that the published package can be used: with plain tsc, with a bundler, and in the Node
+ * versions on this machine's path.
  */
 import { strict as assert } from 'node:assert';
 import { execFile } from 'node:child_process';
@@ -87,7 +87,7 @@ test('it runs in Node as it was installed', async () => {
   assert.equal(stdout.trim(), 'NETWORK_ERROR function function function');
 });
 
-/** The program of each major version from 20 on, that of this test and those on the path. */
+/** The executable of each major version from 20 on: that of this test and those on the path. */
 async function nodes(): Promise<Map<string, string>> {
   const { stdout } = await run('which', ['-a', 'node']).catch(() => ({ stdout: '' }));
   const found = new Map<string, string>();

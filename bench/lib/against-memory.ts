@@ -15,13 +15,13 @@ const connections = 16;
 export type AgainstMemory = {
   perSecond: number;
   memoryPerSecond: number;
-  /** Median over the rounds of route ÷ memory, the two taken in turn. */
+  /** Median over the rounds of route ÷ memory, measured alternately. */
   ratio: number;
   bytes: number;
   failures: number;
 };
 
-/** Requests a second of a route, as a ratio to a bare route that sends the same bytes. */
+/** Requests per second of a route, as a ratio to a bare route that sends the same bytes. */
 export async function againstMemory(
   service: BenchService,
   target: string,

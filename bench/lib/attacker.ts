@@ -1,9 +1,9 @@
-/** Attacks on a service, run in a thread of their own, so that they don't delay who measures. */
+/** Attacks on a service, run in a separate thread so that they don't delay the measurement. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker, isMainThread, workerData } from 'node:worker_threads';
 
-/** The service, and the keys of the organization that attacks it. */
+/** The service, and the keys of the attacking organization. */
 export type Target = {
   url: string;
   secretKey: string;
@@ -19,7 +19,7 @@ const wrongElements = `{"ids":[${'1,'.repeat(499_999)}1]}`;
 
 type Attack = (target: Target) => Promise<unknown>;
 
-/** By what they do. Each goes on until its thread is ended. */
+/** By description. Each attack continues until its thread is terminated. */
 const attacks = {
   '4 sockets pipeline 6,000 requests for /openapi.json': (target) =>
     each(4, () => pipelineAgain(target, '/openapi.json', 6_000)),
@@ -63,7 +63,7 @@ export type AttackName = keyof typeof attacks;
 
 export const attackNames = Object.keys(attacks) as AttackName[];
 
-/** Attacks until it is disposed of. */
+/** Attacks until disposed. */
 export function startAttack(name: AttackName, target: Target): AsyncDisposable {
   const worker = new Worker(new URL(import.meta.url), { workerData: { name, target } });
   return { [Symbol.asyncDispose]: async () => void (await worker.terminate()) };
@@ -85,7 +85,7 @@ function openSocket({ url }: Target): Socket {
   return socket;
 }
 
-/** Writes the requests and reads no answer; begins again every one and a half seconds. */
+/** Writes the requests without reading responses, and starts over every one and a half seconds. */
 async function pipelineAgain(
   target: Target,
   path: string,
@@ -101,7 +101,10 @@ async function pipelineAgain(
   }
 }
 
-/** Writes the requests, reads no answer, and keeps the connection for longer than a measurement. */
+/**
+ * Writes the requests without reading responses, and keeps the connection for longer than a
+ * measurement.
+ */
 async function pipelineOnce(target: Target, path: string, count: number): Promise<never> {
   for (;;) {
     const socket = openSocket(target);
@@ -130,7 +133,10 @@ async function sendAgain(
   }
 }
 
-/** Promises a mebibyte of events, sends some of it ten times a second, and begins again when refused. */
+/**
+ * Announces a mebibyte of events, sends some of it ten times a second, and starts over when
+ * rejected.
+ */
 async function trickleEvents(target: Target, bytesEachTime: number): Promise<never> {
   const head =
     'POST /v1/events/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +

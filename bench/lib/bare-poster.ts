@@ -1,7 +1,7 @@
 /**
- * A process: posts a body to a URL with undici and nothing else, over kept connections, until the
- * time is over. Arguments: URL, file of the body, connections, seconds. Prints the posts a second
- * after a second in which it warms up: connections open, and V8 compiles what is hot.
+ * A process that posts a body to a URL with plain undici over kept-alive connections until the time
+ * is over. Arguments: URL, file of the body, connections, seconds. Prints the posts per second,
+ * after one second of warm-up in which connections open and V8 compiles hot code.
  */
 import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';

@@ -1,9 +1,11 @@
 import { sql } from 'kysely';
 import type { Db } from '../../server/src/platform/database/database.ts';
 
-/** Gives the first organization items `from` to `to`, as processing would leave them: in the feed. */
+/**
+ * Gives the first organization items `from` to `to`, in the state after processing: in the feed.
+ */
 export async function insertReadyItems(db: Db, from: number, to: number): Promise<void> {
-  // No statement may take as long as all of them do.
+  // Inserts in chunks, because a single statement would take too long.
   for (let first = from; first <= to; first += itemsAtOnce) {
     await insertRange(db, first, Math.min(to, first + itemsAtOnce - 1));
   }

@@ -1,7 +1,7 @@
 /**
- * Posts events over kept connections, each request with fresh ids, and measures how many are
- * answered. It writes requests from templates whose ids it patches in place, so that making the
- * load takes little of the cores that the server shares with it.
+ * Posts events over kept-alive connections, each request with fresh ids, and counts the responses.
+ * Requests are templates with ids patched in place, so that generating load takes little of the CPU
+ * it shares with the server.
  */
 import { connect, type Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
@@ -11,13 +11,13 @@ export type EventLoad = {
   path: string;
   key: string;
   contentIds: readonly string[];
-  /** 0: a single event, not in a batch. */
+  /** 0 sends a single event without a batch. */
   eventsInBatch: number;
   connections: number;
   seconds: number;
-  /** Whether ids are in order of time (UUID version 7), as the client library makes them. */
+  /** Whether ids are in chronological order (UUIDv7), like those of the client library. */
   orderedIds?: boolean;
-  /** How long a connection waits when it was refused with 503; 0 if left out. */
+  /** How long a connection waits after a 503; default 0. */
   pauseAfterRefusalMs?: number;
 };
 
@@ -31,7 +31,7 @@ type Answers = {
 };
 
 export type EventLoadResult = Answers & {
-  /** Of all answers. */
+  /** Over all responses. */
   requestsPerSecond: number;
   p50Ms: number;
   p99Ms: number;
@@ -58,7 +58,7 @@ export async function loadEvents(load: EventLoad): Promise<EventLoadResult> {
   };
 }
 
-/** One connection: the next request goes when the answer is there. */
+/** One connection, which sends the next request after each response. */
 function drive(
   load: EventLoad,
   number: number,
@@ -108,7 +108,7 @@ function kindOf(answer: string): keyof Answers {
 
 const idMark = '01990000-0000-7000-8000-000000000000';
 
-/** A request as bytes, in which only the ids of its events change. */
+/** The bytes of a request, in which only the ids of its events change. */
 class RequestTemplate {
   readonly #bytes: Buffer;
   readonly #places: number[] = [];
@@ -127,7 +127,7 @@ class RequestTemplate {
       this.#places.push(at);
     }
     this.#isOrdered = load.orderedIds ?? true;
-    // Random ones would meet: the service would count the events of both once.
+    // Random prefixes could collide, and the service would count equal events once.
     this.#connection = connection.toString(16).padStart(4, '0');
   }
 

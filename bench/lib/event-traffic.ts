@@ -1,6 +1,6 @@
 /**
- * Engagement events as a large audience sends them: many sessions at once, each watching one item
- * after another, each telling ten events at a time, as players do by default.
+ * Engagement events as sent by a large audience: many concurrent sessions, each watching one item
+ * after another and sending ten events at a time, the default of players.
  */
 import { randomUUID } from 'node:crypto';
 import type { LoggedEvent } from '../../server/src/features/events/events.ts';
@@ -16,8 +16,8 @@ type Session = Pick<LoggedEvent, 'userId' | 'sessionId' | 'country' | 'device'> 
 };
 
 /**
- * Makes blocks of about `blockEvents` events, `total` in all, from sessions that take turns.
- * Half of all plays go to a tenth of the items.
+ * Generates blocks of about `blockEvents` events, `total` in all, from interleaved sessions. Half
+ * of all plays go to a tenth of the items.
  */
 export function* eventBlocks(options: {
   total: number;
@@ -35,7 +35,7 @@ export function* eventBlocks(options: {
     while (block.length < blockEvents) {
       const place = turn % sessions.length;
       let session = sessions[place];
-      // A session lasts for some minutes; then another viewer comes.
+      // A session lasts some minutes; then another viewer takes its place.
       if (session === undefined || Math.random() < 0.05) session = newSession(startMs);
       sessions[place] = session;
       while (session.unsent.length < eventsTogether) watch(session, pick(contentIds));

@@ -1,16 +1,15 @@
-/** Viewers with a history, for benchmarks of the feed. */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { BenchService } from './service.ts';
 
-/** Everything that is in the feed. */
+/** The ids of all items. */
 export async function readContentIds({ database }: BenchService): Promise<string[]> {
   const { rows } = await sql<{ content_id: string }>`
     select content_id from content`.execute(database.db);
   return rows.map((row) => row.content_id);
 }
 
-/** Gives viewers a history of some items each: watched, liked, left at once. */
+/** Gives viewers a history of some items each: watched, liked, or left at once. */
 export async function sendHistories(
   service: BenchService,
   { contentIds, viewers, itemsEach }: { contentIds: string[]; viewers: number; itemsEach: number },

@@ -1,4 +1,4 @@
-/** The `ffmpeg` program, making the same renditions with the same settings in one run. */
+/** Runs the `ffmpeg` program to make the same renditions with the same settings in one run. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export const hasProgram = (): Promise<boolean> =>
     () => false,
   );
 
-/** Writes HLS renditions of `input` below `folder`, their names beginning with `name`. */
+/** Writes HLS renditions of `input` below `folder`, with names that start with `name`. */
 export async function runProgram(
   rungs: readonly VideoRung[],
   { folder, input, name }: { folder: string; input: string; name: string },

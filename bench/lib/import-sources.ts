@@ -1,6 +1,6 @@
 /**
- * The sources of imports, in a thread of their own: the encryption of what they send would delay the
- * thread that measures.
+ * Runs the sources of imports in a worker thread, because their encryption would delay the
+ * measuring thread.
  */
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
@@ -8,12 +8,12 @@ import { startImportSources } from '../../server/test/import-sources.ts';
 import { authority } from '../../server/test/receiver.ts';
 
 type Sources = {
-  /** Serves the video under any name behind it. */
+  /** Serves the video under any file name appended to it. */
   readonly goodUrl: string;
   readonly faultUrls: readonly string[];
-  /** What `REELFEED_EGRESS_ALLOW` must say to reach the sources. */
+  /** The `REELFEED_EGRESS_ALLOW` entry for the sources. */
   readonly allow: string;
-  /** The certificate of who signed theirs. */
+  /** The certificate of the authority that signed theirs. */
   readonly authority: string;
 };
 
@@ -37,6 +37,6 @@ if (!isMainThread) {
     allow: started.allow,
     authority: authority.cert,
   };
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- this is no window
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- not a window
   parentPort?.postMessage(sources);
 }

@@ -1,8 +1,9 @@
 /**
- * A process: HTTPS receivers, a good one that answers bad paths badly, and one for bad paths alone; and a
- * port whose handshakes hang. Arguments: files of key and certificate. It prints the three ports.
- * `GET /arrivals` answers what has come on good paths since the last such question, as pairs of the
- * event's title and the moment; `GET /used` the processor time, and the requests on paths of neighbours.
+ * A process with two HTTPS receivers, a good one that also serves bad paths and one only for bad
+ * paths, and a port whose TLS handshakes hang. Arguments: files of key and certificate. It prints
+ * the three ports. `GET /arrivals` returns the deliveries to good paths since the last call, as
+ * pairs of event title and arrival time; `GET /used` returns the CPU time and the number of
+ * requests to bad paths.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';

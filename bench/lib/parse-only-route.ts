@@ -1,6 +1,6 @@
 /**
- * A bare server that parses JSON bodies and answers as the intake of events does: the ceiling that
- * it is held against. Argument: the port.
+ * A bare server that parses JSON bodies and responds like event intake: the upper bound it is
+ * compared with. Argument: the port.
  */
 import { once } from 'node:events';
 import { fastify } from 'fastify';

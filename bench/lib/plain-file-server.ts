@@ -1,4 +1,4 @@
-/** The least that can serve files: what the segments of the service are held against. */
+/** A minimal file server, with which the service's segments are compared. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
-/** What somebody with the publishable key alone can do to an item and to all others. */
+/** What an attacker with only the publishable key can do to an item and to all others. */
 import { randomUUID } from 'node:crypto';
 import { call, send, type Tenant } from './quality-ours.ts';
 import { median, type Row } from './report.ts';
@@ -21,10 +21,10 @@ const attacks: Readonly<Record<string, (contentId: string) => object[]>> = {
     ]).flat(),
 };
 
-/** Counts are read again within half a minute. */
+/** Counts are reloaded within half a minute. */
 const settledMs = 45_000;
 
-/** Attacks an item from the middle of a played world, one attack after another. */
+/** Attacks a mid-ranked item of a played world, one attack after another. */
 export async function attackAll(service: BenchService, tenant: Tenant): Promise<Row[]> {
   const body = { exploration: 0 };
   await call(service, tenant.secretKey, '/v1/ranking/config', 'PUT', body);
@@ -59,7 +59,7 @@ export async function attackAll(service: BenchService, tenant: Tenant): Promise<
   return rows;
 }
 
-/** Where each item stands for a stranger, by its score. */
+/** The rank of each item for an unknown viewer, by score. */
 async function readStandings(
   service: BenchService,
   { secretKey }: Tenant,

@@ -1,8 +1,8 @@
-/** Figures of the quality of a feed, as the literature defines them. */
+/** Standard quality metrics of a feed from the literature. */
 import { gradeOf, type Clip, type Watcher, type World } from './quality-world.ts';
 
 export type QualityFigures = {
-  /** Mean over visits of the discounted gain of the first ten, relative to the best order. */
+  /** Mean over visits of the discounted gain of the first ten items, relative to the best order. */
   readonly ndcg: number;
   /** Share of the library that was shown at all. */
   readonly coverage: number;
@@ -12,7 +12,7 @@ const depth = 10;
 const gainOf = (grade: number) => 2 ** grade - 1;
 const discountOf = (place: number) => 1 / Math.log2(place + 2);
 
-/** Gathers the figures of one feed, visit by visit. */
+/** Collects the figures of one feed, visit by visit. */
 export class QualityCollector {
   readonly #world: World;
   readonly #library: ReadonlySet<Clip>;
@@ -32,7 +32,7 @@ export class QualityCollector {
     return seen;
   }
 
-  /** A page was shown. What was seen before gains nothing: the best order is that of the others. */
+  /** Records a page. Seen items gain nothing; the best order is that of the others. */
   addPage(viewer: Watcher, visit: number, page: readonly Clip[]): void {
     const seen = this.seenBy(viewer);
     if (visit >= this.#world.visitsBefore) {

@@ -1,4 +1,4 @@
-/** The real feed, over HTTP: viewers read pages and send what they do with them. */
+/** The real feed over HTTP: viewers read pages and send events about them. */
 import { sql } from 'kysely';
 import { createOrganization } from '../../server/src/features/organizations/organizations.ts';
 import { inTransaction } from '../../server/src/platform/database/database.ts';
@@ -15,7 +15,7 @@ export type Tenant = {
 };
 
 export type OurFigures = QualityFigures & {
-  /** Share of the day's impressions until a new clip has `discoveredAt` of them, in the median. */
+  /** Median share of the day's impressions until a new clip has `discoveredAt` of them. */
   readonly discovery: number;
   /** Whether the model of watch time was used, or why not. */
   readonly model: string;
@@ -54,7 +54,7 @@ export async function playOurs(
   const rated = visits.length - firstRated;
   let impressions = 0;
   for (let from = 0; from < visits.length;) {
-    // Nobody's next visit is read before what the one before has told is known.
+    // No viewer's next visit starts before the events of the previous one are processed.
     const until = from < firstRated ? Math.min(from + atATime, firstRated) : from + atATime;
     if (from === firstRated) {
       await untilFitted(service, tenant);
@@ -138,7 +138,7 @@ export async function call(
   return answer.json();
 }
 
-/** A night lies between the days, in which what viewers did is learned. */
+/** Waits for the fits that would happen in the night between the days. */
 async function untilFitted(service: BenchService, { organizationId }: Tenant): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
     const { rows } = await sql<{ isFitted: boolean }>`
@@ -148,7 +148,7 @@ async function untilFitted(service: BenchService, { organizationId }: Tenant): P
     if (rows[0]?.isFitted === true) break;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  // Processes look for a new model every second.
+  // Processes check for a new model every second.
   await new Promise((resolve) => setTimeout(resolve, 1_500));
 }
 
@@ -165,7 +165,7 @@ async function readModel(service: BenchService, { secretKey }: Tenant): Promise<
   return answer.data.model;
 }
 
-/** Waits for a model that knows the whole day before. */
+/** Waits for a model trained on the whole previous day. */
 async function untilTrained(service: BenchService, tenant: Tenant): Promise<void> {
   const { db } = service.database;
   await sql`

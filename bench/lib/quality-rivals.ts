@@ -4,7 +4,7 @@ import { decisionOf, type Clip, type Watcher, type World } from './quality-world
 import { pageSize, type Visit } from './quality-visits.ts';
 
 export type Policy = {
-  /** The value of a clip for a viewer; the best are shown. */
+  /** The value of a clip for a viewer; the highest are shown. */
   readonly valueOf: (viewer: Watcher, clip: Clip) => number;
   readonly watched: (viewer: Watcher, clip: Clip, isLiked: boolean) => void;
 };
@@ -18,7 +18,10 @@ export const rivals: Readonly<Record<'newest' | 'popular' | 'itemItem', () => Po
       watched: (_viewer, clip, isLiked) => rates.add(clip, isLiked),
     };
   },
-  /** The cosine of who watched two clips to the end, shrunk (Sarwar et al. 2001), beside popularity. */
+  /**
+   * The cosine similarity of two clips' audiences that watched to the end, shrunk (Sarwar et al.
+   * 2001), plus popularity.
+   */
   itemItem: () => {
     const rates = new Rates();
     const likedBy = new Map<Watcher, Clip[]>();
@@ -51,7 +54,6 @@ export const rivals: Readonly<Record<'newest' | 'popular' | 'itemItem', () => Po
   },
 };
 
-/** Plays a world with a policy. */
 export function playRival(world: World, visits: readonly Visit[], policy: Policy): QualityFigures {
   const collector = new QualityCollector(world);
   for (const { viewer, number } of visits) {

@@ -1,4 +1,4 @@
-/** Who comes when, and what their apps tell. */
+/** When viewers visit, and what their apps send. */
 import { randomUUID } from 'node:crypto';
 import { randomFrom } from '../../server/src/cli/demo/random.ts';
 import { decisionOf, type Clip, type Watcher, type World } from './quality-world.ts';
@@ -9,7 +9,7 @@ export type Visit = { readonly viewer: Watcher; readonly number: number; readonl
 
 const hourMs = 3_600_000;
 
-/** Viewers come in a random order; the day before is twenty hours ago. */
+/** Viewers come in random order; the previous day is twenty hours ago. */
 export function planVisits(world: World): Visit[] {
   const random = randomFrom(`${world.seed} order`);
   const round = (number: number) =>
@@ -24,7 +24,7 @@ export function planVisits(world: World): Visit[] {
   return Array.from({ length: count }, (_, number) => round(number)).flat();
 }
 
-/** What the app of a viewer sends about a page, in its order. */
+/** The events that a viewer's app sends about a page, in order. */
 export function eventsOf(world: World, visit: Visit, page: readonly Clip[], feedId: string) {
   const { viewer, number } = visit;
   let atMs = visit.startMs;

@@ -1,7 +1,7 @@
 /**
- * Libraries and audiences with hidden tastes, made from a seed. What a viewer does with a clip follows
- * from the two and the visit alone, so that feeds of any order can be compared. The model shares nothing
- * with the ranking: viewers like topics, which tags tell of only mostly, or not at all.
+ * Libraries and audiences with hidden tastes, generated from a seed. What a viewer does with a clip
+ * depends only on the two and the visit, so feeds with any order can be compared. The model shares
+ * nothing with the ranking: viewers like topics, which tags reveal only partly or not at all.
  */
 import { sql } from 'kysely';
 import { randomFrom, type Random } from '../../server/src/cli/demo/random.ts';
@@ -14,20 +14,20 @@ export type Clip = {
   readonly title: string;
   readonly topic: number;
   readonly quality: number;
-  /** Liked at first sight, and left soon. */
+  /** Liked at first sight, and soon left. */
   readonly isBait: boolean;
   readonly tags: readonly string[];
   readonly author: string | null;
   readonly duration: number;
   readonly ageHours: number;
-  /** Given by the database. */
+  /** Assigned by the database. */
   id: string;
 };
 
 export type Watcher = {
   readonly name: string;
   readonly country: string;
-  /** How much each topic is liked, from 0 to 1, before and after tastes have changed. */
+  /** How much each topic is liked, from 0 to 1, before and after tastes change. */
   readonly interests: readonly (readonly number[])[];
 };
 
@@ -45,7 +45,7 @@ export type World = {
   readonly viewers: readonly Watcher[];
   readonly visitsBefore: number;
   readonly visitsRated: number;
-  /** The visit with which tastes change; Infinity where they do not. */
+  /** The visit at which tastes change; Infinity if they do not. */
   readonly driftsAt: number;
 };
 
@@ -77,7 +77,7 @@ export function makeWorld(
 export function makeClip(world: WorldName, seed: string, name: string, ageHours: number): Clip {
   const random = randomFrom(`${seed} ${name}`);
   const author = `author-${Math.floor(random() * authorCount)}`;
-  // Creators keep to a topic, most of the time.
+  // Creators mostly keep to one topic.
   const own = Math.floor(randomFrom(`${seed} ${author}`)() * topicCount);
   const topic = random() < 0.7 ? own : Math.floor(random() * topicCount);
   const tags = [`topic-${random() < 0.85 ? topic : Math.floor(random() * topicCount)}`];
@@ -123,12 +123,12 @@ export function appealOf(world: World, viewer: Watcher, clip: Clip, visit: numbe
   return clip.isBait ? appeal * 0.35 : appeal;
 }
 
-/** How relevant a clip is to a viewer, as a grade from 0 to 4. */
+/** The relevance of a clip for a viewer, as a grade from 0 to 4. */
 export function gradeOf(world: World, viewer: Watcher, clip: Clip, visit: number): number {
   return Math.min(4, Math.floor(appealOf(world, viewer, clip, visit) * 5));
 }
 
-/** What a viewer does with a clip in a visit, whatever else they are shown. */
+/** What a viewer does with a clip in a visit, whatever else is shown. */
 export function decisionOf(world: World, viewer: Watcher, clip: Clip, visit: number): Decision {
   const random = randomFrom(`${viewer.name} ${visit} ${clip.title}`);
   const appeal = appealOf(world, viewer, clip, visit);
@@ -149,7 +149,7 @@ export function decisionOf(world: World, viewer: Watcher, clip: Clip, visit: num
   };
 }
 
-/** Puts clips into the feed, as processing would leave them, and gives them their ids. */
+/** Inserts clips into the feed in the state after processing, and assigns their ids. */
 export async function insertClips(
   db: Db,
   organizationId: string,

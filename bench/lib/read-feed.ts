@@ -1,7 +1,9 @@
 import { load, type LoadResult } from './load.ts';
 import type { BenchService } from './service.ts';
 
-/** A busy feed that leaves room on one core, so that latencies tell of waiting and not of load. */
+/**
+ * A busy feed that leaves CPU capacity on one core, so that latencies measure waiting and not load.
+ */
 export const pagesPerSecond = 100;
 
 /** Reads feed pages of the first organization at that rate. */

@@ -1,15 +1,15 @@
-/** Figures of a benchmark and how they are printed: one table, each row with its limit. */
+/** The figures of a benchmark, printed as one table in which each row has its limit. */
 
 export type Row = {
   what: string;
   figure: string;
-  /** What was promised, in words. */
+  /** The promise, in words. */
   limit?: string;
-  /** Whether the promise was kept; undefined where there is none. */
+  /** Whether the promise was kept; undefined if there is none. */
   kept?: boolean;
 };
 
-/** Prints the table and makes the process fail when a promise was not kept. */
+/** Prints the table, and makes the process fail if a promise was not kept. */
 export function report(rows: readonly Row[]): void {
   const width = Math.max(...rows.map((row) => row.what.length));
   const figureWidth = Math.max(...rows.map((row) => row.figure.length));

@@ -1,4 +1,4 @@
-/** Fills the event log by SQL, far faster than by `append`, and counts the pages of storage that it reads. */
+/** Fills the event log by SQL, far faster than `append`, and counts the storage pages it reads. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../server/src/platform/database/database.ts';
 import { median } from './report.ts';
@@ -8,9 +8,9 @@ const blocksOfTransaction = 100;
 export type SeededBlocks = {
   readonly dayStartMs: number;
   readonly count: number;
-  /** SQL that names the organization of block `n`. */
+  /** SQL expression for the organization of block `n`. */
   readonly organizationId: RawBuilder<string>;
-  /** The encoded events of each block, and how many they are. */
+  /** The encoded events of each block, and their number. */
   readonly bytes: Buffer;
   readonly eventCount?: number;
 };
@@ -44,7 +44,7 @@ export class BlockSeeder {
     this.#transaction += transactions;
   }
 
-  /** The blocks that follow may name transactions below this one. */
+  /** Advances the transaction counter, because the next blocks may contain ids up to this one. */
   async #useUpTransactions(next: number): Promise<void> {
     await sql`${sql.raw(`do $$ begin
       while pg_current_xact_id()::text::numeric < ${next} loop commit; end loop; end $$`)}`.execute(
@@ -55,7 +55,7 @@ export class BlockSeeder {
 
 export type ReadCost = { readonly pages: number; readonly ms: number };
 
-/** What `work` costs the log: pages of storage on average, and the median of its time. Runs it once before. */
+/** What `work` costs the log: mean storage pages and median time. Runs it once as a warm-up. */
 export async function costOfReading(
   db: Db,
   rounds: number,

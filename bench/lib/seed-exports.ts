@@ -1,6 +1,6 @@
 /**
- * Writes events to the log of the organization of a running service, and the same rows to the plain table
- * `copied`.
+ * Writes events to the log of a running service's organization, and the same rows to the plain
+ * table `copied`.
  *
  * Usage: node bench/lib/seed-exports.ts <data directory> <number of events>
  */

@@ -1,4 +1,4 @@
-/** The real service as a process of its own, with its embedded database, for benchmarks. */
+/** Runs the real service with its embedded database in a separate process, for benchmarks. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -24,8 +24,8 @@ export type BenchService = AsyncDisposable & {
 };
 
 /**
- * Starts the service as `npm start` does, on a fresh data directory, and waits until it is ready. With
- * a `DATABASE_URL` it uses that database instead of an embedded one.
+ * Starts the service like `npm start` with a fresh data directory, and waits until it is ready.
+ * With a `DATABASE_URL` it uses that database instead of an embedded one.
  */
 export async function startBenchService(env: Record<string, string> = {}): Promise<BenchService> {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));

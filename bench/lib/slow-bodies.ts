@@ -1,12 +1,11 @@
 /**
- * Phones on bad networks: connections that promise a batch of events and whose bodies arrive a few
- * bytes at a time, and a few that send a head and then nothing. When the service ends one, the next
- * one takes its place.
+ * Simulates phones on bad networks: connections that announce a batch of events and send a few
+ * bytes at a time, and some that send only headers. When the service ends one, a new one takes its
+ * place.
  */
 import { connect, type Socket } from 'node:net';
 
 export type SlowBodies = AsyncDisposable & {
-  /** Connections that are open now. */
   open(): number;
 };
 
@@ -15,7 +14,7 @@ export type SlowBodyOptions = {
   key: string;
   /** Connections that send `bytesEach` every `everyMs`. */
   slow: number;
-  /** Connections that send a head alone. */
+  /** Connections that send only headers. */
   silent: number;
 };
 
@@ -58,7 +57,7 @@ export async function openSlowBodies(options: SlowBodyOptions): Promise<SlowBodi
   const drip = setInterval(() => {
     for (const socket of dripping) socket.write(' '.repeat(bytesEach));
   }, everyMs);
-  // All have sent their heads, and the first bytes.
+  // By now all have sent their headers and first bytes.
   await new Promise((resolve) => setTimeout(resolve, 4 * everyMs));
 
   return {

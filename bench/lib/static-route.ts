@@ -1,4 +1,7 @@
-/** A bare server that sends the same bytes from memory: the ceiling that routes are held against. */
+/**
+ * A bare server that sends the same bytes from memory: the upper bound that routes are compared
+ * with.
+ */
 import { fastify } from 'fastify';
 import { readFileSync } from 'node:fs';
 import { once } from 'node:events';

@@ -34,7 +34,7 @@ export async function uploadClip(
   return data.id;
 }
 
-/** Waits until an item is as `isDone` asks. @throws when its processing fails */
+/** Waits until `isDone` holds for an item. @throws if its processing fails */
 export function settled(
   service: BenchService,
   id: string,
@@ -50,6 +50,6 @@ export function settled(
   });
 }
 
-/** Whether all renditions are there: the storyboard comes with the last of them. */
+/** Whether all renditions are available: the storyboard comes with the last of them. */
 export const isComplete = (item: BenchItem): boolean => item.storyboardUrl !== null;
 export const isPlayable = (item: BenchItem): boolean => item.streamingUrl !== null;

@@ -1,4 +1,4 @@
-/** From the commit of a delivery to the wire, while nothing else is sent. */
+/** Latency from the commit of a delivery to the receiver, while nothing else is sent. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Peer } from './webhook-peers.ts';
 
@@ -6,21 +6,21 @@ const warmUp = 30;
 const measured = 200;
 const pauseMs = 50;
 
-/** @returns pairs of the title of a delivery and the moment when its commit was answered */
+/** @returns pairs of a delivery's title and the time its commit was acknowledged */
 export async function commitSlowly(peer: Peer, prefix: string): Promise<[string, number][]> {
   const committed: [string, number][] = [];
   for (let n = -warmUp; n < measured; n += 1) {
     const title = `${prefix} ${n}`;
     await peer.add(title);
-    // By the wall clock with fractions, comparable between processes of a machine.
+    // Wall clock with fractions, comparable between processes on one machine.
     if (n >= 0) committed.push([title, performance.timeOrigin + performance.now()]);
-    // Now and then out of step with whatever the peer does at intervals.
+    // Random pauses avoid synchronizing with the peer's intervals.
     await delay(pauseMs + Math.random() * pauseMs);
   }
   return committed;
 }
 
-/** Milliseconds from each commit to its arrival, in order. */
+/** Milliseconds from each commit to its arrival, ascending. */
 export function lagsOf(
   committed: readonly [string, number][],
   arrivals: readonly [string, number][],

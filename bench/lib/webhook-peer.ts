@@ -1,8 +1,8 @@
 /**
- * A process: one peer that sends. Its argument is its name, the first line of standard input its
- * options. It says "ready", and then answers each line of standard input with one line of JSON:
- * `cpu` with the microseconds of a core that it has used, `latency` with pairs of the title and the
- * moment of the commit of deliveries that it commits itself. It ends with its input.
+ * A process that sends as one peer. Its argument is its name, the first line of standard input its
+ * options. It prints "ready" and then answers each input line with one line of JSON: `cpu` with the
+ * CPU microseconds it has used, `latency` with pairs of title and commit time of deliveries that it
+ * commits itself. It exits at the end of its input.
  */
 import { createInterface } from 'node:readline';
 import { commitSlowly } from './webhook-latencies.ts';

@@ -1,7 +1,7 @@
 /**
- * What a team would send webhooks with, and our sender, behind one type. The peers are queues, so
- * they get here what a team would write around them: undici with 64 connections, the same two
- * signatures, and an error for anything but 2xx. Their settings are those that were fastest here.
+ * Alternatives a team might use to send webhooks, and our sender, behind one type. The peers are
+ * queues, so they get what a team would write around them: undici with 64 connections, the same two
+ * signatures, and an error for anything but 2xx. Their settings are the fastest found here.
  */
 import { randomUUID } from 'node:crypto';
 import { Logger, makeWorkerUtils, run, type RunnerOptions } from 'graphile-worker';
@@ -36,14 +36,13 @@ export type PeerOptions = {
   organizationId: string;
   webhookId: string;
   secret: string;
-  /** Whether it sends, or only commits what others send. */
+  /** Whether it sends, or only commits deliveries that others send. */
   sends: boolean;
 };
 
 export type Peer = AsyncDisposable & {
-  /** Commits this many deliveries in one transaction. */
   fill(count: number): Promise<void>;
-  /** Commits one, as the transaction that causes an event would. */
+  /** Commits one delivery, like the transaction that causes an event. */
   add(title: string): Promise<void>;
 };
 
@@ -193,7 +192,7 @@ async function openPgBoss(options: PeerOptions): Promise<Peer> {
   };
 }
 
-/** libpq's way to name a socket in a URL. */
+/** libpq's notation for a socket in a URL. */
 function urlOf(connection: DatabaseConnection): string {
   if ('url' in connection) return connection.url;
   const { host, port, user, password, database } = connection;

@@ -1,8 +1,9 @@
 /**
- * A process: an HTTPS receiver that answers 204 at once. Arguments: files of key and certificate.
- * It prints its port. `GET /count` answers how many deliveries have come and when the latest did,
- * by the wall clock, and how many were left to hang; `GET /arrivals` answers the arrivals since the last such question, as pairs of
- * the event's title and the moment; they are kept from `GET /keep` on. What is posted below `/hang` is never answered nor counted.
+ * A process: an HTTPS receiver that responds with 204 at once. Arguments: files of key and
+ * certificate. It prints its port. `GET /count` returns the number of deliveries, the wall clock
+ * time of the latest one, and the number left hanging. `GET /arrivals` returns the arrivals since
+ * the last call as pairs of event title and time, which are recorded after `GET /keep`. Requests
+ * posted below `/hang` are never answered or counted.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
@@ -42,7 +43,7 @@ const server = createServer(options, (request, response) => {
   });
 });
 
-/** Milliseconds of the wall clock with fractions, comparable between processes of a machine. */
+/** Wall clock milliseconds with fractions, comparable between processes on one machine. */
 function now(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -1,4 +1,4 @@
-/** A receiver in a process of its own, the service that sends to it, and deliveries to send. */
+/** A receiver in a separate process, the service that sends to it, and deliveries to send. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -25,17 +25,17 @@ const receiverScript = fileURLToPath(new URL('./webhook-receiver.ts', import.met
 
 export type BenchReceiver = AsyncDisposable & {
   url: string;
-  /** Takes a delivery and never answers. */
+  /** Accepts a delivery and never answers. */
   hangingUrl: string;
-  /** The certificate to trust, and the file that holds it. */
+  /** The certificate to trust, and its file. */
   ca: string;
   caFile: string;
-  /** Settings that let the service send to it. */
+  /** Settings that allow the service to send to it. */
   env: Record<string, string>;
   count(): Promise<{ count: number; lastAt: number; hanging: number }>;
-  /** From now on it reads the bodies, which costs time, and keeps their titles. */
+  /** From now on it reads the bodies, which costs time, and records their titles. */
   keepArrivals(): Promise<unknown>;
-  /** Those since the last call. */
+  /** Arrivals since the last call. */
   arrivals(): Promise<[title: string, at: number][]>;
 };
 
@@ -80,7 +80,7 @@ export async function startBenchReceiver(): Promise<BenchReceiver> {
   };
 }
 
-/** Registers `count` webhooks for content.ready, and gives their ids. */
+/** Registers `count` webhooks for content.ready and returns their ids. */
 export async function registerWebhooks(
   service: BenchService,
   url: string,
@@ -109,7 +109,10 @@ export type BenchSender = AsyncDisposable & {
   organizationId: string;
 };
 
-/** A sender in this process, woken like that of the service, on the database of a service that has none. */
+/**
+ * Starts a sender in this process, woken like that of the service, on the database of a service
+ * without one.
+ */
 export async function startBenchSender(
   service: BenchService,
   receiver: BenchReceiver,
@@ -147,7 +150,7 @@ export async function startBenchSender(
   };
 }
 
-/** The body of a bench delivery, as the service would make it. */
+/** The body of a bench delivery, in the service's format. */
 export function benchBody(webhookId: string, title: string): string {
   return JSON.stringify({
     event: 'content.ready',
@@ -182,7 +185,7 @@ export async function fillLine(
   `.execute(db);
 }
 
-/** Waits until the receiver has got `target` deliveries. @returns how many it has, and since when */
+/** Waits until the receiver has `target` deliveries. @returns how many it has, and since when */
 export async function waitForCount(
   receiver: BenchReceiver,
   target: number,
@@ -190,7 +193,7 @@ export async function waitForCount(
   for (;;) {
     const arrived = await receiver.count();
     if (arrived.count >= target) return arrived;
-    // The moments come from the receiver, so asking seldom costs no accuracy.
+    // Arrival times come from the receiver, so infrequent polling does not reduce accuracy.
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -1,4 +1,6 @@
-/** What `AbortSignal` lacks in the oldest browsers that the library runs in: `reason`, and its users. */
+/**
+ * Replaces parts of `AbortSignal` that the oldest supported browsers lack: `reason` and its users.
+ */
 
 /** Throws the signal's reason if it is aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {

@@ -12,7 +12,10 @@ type Request = {
 };
 type Answer = (request: Request, response: ServerResponse, count: number) => void;
 
-/** A real HTTP server that answers each request with the given function and records what it got. */
+/**
+ * A real HTTP server that answers each request with the given function and records what it
+ * received.
+ */
 async function startApi(context: TestContext, answer: Answer) {
   const requests: Request[] = [];
   const server = createServer((incoming, response) => {

@@ -14,20 +14,20 @@ import { upload, type UploadOptions } from './upload.ts';
 import { newUuid7 } from './uuid7.ts';
 
 export type AdminOptions = ConnectionOptions & {
-  /** A secret key (`rf_sk_…`). It may call everything: keep it on your server. */
+  /** A secret key (`rf_sk_…`). It permits every call: keep it on your server. */
   readonly secretKey: string;
-  /** Tries after the first one, for network errors, 408, 425, 429 and 503. Default 3. */
+  /** Retries for network errors, 408, 425, 429 and 503. Default 3. */
   readonly maxRetries?: number | undefined;
 };
 
 /**
- * Every call of the API, typed by its description. Each method takes the path as the API reference
- * writes it and the call's parts: `path`, `query`, `body`. It resolves to the whole answer, with
- * `data` and `meta`, and throws `ReelfeedError` with the service's `code`, `status` and `requestId`,
- * or the signal's reason once it is aborted.
+ * Every call of the API, typed by its description. Each method takes the path as written in the API
+ * reference and the call's parts: `path`, `query`, `body`. It resolves to the whole response with
+ * `data` and `meta`, and throws `ReelfeedError` with the service's `code`, `status` and
+ * `requestId`, or the signal's reason once it is aborted.
  *
- * A call is tried again when nothing is known about its outcome or the service asked for a pause.
- * Calls that change something carry an `Idempotency-Key`, so a repeat has no second effect.
+ * A call is retried if its outcome is unknown or the service asked for a pause. Calls that change
+ * something send an `Idempotency-Key`, so a retry has no second effect.
  */
 export type Admin = {
   get<P extends PathOf<'get'>>(
@@ -51,20 +51,20 @@ export type Admin = {
     ...call: CallArguments<'delete', P>
   ): Promise<Answer<'delete', P>>;
   /**
-   * Makes a video item of a file and sends its bytes, resuming after every break. Resolves to the
-   * item when all bytes are stored; its processing continues in the background. With an
-   * `idempotencyKey` a process that was killed continues with the same upload for up to 24 hours: call
+   * Creates a video item from a file and sends its bytes, resuming after every interruption.
+   * Resolves to the item once all bytes are stored; processing continues in the background. With an
+   * `idempotencyKey`, a restarted process can continue the same upload for up to 24 hours: call
    * again with the same key, file and metadata.
    */
   upload(file: Blob, upload: AdminUpload): Promise<Answer<'get', '/v1/content/{id}'>['data']>;
-  /** The entries of all pages of a list, read as they are asked for. */
+  /** The entries of all pages of a list, fetched on demand. */
   each<P extends ListPath>(
     path: P,
     ...call: CallArguments<'get', P>
   ): AsyncGenerator<ItemOf<P>, void, undefined>;
 };
 
-/** The metadata of the item to make, and how to send the file. */
+/** The metadata of the item to create, and how to send the file. */
 export type AdminUpload = Pick<UploadOptions, 'onProgress' | 'signal' | 'maxRetries'> & {
   readonly metadata: CallOptions<'post', '/v1/content/upload'>['body'];
   readonly idempotencyKey?: string | undefined;
@@ -73,7 +73,7 @@ export type AdminUpload = Pick<UploadOptions, 'onProgress' | 'signal' | 'maxRetr
 type QueryValue = string | number | boolean | readonly string[] | null | undefined;
 type Query = Readonly<Record<string, QueryValue>>;
 
-/** The parts of a call as they are at run time. */
+/** The parts of a call at run time. */
 type Call = {
   readonly path?: Readonly<Record<string, string | number>> | undefined;
   readonly query?: Query | undefined;
@@ -83,7 +83,7 @@ type Call = {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 };
 
-/** Makes a client for the whole API of one service. Throws `TypeError` for unusable options. */
+/** Creates a client for the whole API of one service. Throws `TypeError` for invalid options. */
 export function createAdmin(options: AdminOptions): Admin {
   if (options.secretKey.startsWith('rf_pk_')) {
     throw new TypeError('The admin client needs a secret key (rf_sk_…), not a publishable one.');
@@ -95,8 +95,8 @@ export function createAdmin(options: AdminOptions): Admin {
 }
 
 /**
- * The same for a page of the service's own origin: its session cookie signs the calls, and the header
- * proves their origin, since a page of another one cannot send it.
+ * Like `createAdmin`, for a page on the service's own origin. Its session cookie authenticates the
+ * calls, and the header proves their origin, because a page of another origin cannot send it.
  */
 export function createSessionAdmin(options: Omit<AdminOptions, 'secretKey'>): Admin {
   return adminOver({
@@ -120,7 +120,7 @@ function adminOver(transport: RetryingTransport): Admin {
     upload: (file: Blob, options: AdminUpload) => uploadFile(transport, file, options),
     each: (path: string, call: Call = {}) => readPages(transport, path, call),
   };
-  // The types of `Admin` are those of the API's description; here all calls are one.
+  // `Admin` is typed by the API description; here all calls share one implementation.
   return calls as unknown as Admin;
 }
 
@@ -144,12 +144,12 @@ async function send(
   });
 }
 
-/** `/v1/content/{id}` with the values for its braces, relative to the base URL. */
+/** `/v1/content/{id}` with the placeholders filled in, relative to the base URL. */
 function fillIn(path: string, values: Readonly<Record<string, string | number>>): string {
   const filled = path.replace(/\{(\w+)\}/g, (_braces, name: string) => {
     const value = values[name];
     if (value === undefined || value === '') throw new TypeError(`${path} needs path.${name}`);
-    // URL parsers resolve such a segment away, however it is encoded.
+    // URL parsers remove such a segment, even if it is encoded.
     if (value === '.' || value === '..') throw new TypeError(`path.${name} cannot be "${value}"`);
     return encodeURIComponent(value);
   });

@@ -1,19 +1,19 @@
 /**
- * Who gets which variant: a pure function that the service and this library share, so that both give
- * the same answer. Nothing is stored, and nobody is moved by anything but what stands here.
+ * Assigns variants: a pure function shared by the service and this library, so that both give the
+ * same result. Nothing is stored, and only the inputs below can change a unit's variant.
  *
- * Two independent hashes of the unit decide. The gate says whether the unit takes part: it does when
- * its position in [0, 1) lies in one of the experiment's ranges. The split says in which variant. One
- * hash for both would give those who enter first to the first variant.
+ * Two independent hashes of the unit decide. The gate decides whether the unit takes part: it does
+ * if its position in [0, 1) lies in one of the experiment's ranges. The split decides the variant.
+ * With a single hash, the units that enter first would all get the first variant.
  *
- * 1. Growing a range adds units and moves none: the split does not know how large the ranges are.
+ * 1. Growing a range adds units and moves none, because the split does not depend on the ranges.
  * 2. Experiments with different salts are independent of each other.
- * 3. A variant without traffic is never given; the last one with traffic takes what rounding leaves.
+ * 3. A variant without traffic is never assigned; the last one with traffic absorbs rounding.
  */
 
 export type Device = 'ios' | 'android' | 'web';
 
-/** Whom an experiment is for. A list that is empty or absent lets everybody in. */
+/** The audience of an experiment. An empty or missing list matches everyone. */
 export type Targeting = {
   /** ISO 3166-1 alpha-2, in upper case. */
   readonly countries?: readonly string[];
@@ -21,7 +21,7 @@ export type Targeting = {
   readonly userSegments?: readonly string[];
 };
 
-/** What the caller knows about the viewer now. */
+/** What the caller currently knows about the viewer. */
 export type Audience = {
   readonly country?: string | null;
   readonly device?: Device | null;
@@ -29,18 +29,18 @@ export type Audience = {
 };
 
 export type AssignmentPlan = {
-  /** Experiments that exclude each other have one salt for the gate, and ranges that do not overlap. */
+  /** Mutually exclusive experiments share this salt and have ranges that do not overlap. */
   readonly gateSalt: string;
   readonly splitSalt: string;
-  /** Parts of [0, 1): lower bound included, upper bound not. */
+  /** Parts of [0, 1), including the lower bound and excluding the upper one. */
   readonly ranges: readonly (readonly [from: number, to: number])[];
   readonly variants: readonly { readonly id: string; readonly traffic: number }[];
   readonly targeting: Targeting;
-  /** Units below this share of their own gate see no experiment at all. */
+  /** Units below this share of a separate gate see no experiment at all. */
   readonly holdout?: { readonly salt: string; readonly share: number };
 };
 
-/** The id of the unit's variant; null when it takes no part. */
+/** The id of the unit's variant, or null if it does not take part. */
 export function assignVariant(
   plan: AssignmentPlan,
   unit: string,
@@ -54,7 +54,7 @@ export function assignVariant(
   return pickVariant(plan.variants, positionOf(plan.splitSalt, unit));
 }
 
-/** Whether an experiment is for this audience. What is unknown of a viewer matches no list. */
+/** Whether an experiment targets this audience. Unknown attributes match no list. */
 export function isTargeted(targeting: Targeting, audience: Audience): boolean {
   const { countries = [], devices = [], userSegments = [] } = targeting;
   const { country, device, segments = [] } = audience;
@@ -78,16 +78,16 @@ function pickVariant(variants: AssignmentPlan['variants'], position: number): st
 }
 
 const encoder = new TextEncoder();
-/** Taken again and again, since each assignment needs two. */
+/** Reused, because each assignment hashes twice. */
 const scratch = new Uint8Array(1_024);
 
 function encode(text: string): Uint8Array {
-  // A code unit is at most three bytes.
+  // A UTF-16 code unit takes at most three bytes.
   if (text.length * 3 > scratch.length) return encoder.encode(text);
   return scratch.subarray(0, encoder.encodeInto(text, scratch).written);
 }
 
-/** The unit's place in [0, 1), uniform over units, in steps of 2^-53. Salts hold no space. */
+/** The unit's place in [0, 1), uniform over units, in steps of 2^-53. Salts contain no spaces. */
 export function positionOf(salt: string, unit: string): number {
   const bytes = encode(`${salt} ${unit}`);
   const upper = murmur3(bytes, 0x9747b28c) >>> 6;

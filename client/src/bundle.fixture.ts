@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-/** The library as a browser loads it. */
+/** Bundles the library for browsers. */
 export async function bundleClient(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('client.ts', import.meta.url))],

@@ -14,7 +14,10 @@ type Service = {
   readonly headers: IncomingMessage['headers'][];
 };
 
-/** A real HTTP server that answers each request with the given function and records what it got. */
+/**
+ * A real HTTP server that answers each request with the given function and records what it
+ * received.
+ */
 async function startFeedService(context: TestContext, answer: Answer): Promise<Service> {
   const urls: string[] = [];
   const headers: IncomingMessage['headers'][] = [];

@@ -47,42 +47,47 @@ export type {
 
 export type ReelfeedOptions = ServiceOptions &
   Viewer & {
-    /** Tries after the first one, for network errors, 408, 425, 429 and 503. Default 3. */
+    /** Retries for network errors, 408, 425, 429 and 503. Default 3. */
     readonly maxRetries?: number | undefined;
   };
 
 export type Reelfeed = {
-  /** One page of the feed. Throws `ReelfeedError`, or the signal's reason once it is aborted. */
+  /**
+   * Reads one page of the feed. Throws `ReelfeedError`, or the signal's reason once it is aborted.
+   */
   feed(query?: FeedQuery): Promise<FeedPage>;
-  /** One item, unlisted ones included. Throws as `feed` does; `NOT_FOUND` for what may not be shown. */
+  /**
+   * Reads one item, including unlisted ones. Throws like `feed`; `NOT_FOUND` if it may not be
+   * shown.
+   */
   item(contentId: string, query?: ItemQuery): Promise<FeedItem>;
-  /** Settings and flags for the viewer. Throws as `feed` does. */
+  /** Reads settings and flags for the viewer. Throws like `feed`. */
   config(query?: ConfigQuery): Promise<ClientConfig>;
   /**
-   * Addresses that play a protected item. Throws as `feed` does; `NOT_PROTECTED` for an item whose
-   * own addresses play.
+   * Gets addresses that play a protected item. Throws like `feed`; `NOT_PROTECTED` for an item
+   * whose own addresses play.
    */
   playbackToken(
     contentId: string,
     options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<PlaybackToken>;
-  /** Items that are like an item, most alike first. Throws as `feed` does. */
+  /** Reads similar items, most similar first. Throws like `feed`. */
   similar(contentId: string, query?: SimilarQuery): Promise<readonly FeedItem[]>;
   /**
-   * Which of at most 100 items the viewer likes and has saved. A user needs `userSignature`. Throws as
-   * `feed` does; `FORBIDDEN` for a user without a signature.
+   * Reads which of at most 100 items the viewer likes and has saved. A user needs `userSignature`.
+   * Throws like `feed`; `FORBIDDEN` for a user without a signature.
    */
   reactions(
     contentIds: readonly string[],
     options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<Reactions>;
-  /** All pages from `query.cursor` on, read as they are asked for. */
+  /** All pages from `query.cursor` on, fetched on demand. */
   feedPages(query?: FeedQuery): AsyncGenerator<FeedPage, void, undefined>;
-  /** The items of all pages, one after the other. */
+  /** The items of all pages, one after another. */
   feedItems(query?: FeedQuery): AsyncGenerator<FeedItem, void, undefined>;
 };
 
-/** Makes a client for one service, key and viewer. Throws `TypeError` for unusable options. */
+/** Creates a client for one service, key and viewer. Throws `TypeError` for invalid options. */
 export function createReelfeed(options: ReelfeedOptions): Reelfeed {
   const transport: RetryingTransport = {
     ...createTransport(options),

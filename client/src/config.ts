@@ -3,11 +3,11 @@ import { signatureOf, type Viewer } from './feed.ts';
 import { getJson, type RetryingTransport } from './request.ts';
 import { type ExperimentAssignment } from './types.ts';
 
-/** What the service gives this viewer: base values, overlaid by the variants that the viewer is in. */
+/** The viewer's configuration: base values, overlaid by the viewer's variants. */
 export type ClientConfig = {
-  /** Scalars by dotted names. */
+  /** Scalars by dotted key. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;
-  /** Any JSON by keys. */
+  /** Arbitrary JSON by key. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly experiments: readonly ExperimentAssignment[];
 };

@@ -1,4 +1,4 @@
-/** One field that the service refused, as it names it. */
+/** A field that the service rejected, as named by the service. */
 export type ErrorDetail = {
   readonly path: string;
   readonly message: string;
@@ -15,16 +15,16 @@ export type ReelfeedErrorFields = {
 };
 
 /**
- * A call that failed for good. `code` is the service's own (`UNAUTHORIZED`, `RATE_LIMITED`, …) or
- * one of the client's: `NETWORK_ERROR` and `TIMEOUT` when no answer came, `INVALID_RESPONSE` when
- * the answer was not the service's. `status` is null when there was no answer.
+ * A call that finally failed. `code` is the service's own (`UNAUTHORIZED`, `RATE_LIMITED`, …) or
+ * one of the client's: `NETWORK_ERROR` and `TIMEOUT` if no response arrived, `INVALID_RESPONSE` if
+ * the response was not the service's. `status` is null if there was no response.
  */
 export class ReelfeedError extends Error {
   override readonly name = 'ReelfeedError';
   readonly code: string;
   readonly status: number | null;
   readonly requestId: string | null;
-  /** How long the service asked callers to wait; null when it did not say. */
+  /** How long the service asked callers to wait, or null if it did not. */
   readonly retryAfterMs: number | null;
   readonly details: readonly ErrorDetail[];
 
@@ -37,7 +37,7 @@ export class ReelfeedError extends Error {
     this.details = fields.details;
   }
 
-  /** Trying again may help: nothing was wrong with the request itself. */
+  /** Whether a retry may help: nothing was wrong with the request itself. */
   get isTransient(): boolean {
     return this.status === null
       ? this.code !== 'INVALID_RESPONSE'
@@ -45,12 +45,12 @@ export class ReelfeedError extends Error {
   }
 }
 
-/** Refusals of the moment among 4xx: the request came too slowly, too early or too often. */
+/** Temporary 4xx rejections: the request came too slowly, too early or too often. */
 export function isTransientStatus(status: number): boolean {
   return status === 408 || status === 425 || status === 429;
 }
 
-/** Turns an answer that is not 2xx into an error. Answers that are not the service's keep their status. */
+/** Converts a non-2xx response into an error. Responses not from the service keep their status. */
 export function errorFromResponse(response: Response, body: unknown): ReelfeedError {
   const error = isRecord(body) && isRecord(body['error']) ? body['error'] : {};
   const meta = isRecord(body) && isRecord(body['meta']) ? body['meta'] : {};
@@ -64,7 +64,7 @@ export function errorFromResponse(response: Response, body: unknown): ReelfeedEr
   });
 }
 
-/** Reads `Retry-After`, which holds whole seconds or an HTTP date. Null when absent or unreadable. */
+/** Parses `Retry-After` (whole seconds or an HTTP date). Null if absent or malformed. */
 export function parseRetryAfterMs(header: string | null, nowMs: number): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;

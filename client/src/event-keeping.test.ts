@@ -1,4 +1,4 @@
-/** What happens to waiting events: bounds, storage, and the end of a sender. */
+/** Proves what happens to queued events: limits, storage, and closing a sender. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { pause } from '../../server/test/waiting.ts';
 const { service, stored, storedIds, startSender, like } = await startEventService();
 const unreachable = 'http://127.0.0.1:9';
 
-/** A place for events in a file, as an app in Node would have it. */
+/** An event storage in a file, as an app in Node would use it. */
 async function fileStorage(): Promise<EventStorage & { text(): string }> {
   const file = path.join(await temporaryFolder(), 'events');
   const text = () => (existsSync(file) ? readFileSync(file, 'utf8') : '');
@@ -62,7 +62,7 @@ test('what a storage has kept is sent by the next sender, with its ids and momen
   const kept = storage.text();
   assert.deepEqual(first.dropped, []);
   await pause(30, 'the kept events grow older');
-  // A line that was cut, and one of something else.
+  // A truncated line, and one that is not an event.
   storage.save(`${kept}\n{"eventId":"hal\n[5]`);
   const second = startSender(context, { storage });
   assert.equal(second.sender.counts.waiting, 2);
@@ -81,7 +81,7 @@ test('what a storage has kept is sent by the next sender, with its ids and momen
   );
   await second.sender.close();
   assert.equal(storage.text(), '');
-  // The first sender's copy once more, as after a crash between answer and saving.
+  // The first sender's copy again, as after a crash between response and saving.
   storage.save(kept);
   const third = startSender(context, { storage });
   await third.sender.flush();

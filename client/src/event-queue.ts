@@ -1,15 +1,15 @@
 import { type TrackedEvent } from './events.ts';
 
-/** How far an event has come; see event-sender.ts. */
+/** The state of an event; see event-sender.ts. */
 export type EventState = 'waiting' | 'sending' | 'parting' | 'beaconed';
 
 export type QueuedEvent = {
   readonly event: TrackedEvent;
   readonly json: string;
   readonly sizeBytes: number;
-  /** In order of being added. */
+  /** In the order of adding. */
   readonly sequence: number;
-  /** By the monotonic clock. */
+  /** On the monotonic clock. */
   readonly addedAtMs: number;
   state: EventState;
 };
@@ -19,12 +19,12 @@ export type QueueBounds = {
   readonly sizeBytes: number;
 };
 
-/** Bounds of one request. A browser sends at most 64 KiB from a page that ends. */
+/** Limits of one request. A browser sends at most 64 KiB from a page that is closing. */
 export const batchBounds: QueueBounds = { events: 100, sizeBytes: 60_000 };
 
 const encoder = new TextEncoder();
 
-/** Events without an answer, in the order in which they came, within bounds. */
+/** Unacknowledged events in order of arrival, within limits. */
 export class EventQueue {
   readonly #bounds: QueueBounds;
   readonly #events = new Map<string, QueuedEvent>();
@@ -39,22 +39,22 @@ export class EventQueue {
     return this.#events.size;
   }
 
-  /** The sequence of the event that was added last. */
+  /** The sequence of the most recently added event. */
   get lastSequence(): number {
     return this.#added;
   }
 
-  /** The sequence of the oldest event that is here; null when there is none. */
+  /** The sequence of the oldest queued event, or null if there is none. */
   get firstSequence(): number | null {
     for (const { sequence } of this.#events.values()) return sequence;
     return null;
   }
 
   /**
-   * Adds an event, once.
+   * Adds an event unless it is already queued.
    *
    * @param json the event as text
-   * @returns those that were given up to make room, the oldest first
+   * @returns the events dropped to make room, oldest first
    */
   add(event: TrackedEvent, json: string, nowMs: number): QueuedEvent[] {
     if (this.#events.has(event.eventId)) return [];
@@ -81,12 +81,12 @@ export class EventQueue {
       const json = JSON.stringify(event);
       const sizeBytes = encoder.encode(json).length;
       this.#sizeBytes += sizeBytes - queued.sizeBytes;
-      // The place in the order stays.
+      // Replaces the value but keeps its place in the order.
       this.#events.set(eventId, { ...queued, event, json, sizeBytes });
     }
   }
 
-  /** False when it is not here any more. */
+  /** Returns false if it is no longer queued. */
   remove({ event, sizeBytes }: QueuedEvent): boolean {
     const isHere = this.#events.delete(event.eventId);
     if (isHere) this.#sizeBytes -= sizeBytes;
@@ -94,8 +94,8 @@ export class EventQueue {
   }
 
   /**
-   * The oldest events in one of `states` that fit one request. One that fits none goes alone, so
-   * that the service refuses it.
+   * The oldest events in one of `states` that fit into one request. An event that exceeds the limit
+   * goes alone, so that the service rejects it.
    */
   batch(states: readonly EventState[], maxBytes = batchBounds.sizeBytes): QueuedEvent[] {
     const batch: QueuedEvent[] = [];
@@ -110,7 +110,7 @@ export class EventQueue {
     return batch;
   }
 
-  /** How many bytes the events in one of `states` have. */
+  /** Total size in bytes of the events in one of `states`. */
   bytesIn(states: readonly EventState[]): number {
     return sizeOf(Array.from(this.#events.values()).filter(({ state }) => states.includes(state)));
   }
@@ -121,12 +121,12 @@ export class EventQueue {
     return count;
   }
 
-  /** Moves all events in one state to another. */
+  /** Moves all events from one state to another. */
   moveAll(from: EventState, to: EventState): void {
     for (const queued of this.#events.values()) if (queued.state === from) queued.state = to;
   }
 
-  /** Gives up all. */
+  /** Removes and returns all events. */
   clear(): QueuedEvent[] {
     const given = Array.from(this.#events.values());
     this.#events.clear();
@@ -139,7 +139,10 @@ export class EventQueue {
     return Array.from(this.#events.values(), ({ json }) => json).join('\n');
   }
 
-  /** Gives up the oldest that wait. What is under way may be stored already, and has its answer soon. */
+  /**
+   * Drops the oldest waiting events. Events in flight may already be stored and will soon be
+   * acknowledged.
+   */
   #makeRoom(): QueuedEvent[] {
     const given: QueuedEvent[] = [];
     while (this.#events.size > this.#bounds.events || this.#sizeBytes > this.#bounds.sizeBytes) {

@@ -1,30 +1,30 @@
 import { isRecord, isTransientStatus, ReelfeedError } from './errors.ts';
 import { type TrackedEvent } from './events.ts';
 
-/** An event that the service does not take; it is not sent again. */
+/** An event that the service rejected; it is not sent again. */
 export type RefusedEvent = {
   readonly event: TrackedEvent;
   /**
-   * The service sends codes such as `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD` or `UNAUTHORIZED`.
+   * Codes of the service are `VALIDATION_ERROR`, `NOT_FOUND`, `EVENT_TOO_OLD`, `UNAUTHORIZED` etc.
    * The client adds `NOT_JSON` for an event that cannot be written as JSON.
    */
   readonly code: string;
   readonly message: string;
 };
 
-/** What came of one request: the refusals by place in the batch, or no answer that counts. */
+/** The outcome of one request: the rejections by index in the batch, or no usable response. */
 export type BatchOutcome =
   | { readonly name: 'answered'; readonly refusalOf: (index: number) => Refusal | null }
   | {
       readonly name: 'unanswered';
       readonly retryAfterMs: number;
-      /** The request took too long, so that a smaller one may get through. */
+      /** Whether the request took too long, so that a smaller one may succeed. */
       readonly isTooSlow: boolean;
     };
 
 export type Refusal = Pick<RefusedEvent, 'code' | 'message'>;
 
-/** Reads what a request came to. It throws for anything that is not an answer to a request. */
+/** Determines the outcome of a request. Throws anything that is not a request failure. */
 export async function outcomeOf(request: Promise<unknown>): Promise<BatchOutcome> {
   try {
     return readOutcome(await request);
@@ -38,8 +38,8 @@ export async function outcomeOf(request: Promise<unknown>): Promise<BatchOutcome
 }
 
 /**
- * Something is wrong with the request itself. Everything else may pass, and repeating is safe: also
- * a 502 of a proxy, or the page of a hotel's network instead of an answer.
+ * Whether the request itself is wrong. Everything else may be temporary, and retrying is safe,
+ * including a proxy's 502 or the login page of a hotel network.
  */
 function isFinal({ status }: ReelfeedError): boolean {
   return status !== null && status >= 400 && status < 500 && !isTransientStatus(status);

@@ -1,20 +1,22 @@
 /**
- * Sends engagement events. Each of them is
+ * Sends engagement events. The states of an event:
  *
- *   waiting ──batch is due──▶ sending ──answer──▶ gone: stored, or refused and reported
- *                             sending ──no answer, 408, 425, 429, 5xx──▶ waiting
- *   waiting, sending ──page is hidden──▶ parting ──answer──▶ gone
- *                                        parting ──no answer──▶ waiting
+ *   waiting ──batch is due──▶ sending ──response──▶ gone: stored, or rejected and reported
+ *                             sending ──no response, 408, 425, 429, 5xx──▶ waiting
+ *   waiting, sending ──page is hidden──▶ parting ──response──▶ gone
+ *                                        parting ──no response──▶ waiting
  *                                        beaconed ──page is shown──▶ waiting
  *   waiting ──too many──▶ gone: dropped and reported
  *
- * 1. An event gets id and timestamp once, so sending it again never counts it twice.
- * 2. Only an answer removes an event, or that too many wait, or the end of a sender without storage.
- *    A beacon has no answer: what it took is sent again if the page lives on.
- * 3. At most one ordinary request is under way, and none before the pause that a failure asks for.
+ * 1. An event gets its id and timestamp once, so sending it again never counts it twice.
+ * 2. An event is removed only by a response, by exceeding the limit of waiting events, or by
+ *    closing a sender without storage. A beacon has no response: its events are sent again if the
+ *    page survives.
+ * 3. At most one ordinary request is in flight, and none during the pause after a failure.
  * 4. A request that takes too long is followed by one of half its size.
- * 5. `track` never throws: an event that is not JSON is reported as refused.
- * 6. The storage holds what has no answer, at most a second old, and at the moment of hiding exactly.
+ * 5. `track` never throws: an event that cannot be written as JSON is reported as rejected.
+ * 6. The storage holds all unacknowledged events, at most a second out of date, and exact when the
+ *    page is hidden.
  */
 import { reasonOf, throwIfAborted } from './abort.ts';
 import { batchBounds, batchJson, EventQueue, sizeOf, type QueuedEvent } from './event-queue.ts';
@@ -39,25 +41,34 @@ export type EventSenderOptions = ServiceOptions &
   Omit<EventViewer, 'deviceId' | 'sessionId' | 'signature'> & {
     /** Your server's signature of `userId`, by a viewer key. */
     readonly userSignature?: string | undefined;
-    /** Left out: made once and kept by the browser. Null: events name no device unless they do so. */
+    /**
+     * If omitted, generated once and stored by the browser. Null: events name no device unless they
+     * do so themselves.
+     */
     readonly deviceId?: string | null | undefined;
-    /** Left out: made for each visit. Null: events name no session unless they do so. */
+    /**
+     * If omitted, generated for each visit. Null: events name no session unless they do so
+     * themselves.
+     */
     readonly sessionId?: string | null | undefined;
-    /** Flushes as soon as this many events wait (1–100). Default 10. */
+    /** Flushes as soon as this many events are queued (1–100). Default 10. */
     readonly batchSize?: number | undefined;
-    /** Longest wait for more events, in milliseconds. Default 5,000. */
+    /** Maximum time to wait for more events, in milliseconds. Default 5,000. */
     readonly batchInterval?: number | undefined;
-    /** Send what waits when the page is hidden or left. Default true. */
+    /** Whether to send queued events when the page is hidden or left. Default true. */
     readonly flushOnBackground?: boolean | undefined;
-    /** Most events that wait, at most 2 MiB; beyond, the oldest are dropped. Default 1,000. */
+    /**
+     * Maximum number of waiting events, which are also limited to 2 MiB. Beyond this, the oldest
+     * are dropped. Default 1,000.
+     */
     readonly maxWaiting?: number | undefined;
-    /** Keeps what has no answer for the next sender. */
+    /** Stores unacknowledged events for the next sender. */
     readonly storage?: EventStorage | undefined;
-    /** The service does not take this event. */
+    /** Called for an event that the service rejected. */
     readonly onRefused?: ((refused: RefusedEvent) => void) | undefined;
-    /** This event was given up; see `maxWaiting` and `close`. */
+    /** Called for an event that was dropped; see `maxWaiting` and `close`. */
     readonly onDropped?: ((event: TrackedEvent) => void) | undefined;
-    /** Reading or writing the storage failed; sending continues without. */
+    /** Called if reading or writing the storage failed; sending continues without it. */
     readonly onStorageError?: ((error: unknown) => void) | undefined;
   };
 
@@ -65,13 +76,13 @@ const path = 'v1/events/batch';
 const maxWaitingBytes = 2 * 1024 * 1024;
 
 type FlushWaiter = {
-  /** Events up to this one must have their answer. */
+  /** Events up to this one must be acknowledged. */
   readonly sequence: number;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 };
 
-/** Sends engagement events in batches, each event until it has an answer. */
+/** Sends engagement events in batches until each is acknowledged. */
 export class EventSender {
   readonly #options: EventSenderOptions;
   readonly #transport: Transport;
@@ -87,7 +98,7 @@ export class EventSender {
   #sendTimer: ReturnType<typeof setTimeout> | undefined;
   #closing: Promise<void> | null = null;
 
-  /** Throws `TypeError` for unusable options. */
+  /** Throws `TypeError` for invalid options. */
   constructor(options: EventSenderOptions) {
     this.#options = options;
     this.#transport = createTransport(options);
@@ -105,14 +116,14 @@ export class EventSender {
     watchPage(actions, this.#end.signal);
   }
 
-  /** What has become of the events so far, those from the storage included. */
+  /** The number of events by outcome so far, including those from the storage. */
   get counts(): EventCounts {
     return { waiting: this.#queue.size, ...this.#counts };
   }
 
   /**
-   * Takes an event for sending; it happened now. It never throws: an event that is not JSON, such as
-   * one with a cycle or a BigInt in `data`, is given to `onRefused`.
+   * Queues an event that happened now. Never throws: an event that cannot be written as JSON, such
+   * as one with a cycle or a BigInt in `data`, is passed to `onRefused`.
    *
    * @returns the id of the event
    */
@@ -125,7 +136,7 @@ export class EventSender {
     let tracked = { ...viewer, eventId, timestamp } as TrackedEvent;
     let json: string;
     try {
-      // A signature is only good for the user whom it was made for.
+      // A signature is only valid for the user it was made for.
       const isSigned = ids.userId !== undefined && (event.userId ?? ids.userId) === ids.userId;
       tracked = { ...viewer, ...(isSigned && { signature }), ...event, eventId, timestamp };
       json = JSON.stringify(tracked);
@@ -139,8 +150,8 @@ export class EventSender {
   }
 
   /**
-   * Call it when the viewer logs in, and with null when the viewer logs out. Events that were not
-   * sent yet and name no user get this one, and browsers remember the user for the next visit.
+   * Call this when the viewer logs in, and with null when the viewer logs out. Unsent events
+   * without a user get this one, and browsers remember the user for the next visit.
    *
    * @param signature your server's signature of the user id, by a viewer key
    */
@@ -151,15 +162,15 @@ export class EventSender {
     this.#keeper.saveSoon();
   }
 
-  /** The ids that events get which name none themselves. */
+  /** The default ids of events. */
   get viewer(): Pick<EventViewer, 'userId' | 'deviceId' | 'sessionId'> {
     return this.#identity.ids;
   }
 
   /**
-   * Sends what waits without waiting for more. Resolves when everything that was tracked before has
-   * its answer, however long that takes. Throws the signal's reason once it is aborted, and an
-   * `Error` when the sender is closed before.
+   * Sends queued events without waiting for more. Resolves once everything tracked before is
+   * acknowledged, however long that takes. Throws the signal's reason once it is aborted, and an
+   * `Error` if the sender is closed before.
    */
   async flush(signal?: AbortSignal): Promise<void> {
     throwIfAborted(signal);
@@ -183,16 +194,16 @@ export class EventSender {
   }
 
   /**
-   * Writes what has no answer into the storage now. Pages do it by themselves when they are hidden; an app
-   * calls it when it goes to the background.
+   * Writes unacknowledged events to the storage now. Pages do this automatically when they are
+   * hidden; an app calls it when it moves to the background.
    */
   save(): void {
     this.#keeper.save();
   }
 
   /**
-   * Sends what waits, trying each event once more. What has no answer then is kept in the storage;
-   * without one it is dropped. Later events are dropped.
+   * Sends queued events, trying each once more. Those still unacknowledged are kept in the storage,
+   * or dropped without one. Later events are dropped.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -220,7 +231,7 @@ export class EventSender {
     this.#schedule();
   }
 
-  /** Sets the timer for the next request, if there is something to send and nothing under way. */
+  /** Sets the timer for the next request if there is something to send and nothing in flight. */
   #schedule(): void {
     clearTimeout(this.#sendTimer);
     if (this.#request !== null || this.#closing !== null) return;
@@ -239,7 +250,11 @@ export class EventSender {
     return this.#queue.batch(['waiting'], this.#requestSize.maxBytes);
   }
 
-  /** Sends one batch, the ordinary way. @returns whether it was answered */
+  /**
+   * Sends one batch with an ordinary request.
+   *
+   * @returns whether it was acknowledged
+   */
   async #send(): Promise<boolean> {
     const batch = this.#nextBatch();
     for (const queued of batch) queued.state = 'sending';
@@ -251,7 +266,7 @@ export class EventSender {
     return isAnswered;
   }
 
-  /** Waits for what comes of a request, and takes the events out that have their answer. */
+  /** Awaits the outcome of a request, and removes the acknowledged events. */
   async #deliver(batch: readonly QueuedEvent[], request: Promise<unknown>): Promise<boolean> {
     const outcome = await outcomeOf(request);
     if (outcome.name === 'unanswered') {
@@ -270,7 +285,7 @@ export class EventSender {
     { refusalOf }: Extract<BatchOutcome, { name: 'answered' }>,
   ): void {
     for (const [index, queued] of batch.entries()) {
-      // Another request had its answer before this one.
+      // Another request was answered first.
       if (!this.#queue.remove(queued)) continue;
       const refusal = refusalOf(index);
       if (refusal === null) {
@@ -285,7 +300,7 @@ export class EventSender {
 
   #refuse(refused: RefusedEvent): void {
     this.#counts.refused += 1;
-    // An error of the app's own function must not stop the sender.
+    // An exception in the app's callback must not stop the sender.
     queueMicrotask(() => this.#options.onRefused?.(refused));
   }
 
@@ -304,18 +319,19 @@ export class EventSender {
   #onHidden(): void {
     this.#keeper.save();
     const { flushOnBackground = true, storage } = this.#options;
-    // What is kept can wait for the end of the pause; without a storage this is the last chance.
+    // With a storage, events can wait for the end of the pause; without one this is the last
+    // chance.
     const canWait = storage !== undefined && this.#pace.pauseMs > 0;
     if (flushOnBackground && !canWait) this.#handOver();
-    // What was handed over is not due any more.
+    // Events that were handed over are no longer due.
     this.#schedule();
   }
 
-  /** Hands everything without an answer to the browser, as much as it takes. */
+  /** Hands as many unacknowledged events to the browser as it accepts. */
   #handOver(): void {
     const taken = this.#queue.bytesIn(['parting', 'beaconed']);
     for (let roomBytes = batchBounds.sizeBytes - taken; roomBytes > 0;) {
-      // Also what is being sent: the end of the page would cut it.
+      // Includes events in flight, because closing the page would abort their request.
       const batch = this.#queue.batch(['waiting', 'sending'], roomBytes);
       const sizeBytes = sizeOf(batch);
       if (batch.length === 0 || sizeBytes > roomBytes) return;

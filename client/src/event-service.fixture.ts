@@ -1,4 +1,4 @@
-/** A service that takes events, and senders to it. */
+/** A service that receives events, and senders to it. */
 import { type TestContext } from 'node:test';
 import { createItems } from '../../server/test/seed.ts';
 import { startService, type TestService } from '../../server/test/service.ts';
@@ -22,9 +22,9 @@ export type EventService = {
   readonly contentId: string;
   readonly otherId: string;
   readonly stored: StoredEvents;
-  /** The ids of what is stored since the last call. */
+  /** The ids of events stored since the last call. */
   readonly storedIds: () => Promise<string[]>;
-  /** A sender to the service, or to `baseUrl`, that ends with the test. */
+  /** A sender to the service, or to `baseUrl`, that is closed with the test. */
   readonly startSender: (context: TestContext, options?: Partial<EventSenderOptions>) => Heard;
   readonly like: (fields?: Partial<EngagementEvent>) => EngagementEvent;
 };

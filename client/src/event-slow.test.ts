@@ -1,4 +1,4 @@
-/** Proves that a slow connection gets its events through, and that refusals of the moment pass. */
+/** Proves that events get through a slow connection, and that temporary rejections are retried. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -50,7 +50,8 @@ async function carry(from: Socket, to: Socket, bytesPerSecond: number): Promise<
 }
 
 test('a batch that times out is halved until it gets through', async (context) => {
-  // 32 kbit/s and the default of 10 seconds, both ten times as fast: 60 kB need 15 seconds there.
+  // 32 kbit/s and the default of 10 seconds, both sped up ten times: 60 kB would need 15 seconds
+  // there.
   const baseUrl = await startSlowLink(40_000);
   const { sender, refused, dropped } = startSender(context, { baseUrl, timeoutMs: 1_000 });
   const data = { note: 'x'.repeat(500) };
@@ -91,7 +92,7 @@ test('`track` never throws: what is not JSON is reported as refused', async (con
     },
   };
   for (const data of [cycle, { count: 10n }, throwing, json]) sender.track(like({ data }));
-  // What TypeScript would not allow.
+  // Values that TypeScript would reject.
   const track = sender.track.bind(sender) as (event: unknown) => string;
   for (const event of [undefined, null, 5, 'like', throwing]) track(event);
   const id = sender.track({ event: 'like', contentId });

@@ -3,22 +3,22 @@ import { type TrackedEvent } from './events.ts';
 import { newUuid7 } from './uuid7.ts';
 
 /**
- * Where events outlive the page or the process. Both calls are synchronous, because a page that is
- * being closed does not wait. The text is one event of JSON a line.
+ * Stores events beyond the life of a page or process. Both calls are synchronous, because a closing
+ * page does not wait. The text has one JSON event per line.
  */
 export type EventStorage = {
-  /** What was saved last; null when there is nothing. Called once. */
+  /** The last saved text, or null if there is none. Called once. */
   load(): string | null;
-  /** Replaces the stored text. Empty text means that nothing waits. */
+  /** Replaces the stored text. An empty text means that nothing is waiting. */
   save(text: string): void;
 };
 
 const saveDelayMs = 1_000;
 
 /**
- * Events in a browser's localStorage. Each sender has a place of its own there, so that pages open
- * at the same time don't overwrite each other, and a new one takes over what it finds. What a page
- * that is still open has kept may so be sent by both; it counts once.
+ * Stores events in a browser's localStorage. Each sender has its own entry, so that concurrently
+ * open pages don't overwrite each other, and a new one takes over the entries it finds. Events of a
+ * page that is still open may therefore be sent twice; they count once.
  */
 export function localEventStorage(name = 'reelfeed.events'): EventStorage {
   const ownPlace = `${name}.${newUuid7()}`;
@@ -26,7 +26,7 @@ export function localEventStorage(name = 'reelfeed.events'): EventStorage {
     load() {
       const places = Object.keys(localStorage).filter((place) => place.startsWith(`${name}.`));
       const text = places.map((place) => localStorage.getItem(place) ?? '').join('\n');
-      // Removed first: the storage may have no room for both.
+      // Removed first, because the storage may not have room for both.
       for (const place of places) localStorage.removeItem(place);
       if (text !== '') localStorage.setItem(ownPlace, text);
       return text === '' ? null : text;
@@ -38,7 +38,7 @@ export function localEventStorage(name = 'reelfeed.events'): EventStorage {
   };
 }
 
-/** Writes what waits into a storage, soon after each change and not at every one. */
+/** Saves waiting events soon after a change, but not on every change. */
 export class EventKeeper {
   readonly #storage: EventStorage | undefined;
   readonly #textOf: () => string;
@@ -80,7 +80,7 @@ export class EventKeeper {
   }
 }
 
-/** Lines that hold no event, such as half of one, are left out. */
+/** Skips lines that are not events, such as truncated ones. */
 function readStoredEvents(text: string): TrackedEvent[] {
   return text.split('\n').flatMap((line) => {
     const event = parseLine(line);
@@ -96,7 +96,7 @@ function parseLine(line: string): unknown {
   }
 }
 
-/** The service checks the rest; an event without its id would count twice. */
+/** The service validates the rest; an event without its id would count twice. */
 function isStoredEvent(value: unknown): value is TrackedEvent {
   return isRecord(value) && typeof value['eventId'] === 'string' && value['eventId'] !== '';
 }

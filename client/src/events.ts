@@ -1,18 +1,18 @@
-/** Fields that any event may have beside those of its kind. */
+/** Fields that any event may have besides those of its kind. */
 export type CommonData = {
-  /** Tells several views of the same item in one session apart. */
+  /** Distinguishes several views of the same item in one session. */
   readonly viewId?: string;
-  /** Whatever else your app wants to know; kept as it is. At most 8 KiB of JSON in all. */
+  /** Any other data your app needs, stored unchanged. At most 8 KiB of JSON in total. */
   readonly [further: string]: unknown;
 };
 
 /**
- * The fields of `data` by kind. Positions and times are in seconds and may have a fraction, unless
- * the name or the comment says milliseconds: those are whole.
+ * The fields of `data` by kind. Positions and times are in seconds and may be fractional, unless
+ * the name or the comment says milliseconds, which are whole.
  */
 export type EventDataByKind = {
   impression: {
-    /** Place in the feed, the first is 0. */
+    /** Place in the feed, starting at 0. */
     readonly position: number;
     readonly entryPoint?: 'feed' | 'search' | 'direct' | 'share';
     /** `feedId` of the feed page. */
@@ -23,7 +23,7 @@ export type EventDataByKind = {
     readonly startupTime: number;
     readonly rendition?: string;
     readonly codec?: string;
-    /** Whether it started by itself. */
+    /** Whether playback started automatically. */
     readonly autoplay?: boolean;
   };
   watchProgress: {
@@ -31,7 +31,7 @@ export type EventDataByKind = {
     readonly duration: number;
     readonly percentComplete?: number;
     readonly rendition?: string;
-    /** Watched in this view so far, not since the event before. */
+    /** Time watched so far in this view, not since the previous event. */
     readonly watchTime?: number;
   };
   completion: {
@@ -39,25 +39,25 @@ export type EventDataByKind = {
     readonly looped: boolean;
     readonly loopCount?: number;
   };
-  /** `contentId` is the item that the viewer comes to. */
+  /** `contentId` is the item that the viewer swipes to. */
   swipe: {
     readonly fromContentId: string;
     readonly watchTimeOnFrom: number;
     readonly direction?: string;
   };
   like: object;
-  /** Takes the viewer's `like` back. */
+  /** Reverses the viewer's `like`. */
   unlike: object;
   share: { readonly platform: string };
   save: object;
-  /** Takes the viewer's `save` back. */
+  /** Reverses the viewer's `save`. */
   unsave: object;
-  /** The viewer wants less of the item, its author or its tags; `undo` takes it back. */
+  /** The viewer wants less of the item, its author or its tags; `undo` reverses this. */
   notInterested: { readonly scope: 'item' | 'author' | 'tag'; readonly undo?: boolean };
-  /** The viewer reports the item, which is not shown to that viewer again; `undo` takes it back. */
+  /** The viewer reports the item, which is then hidden from that viewer; `undo` reverses this. */
   report: { readonly reason: string; readonly undo?: boolean };
   rebuffer: {
-    /** Milliseconds of the stall. */
+    /** Duration of the stall in milliseconds. */
     readonly duration: number;
     readonly currentTime: number;
     readonly rendition?: string;
@@ -68,17 +68,17 @@ export type EventDataByKind = {
 
 export type EventKind = keyof EventDataByKind;
 
-/** Who watches. An event that says it itself goes before what the sender was made with. */
+/** The viewer. Values in an event override those given to the sender. */
 export type EventViewer = {
   readonly userId?: string | undefined;
   readonly deviceId?: string | undefined;
   /** Your server's signature of `userId`, by a viewer key. */
   readonly signature?: string | undefined;
-  /** Groups what belongs to one visit. */
+  /** Groups the events of one visit. */
   readonly sessionId?: string | undefined;
-  /** Left out: from the `User-Agent`. */
+  /** If omitted, derived from the `User-Agent`. */
   readonly device?: 'ios' | 'android' | 'web' | undefined;
-  /** ISO 3166-1 alpha-2. Left out: from the proxy in front of the service. */
+  /** ISO 3166-1 alpha-2. If omitted, taken from the proxy in front of the service. */
   readonly country?: string | undefined;
   /** Version of your app, at most 64 characters; reports can be filtered by it. */
   readonly appVersion?: string | undefined;
@@ -99,37 +99,37 @@ type BareEvent = EventViewer & {
   readonly data?: CommonData;
 };
 
-/** A kind of your own, which a metric has declared: `custom.purchase`. */
+/** A custom kind declared by a metric, such as `custom.purchase`. */
 export type CustomKind = `custom.${string}`;
 
-/** An event of a kind of your own. It may be about an item or not. */
+/** An event of a custom kind. The item is optional. */
 export type CustomEngagementEvent<Data extends CommonData = CommonData> = EventViewer & {
   readonly event: CustomKind;
   readonly contentId?: string;
   readonly data?: Data;
 };
 
-/** What an app says: what happened, to which item. */
+/** An event as tracked by an app. */
 export type EngagementEvent =
   | { [Kind in EventKind]: EventOf<Kind> }[Exclude<EventKind, BareKind>]
   | BareEvent;
 
-/** The event as it is sent, however often. */
+/** An event with its id and timestamp, which stay the same for every attempt. */
 export type TrackedEvent = (EngagementEvent | CustomEngagementEvent) & {
-  /** A UUID of version 7. It makes the event count once. */
+  /** A UUIDv7 that makes the event count once. */
   readonly eventId: string;
   /** When it was tracked, ISO 8601 in UTC. */
   readonly timestamp: string;
 };
 
-/** What has become of the events so far. */
+/** The number of events by outcome so far. */
 export type EventCounts = {
-  /** Waiting for their turn or for an answer. */
+  /** Queued or in flight. */
   readonly waiting: number;
   /** Stored by the service. */
   readonly received: number;
-  /** Refused by the service for good. */
+  /** Permanently rejected by the service. */
   readonly refused: number;
-  /** Given up, because too many waited or the sender was closed. */
+  /** Dropped because too many were waiting or the sender was closed. */
   readonly dropped: number;
 };

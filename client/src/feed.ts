@@ -7,7 +7,7 @@ import {
   type FeedQuery,
 } from './types.ts';
 
-/** Who watches, sent with every page so that ranking and experiments follow the viewer. */
+/** The viewer, sent with every page so that ranking and experiments follow the viewer. */
 export type Viewer = {
   readonly userId?: string | undefined;
   /** Your server's signature of `userId`, by a viewer key. */
@@ -27,13 +27,13 @@ export async function readFeedPage(
   return parseFeedPage(body);
 }
 
-/** The header by which a user is believed. */
+/** The header that authenticates a user. */
 export function signatureOf({ userId, userSignature }: Viewer): Record<string, string> {
   const isSigned = userId !== undefined && userSignature !== undefined && userSignature !== '';
   return isSigned ? { 'x-viewer-signature': userSignature } : {};
 }
 
-/** Reads page after page until the service says that there are no more. */
+/** Reads page after page until the service reports the last one. */
 export async function* readFeedPages(
   transport: RetryingTransport,
   viewer: Viewer,
@@ -51,12 +51,12 @@ export async function* readFeedPages(
 export type SimilarQuery = {
   /** 1 to 50; default 20. */
   readonly limit?: number | undefined;
-  /** Where the viewer is, ISO 3166-1 alpha-2. */
+  /** The viewer's country, ISO 3166-1 alpha-2. */
   readonly country?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Items that are like an item, most alike first. Throws `ReelfeedError`, as `readFeedPage` does. */
+/** Reads similar items, most similar first. Throws `ReelfeedError`, like `readFeedPage`. */
 export async function readSimilar(
   transport: RetryingTransport,
   contentId: string,
@@ -71,12 +71,12 @@ export async function readSimilar(
 }
 
 export type ItemQuery = {
-  /** Where the viewer is, ISO 3166-1 alpha-2. */
+  /** The viewer's country, ISO 3166-1 alpha-2. */
   readonly country?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** One item, unlisted ones included. Throws `ReelfeedError`, as `readFeedPage` does. */
+/** Reads one item, including unlisted ones. Throws `ReelfeedError`, like `readFeedPage`. */
 export async function readItem(
   transport: RetryingTransport,
   contentId: string,
@@ -115,9 +115,9 @@ function feedParameters(viewer: Viewer, query: FeedQuery): URLSearchParams {
 }
 
 /**
- * The envelope is checked field by field; of an item only what tells it from something else is,
- * because its other fields are the service's published contract. An entry that is no item is left
- * out, so that it does not hide the others.
+ * Checks every field of the envelope. Items are checked only for their discriminating fields; the
+ * API contract covers the rest. Entries that are not items are skipped, so that they do not hide
+ * the others.
  */
 function parseFeedPage(body: unknown): FeedPage {
   const data = isRecord(body) ? body['data'] : undefined;

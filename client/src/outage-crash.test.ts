@@ -1,6 +1,7 @@
 /**
- * Proves that an app's page loses no event while the service is killed and away, through reloads and
- * with two tabs open, and that each event counts once. `npm run test:faults` keeps it away for a minute.
+ * Proves that an app's page loses no event while the service is killed and down, through reloads
+ * and with two tabs open, and that each event counts once. `npm run test:faults` keeps the service
+ * down for a minute.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -33,12 +34,12 @@ const startService = (port = '0') =>
   startProcess(connection, dataDir, {
     ...keys,
     PORT: port,
-    // The browser of the tests says that it is one.
+    // The test browser identifies itself as a bot.
     REELFEED_BOT_EVENTS: 'count',
     REELFEED_ROLES: 'api,worker',
   });
 
-/** Serves the app, whose page has a sender as `sender`. It is there while the service is away. */
+/** Serves the app, whose page has a sender as `sender`. It stays up while the service is down. */
 async function serveApp(serviceUrl: string): Promise<string> {
   const library = await bundleClient();
   const html = `<!doctype html><title>An app</title><script type="module">
@@ -68,7 +69,11 @@ type AppWindow = {
   };
 };
 
-/** Shares the item so many times. @returns the ids of the events */
+/**
+ * Shares the item this many times.
+ *
+ * @returns the ids of the events
+ */
 async function share(tab: Page, contentId: string, times: number): Promise<string[]> {
   await tab.waitForFunction(() => (globalThis as AppWindow).sender !== undefined);
   const event = { event: 'share', contentId, data: { platform: 'test' } };
@@ -111,7 +116,7 @@ test('nothing is lost or counted twice while the service is killed and away', op
 
   await shareInBoth(3);
   await Promise.all(tabs.map(untilSent));
-  // These are under way when the service dies, so that some may be stored and unanswered.
+  // These are in flight when the service is killed, so some may be stored but unacknowledged.
   await shareInBoth(40);
   await first.kill();
   const backAt = performance.now() + awayMs;

@@ -1,5 +1,5 @@
-/** The event sender in a real browser, loaded from the service that serves it to its own page. */
-// oxlint-disable no-restricted-globals -- it is the page that waits, for what must not happen
+/** Runs the event sender in a real browser, loaded from the service into its own page. */
+// oxlint-disable no-restricted-globals -- the page waits for what must not happen
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { type Page } from 'playwright-core';
@@ -22,7 +22,9 @@ type Setting = {
   readonly contentId: string;
 };
 
-/** A page of the service's origin that `window.show` hides and shows, and what a sender needs. */
+/**
+ * A page on the service's origin that `window.show` hides and shows, with the settings of a sender.
+ */
 async function openPage(context: TestContext): Promise<{ page: Page; setting: Setting }> {
   const { page } = await pages.visit(context, '');
   const { url: baseUrl, publishableKey } = pages.service;
@@ -108,7 +110,7 @@ test(
     const counts = await page.evaluate(async ({ library, contentId: id, ...service }) => {
       const { EventSender } = await import(library);
       const sender = new EventSender({ ...service, batchSize: 1_000, retryDelayMs: 20 });
-      // 40 events of some 4 kB are more than twice what a page may leave behind.
+      // 40 events of some 4 kB are more than twice what a closing page may send.
       const data = { note: 'x'.repeat(4_000) };
       for (let count = 0; count < 40; count += 1)
         sender.track({ event: 'like', contentId: id, data });

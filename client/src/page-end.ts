@@ -9,14 +9,14 @@ export function watchPage(actions: { hidden(): void; shown(): void }, signal: Ab
     else actions.shown();
   };
   document.addEventListener('visibilitychange', onVisibility, { signal });
-  // A page that is left is hidden before or after this, depending on the browser; in either case
-  // what is tracked until the last of both is sent.
+  // Browsers differ in whether a page that is left is hidden before or after this event. Either
+  // way, everything tracked up to the later of the two is sent.
   window.addEventListener('pagehide', () => actions.hidden(), { signal });
 }
 
 /**
- * Sends a text from a page that may end at any moment. The promise settles if the page lives on.
- * `beaconed` when there will be no answer; null when it could not be sent.
+ * Sends a text from a page that may close at any time. The promise settles if the page survives.
+ * Returns `beaconed` if there will be no response, and null if it could not be sent.
  */
 export function sendFromEndingPage(
   transport: Transport,
@@ -26,7 +26,7 @@ export function sendFromEndingPage(
   if (typeof Request === 'function' && 'keepalive' in Request.prototype) {
     return postBeforeEnd(transport, path, json);
   }
-  // Some browsers' settings take the function away.
+  // Some browser settings remove this function.
   if (!('sendBeacon' in navigator)) return null;
   const { href } = addressWithKey(transport, path);
   return navigator.sendBeacon(href, json) ? 'beaconed' : null;

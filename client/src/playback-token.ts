@@ -2,7 +2,7 @@ import { isRecord, ReelfeedError } from './errors.ts';
 import { sendJson, type RetryingTransport } from './request.ts';
 import { type CaptionTrack, type CarouselImage } from './types.ts';
 
-/** Addresses that play a protected item for a while. */
+/** Addresses that play a protected item for a limited time. */
 export type PlaybackToken = {
   /** HLS master playlist; null for image carousels. */
   readonly streamingUrl: string | null;

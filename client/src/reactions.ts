@@ -2,10 +2,10 @@ import { isRecord, ReelfeedError } from './errors.ts';
 import { signatureOf, type Viewer } from './feed.ts';
 import { getJson, type RetryingTransport } from './request.ts';
 
-/** What the viewer likes and has saved, as ids of items. */
+/** The ids of items that the viewer likes and has saved. */
 export type Reactions = { readonly likes: readonly string[]; readonly saves: readonly string[] };
 
-/** Reads which of some items the viewer likes and has saved. Throws as `readFeedPage` does. */
+/** Reads which of some items the viewer likes and has saved. Throws like `readFeedPage`. */
 export async function readReactions(
   transport: RetryingTransport,
   viewer: Viewer,

@@ -1,20 +1,22 @@
-/** A real HTTP server between a client and the service, where answers can be lost or replaced. */
+/** A real HTTP server between a client and the service that can drop or replace responses. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { atEnd } from '../../server/test/database.ts';
 
-/** What happens to a request: the service's answer, its answer lost on the way, or another one. */
+/** What happens to a request: it gets the service's response, loses it, or gets another one. */
 export type Passage = 'pass' | 'lose answer' | ((response: ServerResponse) => void);
 
 export type Relay = {
   readonly url: string;
-  /** Bodies and moments of the requests so far. */
+  /** Bodies and times of the requests so far. */
   readonly requests: { readonly body: string; readonly atMs: number }[];
 };
 
-/** Starts a relay that ends with the test file. `passage` decides from the count, which begins at 1. */
+/**
+ * Starts a relay that ends with the test file. `passage` decides by request number, starting at 1.
+ */
 export async function startRelay(
   serviceUrl: string,
   passage: (count: number) => Passage = () => 'pass',

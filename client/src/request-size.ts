@@ -1,6 +1,6 @@
 /**
- * How many bytes of events a request may hold. A request that takes too long is halved, because the
- * same bytes would be cut off again on the same connection; each answer lets the next one grow a bit.
+ * The size limit of event requests in bytes. A request that takes too long is halved, because the
+ * same bytes would time out again on the same connection; each response lets the limit grow a bit.
  */
 export class RequestSize {
   readonly #limitBytes: number;
@@ -24,6 +24,6 @@ export class RequestSize {
   }
 }
 
-/** A single event may be larger; it goes alone. */
+/** A single larger event is sent alone. */
 const leastBytes = 500;
 const growthBytes = 2_000;

@@ -2,22 +2,22 @@ import { reasonOf, throwIfAborted } from './abort.ts';
 import { errorFromResponse, ReelfeedError } from './errors.ts';
 import { backoffMs, type Transport } from './transport.ts';
 
-/** A service that asks for a longer pause than this gets it from the caller, not from a hidden wait. */
+/** If the service asks for a longer pause, the caller gets the error instead of a hidden wait. */
 const maxWaitMs = 30_000;
 const maxBackoffMs = 8_000;
 
-/** A transport for calls that somebody waits for: at some point the failure is the answer. */
+/** A transport for calls with a waiting caller, which eventually fail. */
 export type RetryingTransport = Transport & {
-  /** Tries after the first one, for network errors, 408, 425, 429 and 503 only. */
+  /** Retries, only for network errors, 408, 425, 429 and 503. */
   readonly maxRetries: number;
-  /** Says who is calling, instead of the key. */
+  /** Authenticates the caller instead of the key. */
   readonly signature?: Readonly<Record<string, string>> | undefined;
 };
 
 /** One request; its body is JSON text. */
 export type JsonRequest = {
   readonly method: string;
-  /** Relative to the transport's base URL, without a slash in front. */
+  /** Relative to the transport's base URL, without a leading slash. */
   readonly path: string;
   readonly parameters?: URLSearchParams | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -37,10 +37,10 @@ export function getJson(
 }
 
 /**
- * Sends a request that may safely be repeated. Network errors, 408, 425, 429 and 503 are tried again
- * with back-off, never sooner than `Retry-After`; so is the 409 that says that the first try is still
- * under way. Every other refusal is final.
- * Throws `ReelfeedError`, or the signal's reason once it is aborted.
+ * Sends a request that may safely be repeated. Network errors, 408, 425, 429 and 503 are retried
+ * with back-off, never sooner than `Retry-After`; so is the 409 that means that the first attempt
+ * is still in progress. Every other rejection is final. Throws `ReelfeedError`, or the signal's
+ * reason once it is aborted.
  */
 export async function sendJson(
   transport: RetryingTransport,
@@ -76,7 +76,7 @@ function mayBeTriedAgain(error: ReelfeedError): boolean {
   return error.isTransient || error.code === 'IDEMPOTENCY_IN_FLIGHT';
 }
 
-/** Sends one JSON text, once. Throws `ReelfeedError`. */
+/** Sends one JSON text without retries. Throws `ReelfeedError`. */
 export function postJson(transport: Transport, path: string, json: string): Promise<unknown> {
   const headers = { ...bearer(transport), 'content-type': 'application/json' };
   const url = new URL(path, transport.baseUrl);
@@ -84,8 +84,8 @@ export function postJson(transport: Transport, path: string, json: string): Prom
 }
 
 /**
- * The same for a page that may end at any moment: the browser continues sending. It is sent as text
- * with the key in the URL, because a request that first needed a preflight would be lost.
+ * Like `postJson`, for a page that may close at any time: the browser continues sending. It is sent
+ * as text with the key in the URL, because a request that first needs a preflight would be lost.
  */
 export function postBeforeEnd(transport: Transport, path: string, json: string): Promise<unknown> {
   const url = addressWithKey(transport, path);
@@ -151,7 +151,7 @@ function noAnswer(timedOut: boolean, cause: unknown): ReelfeedError {
   });
 }
 
-/** Undefined for text that is no JSON, which no JSON text can mean. */
+/** Undefined for text that is not JSON; no JSON text parses to undefined. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

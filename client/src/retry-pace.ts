@@ -1,10 +1,13 @@
 import { backoffMs, type Transport } from './transport.ts';
 
 const maxBackoffMs = 30_000;
-/** No pause is longer, whatever the service asks for: an app may run for months. */
+/** The maximum pause, whatever the service asks for: an app may run for months. */
 const maxPauseMs = 3_600_000;
 
-/** When the next request may go out: after a failure not before back-off and `Retry-After` are over. */
+/**
+ * When the next request may be sent: after a failure, not before back-off and `Retry-After` have
+ * passed.
+ */
 export class RetryPace {
   readonly #transport: Transport;
   #failures = 0;
@@ -14,7 +17,7 @@ export class RetryPace {
     this.#transport = transport;
   }
 
-  /** What is left of the pause; 0 when there is none. */
+  /** The remaining pause, or 0. */
   get pauseMs(): number {
     return Math.max(0, this.#notBeforeMs - performance.now());
   }

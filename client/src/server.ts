@@ -1,4 +1,4 @@
-/** What runs on your server: the admin client and the verification of webhooks. */
+/** Server-side parts: the admin client and the verification of webhooks. */
 export { createAdmin, type Admin, type AdminOptions, type AdminUpload } from './admin.ts';
 export type { Answer, CallOptions, ItemOf, ListPath, PathOf } from './admin-types.ts';
 export type { components, operations, paths } from './api.generated.ts';

@@ -1,6 +1,6 @@
 /**
- * What a page of the service's own origin uses, such as the console: the whole API, signed by the
- * session cookie. It holds no key and nothing of Node.
+ * For pages on the service's own origin, such as the console: the whole API, authenticated by the
+ * session cookie. Contains no key and nothing from Node.
  */
 export { createSessionAdmin, type Admin } from './admin.ts';
 export type {

@@ -1,18 +1,21 @@
 /** Where a service is, and how long to wait for it. */
 export type ConnectionOptions = {
-  /** Where the service answers, such as `https://video.example.com` or `https://example.com/reels/`. */
+  /**
+   * The base URL of the service, such as `https://video.example.com` or
+   * `https://example.com/reels/`.
+   */
   readonly baseUrl: string | URL;
   /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** Longest wait for one attempt. Default 10,000. */
+  /** Timeout of one attempt in milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
-  /** First pause between tries, doubled for each further one. Default 300. */
+  /** First pause between attempts in milliseconds, doubled for each further one. Default 300. */
   readonly retryDelayMs?: number | undefined;
 };
 
 /** How a client in a browser or an app reaches a service. */
 export type ServiceOptions = ConnectionOptions & {
-  /** A publishable key (`rf_pk_…`). Secret keys must never reach a browser and are refused. */
+  /** A publishable key (`rf_pk_…`). Secret keys must never reach a browser and are rejected. */
   readonly publishableKey: string;
 };
 
@@ -21,13 +24,13 @@ export type Transport = {
   readonly baseUrl: URL;
   readonly key: string;
   readonly fetch: typeof fetch;
-  /** Longest wait for one attempt, its body included. */
+  /** Timeout of one attempt, including its body. */
   readonly timeoutMs: number;
-  /** First pause between tries; it doubles and is spread at random. */
+  /** First pause between attempts; it doubles and has random jitter. */
   readonly retryDelayMs: number;
 };
 
-/** Throws `TypeError` for unusable options. */
+/** Throws `TypeError` for invalid options. */
 export function createTransport(options: ServiceOptions): Transport {
   if (options.publishableKey.startsWith('rf_sk_')) {
     throw new TypeError('A secret key must stay on your server: use a publishable key (rf_pk_…).');
@@ -36,15 +39,15 @@ export function createTransport(options: ServiceOptions): Transport {
 }
 
 /**
- * A transport with a key of either type; `keyName` is the option that holds it, for messages.
- * Throws `TypeError` for unusable options.
+ * A transport with a key of either type; `keyName` is the name of its option, for messages. Throws
+ * `TypeError` for invalid options.
  */
 export function openTransport(options: ConnectionOptions, key: string, keyName: string): Transport {
   const baseUrl = new URL(options.baseUrl);
   if (baseUrl.protocol !== 'https:' && baseUrl.protocol !== 'http:') {
     throw new TypeError(`baseUrl must start with http:// or https://, not ${baseUrl.protocol}`);
   }
-  // Without the slash the last part of a path would be replaced instead of extended.
+  // Without the trailing slash, the last part of a path would be replaced instead of extended.
   if (!baseUrl.pathname.endsWith('/')) baseUrl.pathname += '/';
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new TypeError(`${keyName} must be printable ASCII without spaces.`);
@@ -52,7 +55,7 @@ export function openTransport(options: ConnectionOptions, key: string, keyName: 
   return {
     baseUrl,
     key,
-    // Browsers refuse a fetch that is called as the method of another object.
+    // Browsers reject a fetch that is called as the method of another object.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     timeoutMs: options.timeoutMs ?? 10_000,
     retryDelayMs: options.retryDelayMs ?? 300,
@@ -60,8 +63,8 @@ export function openTransport(options: ConnectionOptions, key: string, keyName: 
 }
 
 /**
- * The pause after the given number of failures before. Full jitter would let some come back at once;
- * half of it keeps clients that failed together from coming back together.
+ * The pause after a number of earlier failures. Full jitter would let some clients retry at once;
+ * half jitter still spreads clients that failed together.
  */
 export function backoffMs(transport: Transport, failuresBefore: number, longestMs: number): number {
   const ceilingMs = Math.min(longestMs, transport.retryDelayMs * 2 ** failuresBefore);

@@ -1,4 +1,4 @@
-/** Proves, as it compiles, that what the service describes is what the types of the library promise. */
+/** Proves at compile time that the service's description matches the types of the library. */
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** What kind of thing a feed item is; it decides which of the media fields are filled. */
+/** The type of a feed item, which determines the media fields that are set. */
 export type ContentType = 'video' | 'carousel' | 'video_carousel' | 'live_stream';
 
 export type LiveStreamStatus = 'idle' | 'active' | 'ended';
@@ -20,7 +20,7 @@ export type CarouselImage = {
   readonly id: string;
   readonly imageUrl: string;
   readonly altText: string | null;
-  /** Display order, counted from 0. */
+  /** Display order, starting at 0. */
   readonly position: number;
   readonly createdAt: string;
 };
@@ -32,18 +32,18 @@ export type Engagement = {
   readonly saves: number;
 };
 
-/** Why an item stands where it stands. Sent only to secret keys that ask for `explain`. */
+/** Why an item has its position. Only sent for secret keys that request `explain`. */
 export type RankingExplanation = {
   readonly score: number;
   readonly signals: Readonly<Record<string, number>>;
   /** With the objective `weights`, score = Σ weight·signal / Σ weight. */
   readonly weights: Readonly<Record<string, number>>;
-  /** What each signal adds to the score, and whatever else does: they sum to it. */
+  /** The contribution of each signal and of anything else; they sum to the score. */
   readonly contributions?: Readonly<Record<string, number>>;
   readonly reasons: readonly string[];
 };
 
-/** One entry of the feed. Times are ISO 8601 in UTC, lengths are seconds, sizes are pixels. */
+/** One entry of the feed. Times are ISO 8601 in UTC, lengths are in seconds, sizes in pixels. */
 export type FeedItem = {
   readonly id: string;
   readonly contentType: ContentType;
@@ -62,11 +62,11 @@ export type FeedItem = {
   readonly duration: number | null;
   readonly protected: boolean;
   readonly thumbnailUrl: string | null;
-  /** ThumbHash in base64: what to show until a thumbnail is there. */
+  /** ThumbHash in base64: a placeholder until a thumbnail has loaded. */
   readonly thumbnailHash: string | null;
-  /** The moment that was chosen for the thumbnail; null where none was. Seconds. */
+  /** The chosen time of the thumbnail in seconds, or null if none was chosen. */
   readonly thumbnailTime: number | null;
-  /** The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+  /** The thumbnail in two sizes, each as JPEG and WebP, largest first. */
   readonly thumbnails: readonly {
     readonly url: string;
     readonly type: 'image/jpeg' | 'image/webp';
@@ -75,9 +75,9 @@ export type FeedItem = {
   }[];
   /** Three seconds as animated WebP. */
   readonly previewUrl: string | null;
-  /** WebVTT whose cues name parts of one picture by `#xywh`. */
+  /** WebVTT whose cues refer to parts of one picture by `#xywh`. */
   readonly storyboardUrl: string | null;
-  /** One MP4 that plays while it loads. */
+  /** A single MP4 that plays while it loads. */
   readonly downloadUrl: string | null;
   readonly customMetadata: Readonly<Record<string, unknown>>;
   readonly captionTracks: readonly CaptionTrack[];
@@ -89,12 +89,12 @@ export type FeedItem = {
   readonly maxFrameRate: number | null;
   readonly videoQuality: 'basic' | 'plus' | null;
   readonly resolutionTier: 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD' | null;
-  /** Seconds between the pictures of an image carousel; null when only the viewer moves it. */
+  /** Seconds between the pictures of an image carousel, or null if only the viewer moves it. */
   readonly autoScrollInterval: number | null;
   readonly articleUrl: string | null;
   readonly externalId: string | null;
   readonly errorReason: { readonly code: string; readonly message: string } | null;
-  /** Progress of the processing, 0 to 1. */
+  /** Processing progress, 0 to 1. */
   readonly progress: number;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -103,7 +103,7 @@ export type FeedItem = {
   readonly liveStreamStatus: LiveStreamStatus | null;
   readonly currentViewers: number;
   readonly engagement: Engagement;
-  /** The members of a video carousel, in their order. */
+  /** The members of a video carousel, in order. */
   readonly videos?: readonly FeedItem[];
   readonly ranking?: RankingExplanation | null;
 };
@@ -116,12 +116,12 @@ export type ExperimentAssignment = {
 
 export type FeedPage = {
   readonly items: readonly FeedItem[];
-  /** Hand this back to read the next page; null on the last one. */
+  /** Pass this back to read the next page; null on the last one. */
   readonly nextCursor: string | null;
   readonly hasMore: boolean;
-  /** Identifies the order that page 1 fixed; impressions send it back. */
+  /** Identifies the order that was fixed by page 1; impressions send it back. */
   readonly feedId: string | null;
-  /** True when there is nothing more for this viewer now. */
+  /** True if there is currently nothing more for this viewer. */
   readonly exhausted: boolean;
   readonly experiments: readonly ExperimentAssignment[];
   readonly requestId: string | null;

@@ -1,4 +1,7 @@
-/** Proves resumable uploads against the real service: through cuts, from Node and from a browser. */
+/**
+ * Proves resumable uploads against the real service, with interruptions, from Node and from a
+ * browser.
+ */
 import { strict as assert } from 'node:assert';
 import { openAsBlob } from 'node:fs';
 import { once } from 'node:events';
@@ -19,7 +22,7 @@ import { pause } from '../../server/test/waiting.ts';
 const service = await startService({});
 const file = await openAsBlob(await mediaSample('faststart.mp4'));
 
-/** A way to the service that breaks after so many bytes of a request, as often as there are numbers. */
+/** A proxy to the service that breaks requests after the given numbers of bytes, one per number. */
 async function startBreakingWay(breakAfterBytes: number[]): Promise<string> {
   const { hostname, port } = new URL(service.url);
   const server = createServer((client) => {

@@ -1,12 +1,14 @@
 /**
  * Resumable uploads by tus 1.0 to the `uploadUrl` of an item, in browsers and in Node.
  *
- *   ask for the offset (HEAD) → create where the URL is new (POST) → send parts (PATCH) → complete
+ *   ask for the offset (HEAD) → create if the URL is new (POST) → send parts (PATCH) → complete
  *
- * 1. The service's offset decides where the next part begins: after every failure it is asked again.
- * 2. Failures that may heal are tried again with growing pauses, until several in a row have brought
- *    no byte further. The URL stays good: a later call with the same file continues.
- * 3. A part's length follows the line, so that a cut costs little and a fast line is not slowed.
+ * 1. The service's offset decides where the next part starts: it is requested again after every
+ *    failure.
+ * 2. Temporary failures are retried with growing pauses, until several in a row have made no
+ *    progress. The URL stays valid: a later call with the same file continues.
+ * 3. The length of a part adapts to the connection, so that an interruption costs little and a fast
+ *    connection is not slowed down.
  */
 import { throwIfAborted } from './abort.ts';
 import { errorFromResponse, ReelfeedError } from './errors.ts';
@@ -19,36 +21,36 @@ export type UploadProgress = {
 };
 
 export type UploadOptions = {
-  /** The `uploadUrl` of `POST /v1/content/upload`. It holds its own token: no key is sent. */
+  /** The `uploadUrl` of `POST /v1/content/upload`. It contains its own token: no key is sent. */
   readonly uploadUrl: string | URL;
-  /** Told the offset before the first part and after each one. */
+  /** Called with the offset before the first part and after each one. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
-  /** Ends the call, not the upload: a later call continues where this one was. */
+  /** Ends the call, not the upload: a later call resumes it. */
   readonly signal?: AbortSignal | undefined;
   /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** Failures in a row without any progress after which the call gives up. Default 8. */
+  /** Consecutive failures without progress before the call gives up. Default 8. */
   readonly maxRetries?: number | undefined;
-  /** First pause after a failure, doubled up to 15 s. Default 500. */
+  /** First pause after a failure in milliseconds, doubled up to 15 s. Default 500. */
   readonly retryDelayMs?: number | undefined;
-  /** Longest wait for the answer to one part. Default 120,000. */
+  /** Timeout of one part in milliseconds. Default 120,000. */
   readonly timeoutMs?: number | undefined;
 };
 
 const minPartBytes = 256 * 1024;
 const firstPartBytes = 1024 * 1024;
 const maxPartBytes = 32 * 1024 * 1024;
-/** A part that took less is followed by one of twice its length. */
+/** A part that took less time is followed by one of twice its length. */
 const quickPartMs = 2_000;
 const maxPauseMs = 15_000;
 
 /**
- * Sends a file and resolves when the service has taken all of it. The item is processed afterwards:
- * watch its `uploadStatus`. In Node, `await openAsBlob(path)` of `node:fs` gives a file that is read
- * as it is sent.
+ * Sends a file and resolves once the service has received all of it. The item is processed
+ * afterwards: check its `uploadStatus`. In Node, `await openAsBlob(path)` of `node:fs` gives a file
+ * that is streamed.
  *
  * Throws `ReelfeedError` with the service's code, such as `INVALID_MEDIA` or `PAYLOAD_TOO_LARGE`,
- * `NETWORK_ERROR` when it cannot be reached, or the signal's reason once it is aborted.
+ * `NETWORK_ERROR` if it cannot be reached, or the signal's reason once it is aborted.
  */
 export async function upload(file: Blob, options: UploadOptions): Promise<void> {
   if (file.size === 0) throw new TypeError('The file is empty.');
@@ -73,7 +75,7 @@ export async function upload(file: Blob, options: UploadOptions): Promise<void> 
     } catch (error) {
       throwIfAborted(signal);
       if (!(error instanceof ReelfeedError)) throw error;
-      // A conflict about a part is cured by asking for the offset; about anything else it stays.
+      // A conflict on a part is resolved by requesting the offset; any other conflict is final.
       const isOvertaken = error.status === 409 && offset !== null;
       if (!error.isTransient && !isOvertaken && (error.status ?? 0) < 500) throw error;
       failures += 1;
@@ -86,7 +88,7 @@ export async function upload(file: Blob, options: UploadOptions): Promise<void> 
   }
 }
 
-/** Where the upload stands; creates it where nothing has been sent yet. */
+/** The current offset of the upload. Creates the upload if nothing has been sent yet. */
 async function findOffset(file: Blob, options: UploadOptions): Promise<number> {
   const asked = await send('HEAD', options);
   if (asked.ok) {
@@ -136,7 +138,7 @@ async function send(
     ...(body !== undefined && { body }),
   };
   try {
-    // Browsers refuse a fetch that is called as the method of another object.
+    // Browsers reject a fetch that is called as the method of another object.
     return await (given ?? globalThis.fetch)(uploadUrl, init);
   } catch (error) {
     throw end.signal.aborted

@@ -2,8 +2,8 @@ let lastMs = 0;
 let sequence = 0;
 
 /**
- * A UUID of version 7 (RFC 9562), later than all that were made here before: the service's ledger of
- * ids is fastest with ids in order. It needs no secure origin, as `crypto.randomUUID` does.
+ * A UUIDv7 (RFC 9562), later than all that were generated here before: the service's ledger of ids
+ * is fastest with ordered ids. Unlike `crypto.randomUUID`, it needs no secure origin.
  */
 export function newUuid7(): string {
   const bytes = randomBytes();
@@ -17,7 +17,10 @@ export function newUuid7(): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-${count}-${random.slice(0, 4)}-${random.slice(4)}`;
 }
 
-/** The 12 bits behind the milliseconds begin at random in each, with half of them left to count. */
+/**
+ * The 12 bits after the milliseconds start at a random value in each, leaving at least half of the
+ * range for counting.
+ */
 function advance(random: number): void {
   const nowMs = Date.now();
   if (nowMs > lastMs) {
@@ -25,14 +28,14 @@ function advance(random: number): void {
     sequence = random & 0x7ff;
     return;
   }
-  // A clock that was set back does not disturb the order.
+  // Setting the clock back does not affect the order.
   sequence = (sequence + 1) & 0xfff;
   if (sequence === 0) lastMs += 1;
 }
 
 /**
- * The engine of React Native has no `crypto`. An id must be unique and need not be secret, so ordinary
- * random numbers do there.
+ * React Native's engine has no `crypto`. An id must be unique but need not be secret, so ordinary
+ * random numbers suffice there.
  */
 function randomBytes(): Uint8Array {
   const bytes = new Uint8Array(16);

@@ -2,7 +2,7 @@ import { isRecord } from './errors.ts';
 import { type EventViewer } from './events.ts';
 import { newUuid7 } from './uuid7.ts';
 
-/** Ids that a sender was made with; null for a kind of id that its events are not to have. */
+/** Ids given to a sender; null omits that kind of id from its events. */
 export type GivenIds = {
   readonly userId?: string | undefined;
   readonly userSignature?: string | undefined;
@@ -13,9 +13,9 @@ export type GivenIds = {
 type Ids = Pick<EventViewer, 'userId' | 'deviceId' | 'sessionId'>;
 
 /**
- * Who watches. Ids that the app does not give are made: the device's is kept in `localStorage`, with
- * the user who has logged in, and the session's in `sessionStorage`. Where there is no such storage,
- * as in Node, they last as long as the sender.
+ * The viewer's ids. Ids not given by the app are generated: the device's is stored in
+ * `localStorage` together with the logged-in user, the session's in `sessionStorage`. Without such
+ * storage, as in Node, they last as long as the sender.
  */
 export class ViewerIdentity {
   readonly #given: GivenIds;
@@ -36,7 +36,7 @@ export class ViewerIdentity {
     this.#keep();
   }
 
-  /** The signature of the user id, where the app has given one. */
+  /** The signature of the user id, if the app has given one. */
   get signature(): string | undefined {
     return this.#signature;
   }
@@ -46,7 +46,8 @@ export class ViewerIdentity {
   }
 
   /**
-   * The user has logged in, or out with null. The session continues unless another user was logged in.
+   * Sets the user who has logged in, or null after a logout. The session continues unless another
+   * user was logged in.
    *
    * @returns whether nobody was logged in before
    */
@@ -68,7 +69,7 @@ export class ViewerIdentity {
     const { userId, deviceId, sessionId } = this.#ids;
     const given = this.#given;
     if (given.deviceId === undefined) {
-      // A user who was given with the options is the app's to remember.
+      // The app itself remembers a user given in the options.
       const isGiven = userId === given.userId;
       write('localStorage', deviceEntry, {
         deviceId,
@@ -90,7 +91,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= 256 ? value : undefined;
 }
 
-/** An empty record where there is no storage, or it is forbidden, or holds something else. */
+/** An empty record if the storage is missing, forbidden, or contains something else. */
 function readRecord(
   kind: 'localStorage' | 'sessionStorage',
   entry: string,

@@ -1,15 +1,14 @@
 /**
- * For receivers of webhooks, on a server: whether a request really comes from the service, and
- * what it says. Needs Node's crypto; it has no place in a browser, where no secret may be.
+ * For servers that receive webhooks: verifies that a request comes from the service, and returns
+ * its content. Needs Node's crypto and must not run in a browser, where no secret may be.
  */
 import { Buffer } from 'node:buffer';
 import { createHmac, createPublicKey, timingSafeEqual, verify, type KeyObject } from 'node:crypto';
 
-/** An accepted event, as it is forwarded. */
+/** An accepted event in its forwarded form. */
 export type ForwardedEvent = {
-  /** Unique in the organization: keep those that you have handled. */
+  /** Unique in the organization: use it to skip events you have already handled. */
   eventId: string;
-  /** The kind. */
   event: string;
   contentId: string;
   timestamp: string;
@@ -20,12 +19,12 @@ export type ForwardedEvent = {
   country?: string;
   device?: string;
   appVersion?: string;
-  /** A known bot has sent it. */
+  /** Sent by a known bot. */
   bot?: true;
   data: Readonly<Record<string, unknown>>;
 };
 
-/** What the `data` of each kind of event holds; `GET /v1/webhook-events` has the schemas. */
+/** The `data` of each kind of event; `GET /v1/webhook-events` has the schemas. */
 export type WebhookEventData = {
   'content.ready': {
     contentId: string;
@@ -45,7 +44,7 @@ export type WebhookEventData = {
     totalItems: number;
     readyItems: number;
     failedItems: number;
-    /** Without those that were deleted meanwhile. */
+    /** Without those that have since been deleted. */
     items: {
       contentId: string;
       externalId: string | null;
@@ -81,7 +80,7 @@ export type WebhookEventData = {
     metric: string;
     /** The id of the variant. */
     variant: string;
-    /** The share of the control by which the metric may get worse. */
+    /** The share of the control's value by which the metric may get worse. */
     margin: number;
     /** Relative to the control. */
     lift: number;
@@ -134,7 +133,7 @@ export type WebhookEventData = {
     report: 'overview' | 'quality' | 'engagement';
     metric: string;
     value: number | null;
-    /** The value should not be below `low` and above `high`; null where nothing bounds it. */
+    /** The bounds of the normal range; null if unbounded. */
     low: number | null;
     high: number | null;
     windowEnd: string | null;
@@ -157,11 +156,11 @@ export type WebhookEventData = {
       | 'hours';
     startDate: string;
     endDate: string;
-    /** Null for a run that was asked for. */
+    /** Null for a run on request. */
     dueAt: string | null;
     asOf: string;
     url: string;
-    /** As the report answers; null above 64 KiB. */
+    /** The data of the report; null above 64 KiB. */
     data: object | null;
   };
   'events.batch': {
@@ -191,7 +190,7 @@ export type WebhookEventData = {
   };
 };
 
-/** A verified delivery of any known kind: `event` tells the type of `data`. */
+/** A verified delivery of any known kind: `event` determines the type of `data`. */
 export type KnownWebhookEvent = {
   [Kind in keyof WebhookEventData]: WebhookEvent<WebhookEventData[Kind]> & { readonly event: Kind };
 }[keyof WebhookEventData];
@@ -203,46 +202,48 @@ export type WebhookEvent<Data = unknown> = {
   /** When it happened, ISO 8601. */
   readonly timestamp: string;
   readonly webhookId: string;
-  /** From payload version 2 on. */
+  /** Present from payload version 2 on. */
   readonly version?: 2;
-  /** The id of the event, the same for each webhook that receives it. Payload version 2 and later. */
+  /**
+   * The id of the event, the same for each webhook that receives it. Payload version 2 and later.
+   */
   readonly id?: string;
-  /** Made up: a test send, or an event that was triggered. */
+  /** Not a real event: a test delivery, or an event that was triggered manually. */
   readonly test?: true;
-  /** The same on every attempt. A delivery may come more than once: keep what you have handled. */
+  /** The same on every attempt. A delivery may arrive more than once: use it to skip duplicates. */
   readonly deliveryId: string;
 };
 
 export type VerifyWebhookOptions = {
   /**
-   * How far the moment of sending may lie from now, either way. Default 300. Infinity accepts
-   * requests of any age, for example recorded ones in tests.
+   * How far the sending time may differ from now, in either direction. Default 300. Infinity
+   * accepts requests of any age, such as recorded ones in tests.
    */
   readonly toleranceSeconds?: number;
 };
 
-/** Headers as Node, Express and Fastify give them, or as `fetch` does. */
+/** Headers as provided by Node, Express and Fastify, or by `fetch`. */
 export type WebhookHeaders =
   | Headers
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The request doesn't come from the service, is too old, or was changed on its way. */
+/** The request doesn't come from the service, is too old, or was modified. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
 }
 
 /**
- * Verifies a delivery and returns what it says.
+ * Verifies a delivery and returns its content.
  *
- * Both signatures of the service must be right: its own over the body and the moment of the event,
- * and that of Standard Webhooks, which also covers the delivery's id and the moment of sending, so
- * that a recorded request can't be sent again later or under another id. Signatures are compared
- * in constant time. While a secret is being replaced, either one is enough.
+ * Both signatures of the service must be valid: its own over the body and the time of the event,
+ * and that of Standard Webhooks, which also covers the delivery's id and the sending time, so that
+ * a recorded request can't be replayed later or under another id. Signatures are compared in
+ * constant time. While a secret is being replaced, either one is sufficient.
  *
- * A public key (`whpk_…`) of a webhook that signs with ed25519 takes the place of a secret. The
- * signature that it verifies covers the id, the moment of sending and the body.
+ * For a webhook that signs with ed25519, pass its public key (`whpk_…`) instead of a secret. That
+ * signature covers the id, the sending time and the body.
  *
- * @param rawBody the bytes as they came, not an object that was parsed and written again
+ * @param rawBody the bytes as received, not an object that was parsed and serialized again
  * @param secrets the secret of the webhook (`whsec_…`) or its public key (`whpk_…`), or several
  * @throws WebhookVerificationError
  * @throws TypeError for secrets that can't be the service's
@@ -292,7 +293,7 @@ export function verifyWebhook<Data = unknown>(
   return { ...parseBody(body), deliveryId } as WebhookEvent<Data>;
 }
 
-/** A public key of 32 bytes in the form that Node reads (RFC 8410, 4). */
+/** A public key of 32 bytes in the format that Node reads (RFC 8410, 4). */
 function publicKey(text: string): KeyObject {
   const head = Buffer.from('302a300506032b6570032100', 'hex');
   const bytes = Buffer.from(text.slice('whpk_'.length), 'base64');
@@ -310,7 +311,7 @@ function hmac(key: string | Buffer, prefix: string, body: Buffer): Buffer {
   return createHmac('sha256', key).update(prefix).update(body).digest();
 }
 
-/** One of the given signatures must be one of the right ones; every pair is compared. */
+/** At least one given signature must equal an expected one; every pair is compared. */
 function requireSignature(given: readonly string[], right: readonly string[]): void {
   let matches = 0;
   for (const one of given.slice(0, 32)) {
@@ -337,7 +338,7 @@ function requireFresh(sentAt: string, toleranceSeconds: number): void {
 
 function readHeader(headers: WebhookHeaders, name: string): string | null {
   if (headers instanceof Headers) return headers.get(name);
-  // Frameworks give names in lower case; a plain object may hold them in any.
+  // Frameworks give header names in lower case; a plain object may use any case.
   const found = Object.entries(headers).filter(([key]) => key.toLowerCase() === name);
   const values = found.flatMap(([, value]) => value ?? []);
   if (values.length > 1) throw new WebhookVerificationError(`The header ${name} came twice.`);
@@ -357,7 +358,7 @@ function parseBody(body: Buffer): object {
     const parsed: unknown = JSON.parse(body.toString('utf8'));
     if (typeof parsed === 'object' && parsed !== null) return parsed;
   } catch {
-    // Said below: a body with a right signature that is no JSON isn't from the service.
+    // Reported below: a validly signed body that is not JSON isn't from the service.
   }
   throw new WebhookVerificationError('The body is no JSON object.');
 }

@@ -1,7 +1,7 @@
-/** Files that the build turns into text. */
+/** Files that the build imports as text. */
 declare module '*.css' {
   const text: string;
-  // oxlint-disable-next-line import/no-default-export -- how bundlers hand over a file
+  // oxlint-disable-next-line import/no-default-export -- how bundlers provide a file
   export default text;
 }
 declare module '*.html' {

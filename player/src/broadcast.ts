@@ -3,9 +3,9 @@ import { type FeedItem, ReelfeedError } from '@reelfeed/client';
 type BroadcastEvents = {
   /** Reads the item. Rejects while it cannot be watched. */
   read(id: string, signal: AbortSignal): Promise<FeedItem>;
-  /** The item of the broadcast as it is now. */
+  /** Called with the current item of the broadcast. */
   changed(item: FeedItem): void;
-  /** There is no such item for viewers now. */
+  /** Called if the item is no longer available to viewers. */
   gone(id: string): void;
 };
 
@@ -15,8 +15,8 @@ const recordingEveryMs = 3_000;
 const beginningEveryMs = 3_000;
 
 /**
- * Follows the broadcast that is watched: its beginning, how many watch it, and its recording when there
- * is one.
+ * Follows the broadcast being watched: its start, its number of viewers, and its recording once
+ * there is one.
  */
 export class Broadcast {
   readonly #events: BroadcastEvents;
@@ -28,7 +28,7 @@ export class Broadcast {
     this.#events = events;
   }
 
-  /** Follows one, whose beginning may be awaited; null: none. */
+  /** Follows a broadcast, whose start may still be awaited, or none. */
   follow(id: string | null, isAwaited: boolean): void {
     const everyMs = isAwaited ? beginningEveryMs : viewersEveryMs;
     if (id === this.#id && everyMs === this.#everyMs) return;
@@ -37,7 +37,7 @@ export class Broadcast {
     this.#start(everyMs);
   }
 
-  /** It is over: the recording comes soon. */
+  /** Call when the broadcast has ended: its recording will follow soon. */
   awaitRecording(): void {
     this.#start(recordingEveryMs);
   }

@@ -2,10 +2,13 @@ import { type CaptionTrack } from '@reelfeed/client';
 import { element } from './dom.ts';
 import { webAddress } from '@reelfeed/client/playing';
 
-/** Lines from the bottom at which captions stand, so that title and buttons do not cover them. */
+/**
+ * Line at which captions are placed, counted from the bottom, so that title and buttons do not
+ * cover them.
+ */
 const captionLine = -7;
 
-/** Gives the video the caption tracks of its new clip instead of those of the last one. */
+/** Replaces the video's caption tracks with those of its new clip. */
 export function attachCaptions(video: HTMLVideoElement, tracks: readonly CaptionTrack[]): void {
   video.replaceChildren();
   for (const { url, language, label, status } of tracks) {
@@ -17,7 +20,7 @@ export function attachCaptions(video: HTMLVideoElement, tracks: readonly Caption
   }
 }
 
-/** Shows the track in the viewer's language, else the first one; or hides all. */
+/** Shows the track in the viewer's language, otherwise the first one; or hides all. */
 export function showCaptions(video: HTMLVideoElement, shown: boolean): void {
   const tracks = Array.from(video.textTracks);
   const spoken = navigator.language.slice(0, 2);
@@ -27,7 +30,7 @@ export function showCaptions(video: HTMLVideoElement, shown: boolean): void {
 
 function raise(track: TextTrack): void {
   const mode = track.mode;
-  // A cue that is on screen already stays where it is unless it is shown again.
+  // A cue already on screen only moves if it is shown again.
   track.mode = 'hidden';
   for (const cue of Array.from(track.cues ?? [])) {
     if (cue instanceof VTTCue && cue.line === 'auto') cue.line = captionLine;

@@ -3,7 +3,9 @@ import { type Texts } from './texts.ts';
 
 const toastMs = 2200;
 
-/** What floats over the column: the offer of sound, step buttons, the list of keys, messages. */
+/**
+ * Controls that float over the column: the unmute button, step buttons, the list of keys, messages.
+ */
 export class Chrome {
   readonly #toast: HTMLElement;
   readonly #notice: HTMLElement;
@@ -41,7 +43,7 @@ export class Chrome {
     }
   }
 
-  /** Says something for two seconds, to the eye and to a screen reader. */
+  /** Shows a message for two seconds and announces it to screen readers. */
   showToast(text: string): void {
     clearTimeout(this.#toastTimer);
     this.#toast.textContent = text;
@@ -49,7 +51,7 @@ export class Chrome {
     this.#toastTimer = setTimeout(() => this.#toast.classList.remove('shown'), toastMs);
   }
 
-  /** Says what holds until it changes, such as being offline. Null takes it away. */
+  /** Shows a persistent state, such as being offline. Null removes it. */
   showNotice(text: string | null): void {
     this.#notice.hidden = text === null;
     // Writing the same text again would make a screen reader repeat it.
@@ -60,12 +62,12 @@ export class Chrome {
     this.#unmute.hidden = !shown;
   }
 
-  /** Once the viewer has gone on without sound, the offer shrinks to its icon. */
+  /** Once the viewer has moved on without sound, the unmute button shrinks to its icon. */
   shrinkUnmute(): void {
     this.#unmute.classList.add('small');
   }
 
-  /** Tells which steps are possible; null hides the buttons and the list of keys. */
+  /** Shows which steps are possible; null hides the buttons and the list of keys. */
   showSteps(possible: { previous: boolean; next: boolean } | null): void {
     this.#steps.hidden = possible === null;
     this.#shortcuts.hidden = possible === null;
@@ -73,7 +75,7 @@ export class Chrome {
     this.#next.disabled = possible?.next !== true;
   }
 
-  /** Arrows are drawn, because not every font has them. */
+  /** Arrows are drawn as icons, because not every font has them. */
   #capOf(key: string): Node | string {
     if (!['up', 'down', 'left', 'right'].includes(key)) return key;
     const icon = find(this.#previous, 'svg', SVGSVGElement).cloneNode(true);

@@ -2,29 +2,31 @@ import { element, isRightToLeft } from './dom.ts';
 import { type ItemView } from './item-view.ts';
 import { type Slide } from '@reelfeed/client/playing';
 
-/** Slides on each side of the watched one that have their words and buttons; the rest are empty. */
+/** Number of slides on each side of the active one that have content; the rest are empty. */
 const mountedEachSide = 2;
-/** Without a scroll event for this long the column has come to rest. */
+/** Without a scroll event for this long, the column is at rest. */
 const settledMs = 160;
 
-/** Which way a swipe leads to the next slide. */
+/** The direction of swipes. */
 export type Axis = 'vertical' | 'horizontal';
 
 export type ColumnEvents = {
   readonly axis: Axis;
-  /** Nothing outside of the column can have the focus: it may take it. */
+  /** Nothing outside the column can have the focus, so it may take it. */
   readonly ownsPage: boolean;
   /** Builds the content of a slide that comes near. */
   makeView(article: HTMLElement, slide: Slide): ItemView;
-  /** A slide could not be built; its place stays empty. */
+  /** Called if a slide could not be built; its place stays empty. */
   broken(slide: Slide, error: unknown): void;
-  /** Another slide fills most of the window. */
+  /** Called when another slide fills most of the window. */
   moved(): void;
-  /** The column has come to rest. */
+  /** Called when the column has come to rest. */
   settled(): void;
 };
 
-/** The scrolling column: one article per slide, of which only those near the window have content. */
+/**
+ * The scrolling column: one article per slide, of which only those near the window have content.
+ */
 export class Column {
   readonly #root: HTMLElement;
   readonly #events: ColumnEvents;
@@ -51,7 +53,7 @@ export class Column {
     for (const id of this.#views.keys()) this.#unmount(id);
   }
 
-  /** The slide that is watched; equal to the number of slides at the tail. */
+  /** The index of the active slide; equal to the number of slides at the tail. */
   get index(): number {
     return this.#index;
   }
@@ -60,7 +62,7 @@ export class Column {
     return this.#slides.length;
   }
 
-  /** The slide `offset` places from the watched one. */
+  /** The slide `offset` places from the active one. */
   slideAt(offset: number): Slide | null {
     return this.#slides[this.#index + offset] ?? null;
   }
@@ -73,7 +75,7 @@ export class Column {
     return this.#views.values();
   }
 
-  /** Brings the articles in line with the list, without moving what is watched. */
+  /** Synchronizes the articles with the list without moving the active slide. */
   update(slides: readonly Slide[], tail: HTMLElement | null): void {
     const watchedId = this.#slides[this.#index]?.id;
     this.#slides = slides;
@@ -97,7 +99,10 @@ export class Column {
     this.#mountNear();
   }
 
-  /** Moves by whole slides. Quick presses add up: they count from where the column is going. */
+  /**
+   * Moves by whole slides. Quick presses add up: they count from the target of the current
+   * movement.
+   */
   step(offset: number): void {
     const from = this.#target ?? this.#index;
     const target = Math.max(0, Math.min(this.lastIndex, from + offset));
@@ -106,7 +111,7 @@ export class Column {
     this.#scrollTo(target, calm ? 'instant' : 'smooth');
   }
 
-  /** Goes to a slide without passing the others. */
+  /** Goes to a slide without scrolling past the others. */
   jump(index: number): void {
     this.#index = index;
     this.#target = null;
@@ -114,7 +119,7 @@ export class Column {
     this.#mountNear();
   }
 
-  /** Moves the focus along, so that Tab continues from the slide that is watched. */
+  /** Moves the focus along, so that Tab continues from the active slide. */
   takeFocus(): void {
     const tree = this.#root.getRootNode();
     const focused = tree instanceof ShadowRoot ? tree.activeElement : null;
@@ -123,7 +128,7 @@ export class Column {
     this.#articles[this.#index]?.focus({ preventScroll: true });
   }
 
-  /** The last place that can be reached: the last slide, or the tail after it. */
+  /** The last reachable index: the last slide, or the tail after it. */
   get lastIndex(): number {
     return Math.max(0, this.#slides.length - (this.#tail === null ? 1 : 0));
   }
@@ -150,7 +155,7 @@ export class Column {
     }, settledMs);
     const length = this.#slideLength;
     if (length === 0) return;
-    // Where text runs from right to left, what follows lies at negative offsets.
+    // In right-to-left layouts, horizontal scroll offsets are negative.
     const offset = this.#isHorizontal ? Math.abs(this.#root.scrollLeft) : this.#root.scrollTop;
     const index = Math.min(this.lastIndex, Math.round(offset / length));
     if (index === this.#index) return;
@@ -181,7 +186,7 @@ export class Column {
     for (const [index, article] of this.#articles.entries()) {
       const slide = this.#slides[index];
       if (slide === undefined) continue;
-      // What is out of the window must not be reached with Tab or by a screen reader's cursor.
+      // Slides outside the window must not be reachable with Tab or by a screen reader.
       article.inert = index !== this.#index;
       article.setAttribute('aria-posinset', String(index + 1));
       const near = Math.abs(index - this.#index) <= mountedEachSide;
@@ -191,7 +196,7 @@ export class Column {
     if (this.#tail !== null) this.#tail.inert = this.#index < this.#slides.length;
   }
 
-  /** Builds one slide. If that fails, the others are built all the same. */
+  /** Builds one slide. If that fails, the others are still built. */
   #mount(article: HTMLElement, slide: Slide): void {
     try {
       const view = this.#events.makeView(article, slide);

@@ -1,12 +1,12 @@
 import { lineBps, rememberLine } from './line.ts';
 import { type Preferences, type Store } from '@reelfeed/client/playing';
 
-/** What all players have in common: how the viewer wants to watch, and how fast the line is. */
+/** State shared by all players: the viewer's preferences and the connection speed. */
 export class Conditions {
-  /** May differ from what the viewer has chosen, where the browser allows no sound. */
+  /** May differ from the viewer's choice if the browser blocks sound. */
   muted: boolean;
   volume: number;
-  /** 1 is the speed of the recording. */
+  /** 1 is normal speed. */
   speed = 1;
   readonly #device: Store;
   #measuredBps: number | null = null;
@@ -17,18 +17,20 @@ export class Conditions {
     this.volume = preferences.volume;
   }
 
-  /** Null while no clip has measured the line. */
+  /** Null until a clip has measured the connection. */
   get measuredBps(): number | null {
     return this.#measuredBps;
   }
 
-  /** A clip has measured the line, in bits per second. */
+  /** Records a measured connection speed in bits per second. */
   noteLine(bps: number): void {
     if (this.#measuredBps === null) rememberLine(this.#device, bps, Date.now());
     this.#measuredBps = bps;
   }
 
-  /** Bits per second of the line, estimated before any clip has loaded; null if nothing is known. */
+  /**
+   * Estimated connection speed in bits per second before any clip has loaded, or null if unknown.
+   */
   guessLine(): number | null {
     const downloads = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
     return lineBps(navigator, downloads, this.#device, Date.now());

@@ -1,6 +1,6 @@
 type Child = Node | string;
 
-/** Makes an element with properties and children. Text only ever becomes text nodes. */
+/** Creates an element with properties and children. Text is only ever added as text nodes. */
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   properties: Partial<HTMLElementTagNameMap[K]> = {},
@@ -11,7 +11,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-/** The one element that must be there; its absence is a mistake in the template, not a state. */
+/** Finds an element that must exist; its absence is a bug in the template. */
 export function find<T extends Element>(root: ParentNode, selector: string, type: new () => T): T {
   const found = root.querySelector(selector);
   if (!(found instanceof type))
@@ -19,18 +19,17 @@ export function find<T extends Element>(root: ParentNode, selector: string, type
   return found;
 }
 
-/** Points the icon of a button at another symbol of the template's sprite. */
+/** Changes a button's icon to another symbol of the template's sprite. */
 export function setIcon(button: Element, symbol: string): void {
   find(button, 'use', SVGUseElement).setAttribute('href', `#icon-${symbol}`);
 }
 
-/** Names a button for people who hear it and for people who point at it. */
 export function setName(button: HTMLElement, name: string): void {
   button.setAttribute('aria-label', name);
   button.title = name;
 }
 
-/** Whether text runs from right to left here; horizontal scrolling then does as well. */
+/** Whether the text direction is right to left, which also affects horizontal scrolling. */
 export function isRightToLeft(node: Element): boolean {
   return getComputedStyle(node).direction === 'rtl';
 }

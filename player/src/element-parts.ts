@@ -1,6 +1,6 @@
 import { type Texts } from './texts.ts';
 
-/** Frameworks set an object that is written in place anew at each rendering. */
+/** Compares by value, because frameworks set an inline object anew at each rendering. */
 export function areSame(texts: Partial<Texts>, others: Partial<Texts>): boolean {
   const [one, other] = [new Map(Object.entries(texts)), new Map(Object.entries(others))];
   if (one.size !== other.size) return false;
@@ -11,7 +11,7 @@ export function areSame(texts: Partial<Texts>, others: Partial<Texts>): boolean 
   });
 }
 
-/** Without `src`, the service is where this file came from. */
+/** Without `src`, the service is the origin of this file. */
 export function serviceUrl(src: string | null): URL {
   const url = src === null ? new URL('../', import.meta.url) : new URL(src, document.baseURI);
   if (!url.pathname.endsWith('/')) url.pathname += '/';
@@ -20,7 +20,7 @@ export function serviceUrl(src: string | null): URL {
   return url;
 }
 
-/** A page may set properties before the module has made the element what it is. */
+/** A page may set properties before the module has upgraded the element. */
 export function takeEarlyProperties(host: HTMLElement, names: readonly string[]): void {
   for (const name of names) {
     if (!Object.prototype.hasOwnProperty.call(host, name)) continue;
@@ -33,8 +33,8 @@ export function takeEarlyProperties(host: HTMLElement, names: readonly string[])
 const sheets = new Map<string, CSSStyleSheet>();
 
 /**
- * A sheet made by script needs no permission from a page's content security policy. Safari before
- * 16.4 has none; it loads the same styles as a file.
+ * A constructed style sheet needs no permission from a page's content security policy. Safari
+ * before 16.4 has none and loads the same styles as a file.
  */
 export function addStyles(root: ShadowRoot, css: string, file: string): void {
   if ('adoptedStyleSheets' in root) {

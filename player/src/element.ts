@@ -15,13 +15,16 @@ import { defaultTexts, type Texts } from './texts.ts';
 import { type ArticleCard, type ReelfeedFeedElement, type ReelfeedItem } from './types.ts';
 import wideCss from './wide.css';
 
-/** Outside of a browser, such as where a framework renders pages, the module can still be imported. */
+/** The module can be imported outside a browser, such as for server-side rendering. */
 const Base = 'HTMLElement' in globalThis ? HTMLElement : (Object as unknown as typeof HTMLElement);
 const styles = [playerCss, picturesCss, slideCss, menuCss, screensCss, wideCss, compactCss].join(
   '\n',
 );
 
-/** `<reelfeed-feed>`. Attributes, properties, parts and custom properties are in docs/player.md. */
+/**
+ * `<reelfeed-feed>`. Attributes, properties, parts and custom properties are documented in
+ * docs/player.md.
+ */
 export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
   static readonly observedAttributes: readonly string[] = [
     'src',
@@ -70,7 +73,7 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
     this.#articleCard = articleCard;
   }
 
-  /** The only item to play; a feed has none. */
+  /** The only item to play, or null for a feed. */
   protected get contentId(): string | null {
     return null;
   }
@@ -90,7 +93,7 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
     if (before !== after) this.#restartSoon();
   }
 
-  /** Frameworks set attributes one after the other; one start is enough for all of them. */
+  /** Frameworks set attributes one after another; a single start is enough for all of them. */
   #restartSoon(): void {
     if (!this.isConnected || this.#isDue) return;
     this.#isDue = true;
@@ -129,7 +132,7 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
     });
   }
 
-  /** The attribute alone asks for a card with the words of the player. */
+  /** With only the attribute set, the card uses the player's own texts. */
   get #cardOf(): ((item: ReelfeedItem) => ArticleCard | null) | null {
     if (this.#articleCard !== null) return this.#articleCard;
     const title = this.#texts.openArticleCard ?? defaultTexts.openArticleCard;
@@ -149,7 +152,7 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
   }
 }
 
-/** `<reelfeed-player content-id>`: one item, also an unlisted one. */
+/** `<reelfeed-player content-id>`: a single item, which may be unlisted. */
 export class ReelfeedPlayer extends ReelfeedFeed {
   static override readonly observedAttributes = [...ReelfeedFeed.observedAttributes, 'content-id'];
 

@@ -23,38 +23,37 @@ import { type Texts } from './texts.ts';
 import { type ArticleCard } from './types.ts';
 
 /**
- * While there is nothing to watch the feed is asked again, so that the first clip appears by itself:
- * after this time, and each time after twice as long, up to the longest.
+ * Polling intervals of an empty feed, so that the first clip appears by itself: starts with the
+ * first interval and doubles it up to the longest.
  */
 const firstEmptyPollMs = 5_000;
 const longestEmptyPollMs = 30_000;
 
 export type SessionOptions = {
-  /** The element, which events of the keyboard reach and whose place in the window counts. */
+  /** The element, which receives keyboard events and whose visibility counts. */
   readonly host: HTMLElement;
-  /** What the template was copied into. */
+  /** The root into which the template was cloned. */
   readonly root: ParentNode;
-  /** Where the service answers; ends with a slash. */
+  /** Base URL of the service; ends with a slash. */
   readonly serviceUrl: URL;
   readonly key: string | null;
   readonly userId: string | null;
   readonly userSignature: string | null;
   readonly tags: readonly string[];
   readonly section: string | null;
-  /** The item to begin with. */
   readonly start: string | null;
   /** The only item to play; null for a feed. */
   readonly contentId: string | null;
   readonly axis: Axis;
-  /** How the viewer has come to the item to begin with. */
+  /** How the viewer has come to the item to start with. */
   readonly entryPoint: 'share' | 'direct';
   readonly articleCard: () => ((item: FeedItem) => ArticleCard | null) | null;
-  /** An address with `{id}` in the place of an item's id; null for the service's own page. */
+  /** An address with the placeholder `{id}` for an item's id; null for the service's own page. */
   readonly shareUrl: string | null;
-  /** The element is the whole page: it reads the key and the item from the page's address. */
+  /** Whether the element is the whole page and reads the key and the item from its address. */
   readonly ownsPage: boolean;
   readonly texts: Texts;
-  /** Asks for the permission to watch a protected item; null asks the service. */
+  /** Requests the permission to watch a protected item; null asks the service. */
   readonly getToken: () => GetToken | null;
   readonly tracked: (event: EngagementEvent) => void;
   readonly slideShown: (item: FeedItem) => void;
@@ -102,7 +101,7 @@ export class FeedSession {
     else this.#open(key);
   }
 
-  /** Ends requests, clips and listeners. Events without an answer stay in the browser's storage. */
+  /** Ends requests, clips and listeners. Unacknowledged events stay in the browser's storage. */
   close(): void {
     this.#end.abort();
     clearTimeout(this.#emptyTimer);
@@ -194,7 +193,7 @@ export class FeedSession {
     return `${page}#${name}`;
   }
 
-  /** Plays only what can be seen: half of the element, in a page that is not hidden. */
+  /** Plays only while visible: half of the element, on a page that is not hidden. */
   #watchPlace(host: HTMLElement): void {
     const observer = new IntersectionObserver(
       (entries) => {
@@ -212,7 +211,7 @@ export class FeedSession {
     this.#player?.setHidden(!isInWindow && this.#floating === null);
   }
 
-  /** The clip that plays in a small window of its own. */
+  /** The clip in picture-in-picture mode. */
   get #floating(): Element | null {
     const { root } = this.#options;
     return (root instanceof ShadowRoot ? root.pictureInPictureElement : null) ?? null;
@@ -258,7 +257,7 @@ export class FeedSession {
     if (ownsPage) window.addEventListener('hashchange', () => this.#start(), { signal });
   }
 
-  /** A vertical feed leaves the keys that point sideways to the clip. */
+  /** In a vertical feed, the left and right arrow keys control the clip. */
   get #swipeKeys(): { before: string; after: string } {
     const { axis, root } = this.#options;
     if (axis === 'vertical') return { before: '', after: '' };
@@ -267,7 +266,7 @@ export class FeedSession {
     return { before, after };
   }
 
-  /** A viewer can give a key only where the page is the service's own. */
+  /** Viewers can enter a key only on the service's own page. */
   #askForKey(problem: string | null): void {
     this.#closeFeed();
     const { ownsPage, texts } = this.#options;
@@ -282,7 +281,7 @@ export class FeedSession {
     });
   }
 
-  /** Shows the screens and notices that belong to the state of the list. */
+  /** Shows the screens and notices for the state of the list. */
   #onList(list: FeedList): void {
     clearTimeout(this.#emptyTimer);
     this.#showNetwork(list);

@@ -1,6 +1,6 @@
 const counts = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** `1234` becomes `1.2K`; nothing becomes an empty text so that a label can take its place. */
+/** `1234` becomes `1.2K`; 0 becomes an empty text so that a label can take its place. */
 export function formatCount(count: number): string {
   return count > 0 ? counts.format(count) : '';
 }
@@ -15,8 +15,8 @@ export function formatTime(seconds: number): string {
 }
 
 /**
- * When something begins, in the viewer's language: `18:00`, with the day unless that is today. Null
- * when it should have begun.
+ * A start time in the viewer's language: `18:00`, with the day unless it is today. Null if it has
+ * passed.
  */
 export function formatStart(start: Date, now: Date, locales?: Intl.LocalesArgument): string | null {
   if (!(start > now)) return null;
@@ -27,12 +27,12 @@ export function formatStart(start: Date, now: Date, locales?: Intl.LocalesArgume
   });
 }
 
-/** How much of a picture may be cut off so that it fills the frame. */
+/** The maximum share of a picture that may be cropped to fill the frame. */
 const largestCut = 0.22;
 
 /**
- * Whether a picture should fill its frame. A portrait clip on a taller phone loses a little at the
- * sides and looks native; a landscape clip would lose most of itself, so it is shown whole.
+ * Whether a picture should fill its frame. A portrait clip on a taller phone is cropped a little at
+ * the sides and looks native; a landscape clip would lose most of itself, so it is shown whole.
  */
 export function fillsFrame(
   width: number | null,

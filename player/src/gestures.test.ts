@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { useWindow } from '../dom-window.fixture.ts';
 import { createWheelStepper, listenToTaps, listenToWheel } from './gestures.ts';
 
-/** Feeds events of the given strengths, 16 ms apart, and answers the sum of steps in each direction. */
+/**
+ * Feeds events of the given strengths, 16 ms apart, and returns the sum of steps in each gesture.
+ */
 function stepsOf(pushes: { pixels: number[]; atMs: number }[]): number[] {
   const step = createWheelStepper();
   return pushes.map(({ pixels, atMs }) =>

@@ -1,13 +1,16 @@
-/** Two taps within this time are one double tap. */
+/** Two taps within this time are a double tap. */
 const doubleTapMs = 260;
-/** Wheel travel that counts as a wish to move, in pixels. */
+/** Wheel travel in pixels that counts as an intention to move. */
 const wheelThresholdPixels = 28;
 /** A pause of this length ends a wheel gesture, together with its momentum. */
 const wheelPauseMs = 140;
-/** A wheel that keeps turning moves one slide per this time. */
+/** A wheel that keeps turning moves one slide per this interval. */
 const wheelRepeatMs = 650;
 
-/** Tells one tap from two. A press by keyboard or screen reader is a single tap at once. */
+/**
+ * Distinguishes single from double taps. A press by keyboard or screen reader is a single tap
+ * immediately.
+ */
 export function listenToTaps(target: HTMLElement, single: () => void, double: () => void): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   target.addEventListener('click', (event) => {
@@ -24,9 +27,9 @@ export type WheelSample = {
 };
 
 /**
- * Turns wheel events into steps of one slide. A trackpad sends a hundred events per swipe and
- * keeps sending while the momentum fades: only the first push and a steady turning count.
- * Answers -1, 0 or 1 for each sample.
+ * Converts wheel events into steps of one slide. A trackpad sends a hundred events per swipe and
+ * keeps sending while the momentum fades: only the first push and steady turning count. Returns -1,
+ * 0 or 1 for each sample.
  */
 export function createWheelStepper(): (sample: WheelSample) => -1 | 0 | 1 {
   let lastAtMs = -Infinity;
@@ -40,7 +43,7 @@ export function createWheelStepper(): (sample: WheelSample) => -1 | 0 | 1 {
       travelled = 0;
       movedAtMs = -Infinity;
     }
-    // Momentum only ever fades; an event as strong as the one before it comes from the hand.
+    // Momentum only fades; an event as strong as the previous one comes from the hand.
     const fades = !isNewGesture && Math.abs(deltaPixels) < Math.abs(lastPixels);
     lastAtMs = atMs;
     lastPixels = deltaPixels;
@@ -55,14 +58,14 @@ export function createWheelStepper(): (sample: WheelSample) => -1 | 0 | 1 {
 }
 
 /**
- * Moves the column by the wheel. Left to the browser over text that scrolls by itself, and where
- * `canStep` says that the column ends, so that the page around it scrolls on.
+ * Moves the column by the wheel. Leaves the event to the browser over scrollable text, and when
+ * `canStep` says that the column ends, so that the surrounding page scrolls on.
  */
 export function listenToWheel(
   target: HTMLElement,
   step: (offset: -1 | 1) => void,
   canStep: (offset: -1 | 1) => boolean,
-  /** 1 or -1 where a wheel or trackpad that moves sideways leads through the feed; 0 where it does not. */
+  /** 1 or -1 if horizontal wheel or trackpad movement moves through the feed, otherwise 0. */
   sideways: () => -1 | 0 | 1 = () => 0,
 ): void {
   const stepOf = createWheelStepper();

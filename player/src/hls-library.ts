@@ -5,9 +5,9 @@ export type HlsLibrary = typeof Hls;
 let loading: Promise<HlsLibrary> | undefined;
 
 /**
- * hls.js is three quarters of the player and only needed where the browser can't play HLS itself, so
- * it is a file of its own, fetched beside the first page of the feed. A failed fetch is tried again
- * by the next call.
+ * hls.js is three quarters of the player and only needed if the browser can't play HLS itself, so
+ * it is a separate file, fetched in parallel with the first page of the feed. The next call retries
+ * a failed fetch.
  */
 export function loadHlsLibrary(): Promise<HlsLibrary> {
   loading ??= import('hls.js').catch((error: unknown) => {
@@ -17,13 +17,13 @@ export function loadHlsLibrary(): Promise<HlsLibrary> {
   return loading;
 }
 
-/** iPhones play HLS themselves, and better than through their restricted media source. */
+/** iPhones play HLS natively, and better than through their restricted media source. */
 export function usesNativeHls(): boolean {
   const video = document.createElement('video');
   return !('MediaSource' in window) && video.canPlayType('application/vnd.apple.mpegurl') !== '';
 }
 
-/** Whether hls.js can work here: it needs one of the two ways to feed a video by script. */
+/** Whether hls.js can work here: it needs one of the two media source APIs. */
 export function canFeedVideo(): boolean {
   return 'MediaSource' in window || 'ManagedMediaSource' in window;
 }

@@ -1,4 +1,4 @@
-/** What the keys do. The same actions stand behind buttons, so no key is the only way. */
+/** Keyboard actions. All of them are also available as buttons. */
 export type KeyActions = {
   step(offset: number): void;
   togglePlay(): void;
@@ -17,8 +17,8 @@ export type SwipeKeys = () => { readonly before: string; readonly after: string 
 const seekSeconds = 5;
 
 /**
- * Listens to the keys that reach `target`: the element, or the whole page where the element is all of
- * it. Keys that a focused control needs for itself are left to it.
+ * Listens to the keys that reach `target`: the element, or the whole page if the element fills it.
+ * Ignores keys that a focused control needs.
  */
 export function listenToKeys(
   target: EventTarget,
@@ -28,7 +28,7 @@ export function listenToKeys(
   const listen = (event: Event): void => {
     if (!(event instanceof KeyboardEvent)) return;
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    // Outside of the shadow tree its parts are not named as targets.
+    // Outside the shadow tree, events are retargeted and do not name inner elements.
     const [inner] = event.composedPath();
     const target = inner instanceof Element ? inner : null;
     if (target?.closest('.screen, .menu, input:not([type="range"]), textarea') != null) return;
@@ -49,7 +49,7 @@ function actionOf(
   actions: KeyActions,
   { before, after }: { before: string; after: string },
 ): (() => void) | null {
-  // Holding a key walks through the feed but must not flicker between two states.
+  // Holding a key moves through the feed but must not toggle a state repeatedly.
   const once = (action: () => void): (() => void) => (event.repeat ? () => {} : action);
   if (event.key === before) return () => actions.step(-1);
   if (event.key === after) return () => actions.step(1);

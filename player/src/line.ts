@@ -1,6 +1,6 @@
 import { type Store } from '@reelfeed/client/playing';
 
-/** What some browsers say of the line (Network Information API); Safari and Firefox say nothing. */
+/** Connection information from the Network Information API, which Safari and Firefox lack. */
 type Connection = {
   readonly effectiveType?: string;
   /** Megabits per second, rounded. */
@@ -8,7 +8,7 @@ type Connection = {
   readonly saveData?: boolean;
 };
 
-/** What the Resource Timing API says of a file; sizes are 0 where it does not tell them. */
+/** A file in the Resource Timing API; sizes are 0 if they are not disclosed. */
 type Download = {
   readonly name: string;
   readonly transferSize: number;
@@ -16,22 +16,22 @@ type Download = {
   readonly responseEnd: number;
 };
 
-/** Starts the smallest renditions. */
+/** Low enough to start with the smallest renditions. */
 const savingBps = 200_000;
 const lowestBps = 150_000;
 /** The share of a rounded estimate that is safe to use. */
 const safeShare = 0.7;
-/** Fewer bytes arrive in one burst and say nothing of the line. */
+/** Fewer bytes arrive in one burst and say nothing about the connection. */
 const leastBytes = 20_000;
-/** A line that was measured longer ago is another line. */
+/** Older measurements may stem from a different connection. */
 const rememberedForMs = 12 * 3_600_000;
-/** A first segment of one second should arrive within this share of a second. */
+/** A first segment of one second should arrive within this fraction of a second. */
 const firstSegmentSeconds = 0.3;
 
 /**
- * The rate of the line in bits per second, before a clip has been loaded over it: how fast the player's own
- * files came, else what the last visit has measured. Null where nothing is known. A browser that
- * knows that the line is slow, or is asked to save data, is believed.
+ * The connection speed in bits per second before any clip has loaded: the download speed of the
+ * player's own files, otherwise the measurement of the last visit, or null if unknown. A browser
+ * that reports a slow connection or data saving takes precedence.
  */
 export function lineBps(
   navigator: object,
@@ -45,14 +45,14 @@ export function lineBps(
   return Math.min(said, seen);
 }
 
-/** Keeps what was measured for the next visit. */
+/** Stores a measurement for the next visit. */
 export function rememberLine(store: Store, bps: number, nowMs: number): void {
   store.write('line', `${Math.round(bps)} ${nowMs}`);
 }
 
 /**
- * The variant to start with: the best whose first segment comes at once, but none above the first of
- * the playlist. Bit rates are in bits per second, smallest first.
+ * The variant to start with: the best whose first segment arrives quickly, but none above the first
+ * of the playlist. Bit rates are in bits per second, ascending.
  */
 export function startLevel(bitrates: readonly number[], first: number, bps: number): number {
   const affordable = bps * firstSegmentSeconds;
@@ -71,7 +71,7 @@ function saidBps(navigator: object): number | null {
   return effectiveType === '4g' ? null : Math.max(lowestBps, downlink * 1_000_000 * safeShare);
 }
 
-/** Files that came at the same time share the line, so they are measured as one. */
+/** Files loaded at the same time share the connection, so they are measured together. */
 function downloadedBps(downloads: readonly Download[]): number | null {
   const own = downloads.filter(
     ({ name, transferSize }) => transferSize > 0 && /\/(?:hls|reelfeed)-[\w-]+\.js/.test(name),

@@ -1,16 +1,15 @@
 import type HlsEngine from 'hls.js';
-// Without `type` in front of them all, hls.js would be loaded with the element.
+// Without `type` in front of every name, hls.js would be loaded with the element.
 import type { HlsConfig } from 'hls.js';
 
-/** A viewer who is so far from the latest moment sees the past. */
+/** A viewer this far from the live edge counts as behind. */
 const behindSeconds = 4;
-/** Where the browser plays HLS by itself, it says only what can be reached. */
+/** Native HLS only exposes the seekable range. */
 const nativeHoldBackSeconds = 3;
 
 /**
- * What hls.js does otherwise for a broadcast: it plays a little faster until it has caught up, and it
- * waits for a publisher that comes back. A request for a playlist is answered when the next part is
- * there, so it may take long.
+ * hls.js settings for broadcasts: play slightly faster until caught up, and wait for a publisher to
+ * return. A playlist request is answered once the next part exists, so it may take long.
  */
 export const broadcastConfig: Partial<HlsConfig> = {
   maxLiveSyncPlaybackRate: 1.1,
@@ -24,7 +23,7 @@ export const broadcastConfig: Partial<HlsConfig> = {
   },
 };
 
-/** The position at which viewers of a broadcast should be now; null where it is unknown. */
+/** The live position of a broadcast, or null if unknown. */
 export function latestPosition(hls: HlsEngine | null, video: HTMLVideoElement): number | null {
   if (hls !== null) return hls.liveSyncPosition;
   const { seekable } = video;

@@ -4,7 +4,7 @@ import { type PlayerPool } from './player-pool.ts';
 import { type Reactions } from './reactions.ts';
 import { type Slide } from '@reelfeed/client/playing';
 
-/** What the menu of the slide that is watched can do. */
+/** The menu actions for the active slide. */
 export function menuActions(
   { host, preferences }: PlayerOptions,
   pool: PlayerPool,

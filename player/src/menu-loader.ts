@@ -3,16 +3,15 @@ import type * as Menu from './menu.ts';
 import { find, setName } from './dom.ts';
 import { type Texts } from './texts.ts';
 
-/** What the menu of a slide can do. */
 export type MenuActions = {
   speed: number;
   /** From 0 to 1. */
   volume: number;
   refuse(scope: 'item' | 'author' | 'tag', isSet: boolean): void;
   report(reason: string, isSet: boolean): void;
-  /** The clip before the viewer; null where there is none. */
+  /** The active clip, or null if there is none. */
   video(): HTMLVideoElement | null;
-  /** The element, which can fill the screen. */
+  /** The element, which can go fullscreen. */
   host(): HTMLElement;
 };
 
@@ -23,7 +22,10 @@ type Parts = {
 
 let loading: Promise<typeof Menu> | undefined;
 
-/** Few viewers open a menu, so its code waits for the first who does. A failed fetch is tried again. */
+/**
+ * Few viewers open a menu, so its code is loaded on first use. The next call retries a failed
+ * fetch.
+ */
 function loadMenu(): Promise<typeof Menu> {
   loading ??= import('./menu.ts').catch((error: unknown) => {
     loading = undefined;
@@ -43,7 +45,7 @@ export function connectMenu(root: HTMLDetailsElement, item: FeedItem, parts: Par
     root.open = false;
     summary.focus({ preventScroll: true });
   };
-  // The code comes while the finger is on its way.
+  // Starts loading the code as soon as the pointer or the focus reaches the button.
   for (const sign of ['pointerenter', 'focusin']) {
     root.addEventListener(sign, () => void loadMenu().catch(() => {}), { once: true });
   }

@@ -1,4 +1,4 @@
-/** The menu of a slide. It is a file of its own, fetched when a viewer opens the first one. */
+/** The menu of a slide, in a separate file that is fetched when a viewer opens the first one. */
 import { type FeedItem } from '@reelfeed/client';
 import { element } from './dom.ts';
 import { type MenuActions } from './menu-loader.ts';
@@ -10,18 +10,16 @@ type Scope = 'item' | 'author' | 'tag';
 type Parts = {
   readonly texts: Texts;
   readonly actions: MenuActions;
-  /** Puts the menu away. */
+  /** Closes the menu. */
   readonly close: () => void;
 };
 
-/** What this page's viewer refused, as long as the feed knows the item. */
+/** What this page's viewer has rejected, as long as the feed keeps the item. */
 const refused = new WeakMap<FeedItem, Set<Scope>>();
-/** With which reason an item was reported. */
 const reported = new WeakMap<FeedItem, string>();
 
 const speeds = [0.5, 1, 1.5, 2];
 
-/** Fills the menu for an item. */
 export function fillMenu(menu: HTMLElement, item: FeedItem, parts: Parts): void {
   const { texts, actions } = parts;
   const video = actions.video();
@@ -38,7 +36,7 @@ export function fillMenu(menu: HTMLElement, item: FeedItem, parts: Parts): void 
   );
 }
 
-/** A button that stays pressed, where `isPressed` is not null. */
+/** A menu button; a toggle if `isPressed` is not null. */
 function entry(name: string, act: () => void, isPressed: boolean | null = null): HTMLElement {
   const button = element('button', { type: 'button' }, name);
   if (isPressed !== null) button.setAttribute('aria-pressed', String(isPressed));
@@ -53,7 +51,7 @@ function closing({ close }: Parts, act: () => void): () => void {
   };
 }
 
-/** Asks for the reason, or takes a report back. */
+/** Asks for the reason of a report, or reverses a report. */
 function reportEntry(menu: HTMLElement, item: FeedItem, parts: Parts): HTMLElement {
   const { texts, actions } = parts;
   const given = reported.get(item);
@@ -78,7 +76,7 @@ function reportEntry(menu: HTMLElement, item: FeedItem, parts: Parts): HTMLEleme
   return entry(texts.report, ask, false);
 }
 
-/** How the clip is watched, as far as this browser offers it. */
+/** Playback options, as far as this browser supports them. */
 function watching(video: HTMLVideoElement, item: FeedItem, parts: Parts): HTMLElement[] {
   const { texts, actions } = parts;
   const host = actions.host();
@@ -120,7 +118,7 @@ function volumeRow({ texts, actions }: Parts): HTMLElement {
   return element('label', { className: 'setting' }, element('span', {}, texts.volume), range);
 }
 
-/** @returns whether it is refused now */
+/** @returns whether it is now rejected */
 function toggle(item: FeedItem, scope: Scope): boolean {
   const all = refused.get(item) ?? new Set<Scope>();
   refused.set(item, all);

@@ -1,6 +1,6 @@
 import { type CaptionTrack, type CarouselImage } from '@reelfeed/client';
 
-/** Addresses at which a protected item can be watched, as a playback token has them. */
+/** The addresses of a protected item from a playback token. */
 export type Permission = {
   readonly streamingUrl: string | null;
   readonly thumbnailUrl?: string | null;
@@ -20,10 +20,10 @@ export type Permission = {
 export type GetToken = (item: { readonly id: string }) => Promise<Permission>;
 
 const keptPermissions = 50;
-/** A permission that ends sooner is not worth starting with. */
+/** A permission with less time left is not used to start playback. */
 const leastRestMs = 60_000;
 
-/** Asks once for what several parts of a slide need, and again when it has expired. */
+/** Requests permissions once for all parts of a slide, and again after they expire. */
 export class Permissions {
   readonly #ask: GetToken;
   readonly #kept = new Map<string, Promise<Permission>>();

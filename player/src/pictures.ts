@@ -4,8 +4,8 @@ import { webAddress } from '@reelfeed/client/playing';
 import { type Texts } from './texts.ts';
 
 /**
- * The pictures of an image carousel: swiped sideways, moved by buttons, or by the arrow keys once the
- * strip has the focus. They turn by themselves until the viewer takes over.
+ * The pictures of an image carousel: swiped sideways, moved by buttons, or by the arrow keys once
+ * the strip has the focus. They advance automatically until the viewer takes over.
  */
 export class Pictures {
   readonly root: HTMLElement;
@@ -54,7 +54,7 @@ export class Pictures {
     this.#showPlace();
   }
 
-  /** Loads the pictures, now and later. */
+  /** Loads the pictures, including any set later. */
   load(): void {
     this.#mayLoad = true;
     for (const image of Array.from(this.#strip.querySelectorAll('img'))) {
@@ -63,7 +63,7 @@ export class Pictures {
     }
   }
 
-  /** Turns to the next picture at this interval, in seconds, after the last one to the first. */
+  /** Advances at this interval in seconds, from the last picture to the first. */
   turnEvery(seconds: number | null): void {
     this.stop();
     if (seconds === null || !(seconds > 0) || this.#isTaken) return;
@@ -79,7 +79,7 @@ export class Pictures {
     return width === 0 ? 0 : Math.round(Math.abs(this.#strip.scrollLeft) / width);
   }
 
-  /** Whoever moves the pictures wants to look at them. */
+  /** A viewer who moves the pictures wants to look at them. */
   #take(): void {
     this.#isTaken = true;
     this.stop();

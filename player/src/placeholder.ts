@@ -1,6 +1,6 @@
 import { thumbHashToDataURL } from 'thumbhash';
 
-/** The address of the blurred picture that a ThumbHash stands for; null where there is none. */
+/** The data URL of the blurred picture encoded in a ThumbHash, or null if there is none. */
 export function placeholderOf(hash: string | null): string | null {
   if (hash === null) return null;
   try {

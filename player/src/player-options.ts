@@ -17,21 +17,21 @@ export type PlayerOptions = ReactionParts & {
   readonly device: Store;
   readonly preferences: Preferences;
   readonly axis: Axis;
-  /** How the viewer has come to the item that a link has named. */
+  /** How the viewer has come to the item named by a link. */
   readonly entryPoint: 'share' | 'direct';
   readonly articleCard: () => ((item: FeedItem) => ArticleCard | null) | null;
   readonly permissions: Permissions;
   readonly client: Reelfeed;
   readonly query: Pick<FeedQuery, 'tags' | 'section'>;
   readonly sessionId: string;
-  /** The element is the whole page: it may take the focus, and name the page. */
+  /** Whether the element is the whole page and may take the focus and set the title. */
   readonly ownsPage: boolean;
   /** The only item to play; null for a feed. */
   readonly contentId: string | null;
-  /** Takes what the viewer does, for the service. */
+  /** Records an event for the service. */
   readonly track: (event: EngagementEvent) => void;
-  /** Called after each change of the list, when the column shows it. */
+  /** Called after each change of the list, once the column shows it. */
   readonly listChanged: (list: FeedList) => void;
-  /** Another item is before the viewer. */
+  /** Called when another item becomes active. */
   readonly slideShown: (item: FeedItem) => void;
 };

@@ -3,7 +3,9 @@ import { Playback, type PlaybackSource } from './playback.ts';
 
 /** The one that plays, the next one, and the previous one for a swipe back. */
 const poolSize = 3;
-/** The next clip starts loading when the playing one is this far ahead, or after the wait. */
+/**
+ * The next clip starts loading when the active one is this far ahead, or after the maximum wait.
+ */
 const comfortableSeconds = 4;
 const longestWarmWaitMs = 3000;
 
@@ -14,15 +16,15 @@ export type Neighbours = {
 };
 
 /**
- * At most three players live at any time, however long the session: memory and connections stay
- * flat. The clip that is watched has the line to itself until it is safe from stalling.
+ * At most three players exist at any time, however long the session, so memory and connections stay
+ * flat. The active clip has the connection to itself until it is safe from stalling.
  */
 export class PlayerPool {
   readonly #conditions: Conditions;
   readonly #slots: Playback[];
   #activeId: string | null = null;
   #nextId: string | null = null;
-  /** What is prepared once the watched clip plays. */
+  /** Clips to prepare once the active one plays. */
   #neighbours: readonly PlaybackSource[] = [];
   #warmTimer: ReturnType<typeof setInterval> | undefined;
   #suspended = false;
@@ -36,7 +38,7 @@ export class PlayerPool {
     return this.#conditions.muted;
   }
 
-  /** Applies to all three elements inside the viewer's tap, while the browser allows it. */
+  /** Applies to all three elements within the viewer's tap, while the browser allows it. */
   setMuted(muted: boolean): void {
     this.#conditions.muted = muted;
     for (const slot of this.#slots) slot.video.muted = muted;
@@ -54,13 +56,13 @@ export class PlayerPool {
   setSpeed(speed: number): void {
     this.#conditions.speed = speed;
     for (const { video } of this.#slots) {
-      // The next clip of the element begins with the default.
+      // The element's next clip starts with the default rate.
       video.defaultPlaybackRate = speed;
       video.playbackRate = speed;
     }
   }
 
-  /** Nothing is loaded for other slides while the watched clip waits for its first picture. */
+  /** Nothing is loaded for other slides while the active clip waits for its first frame. */
   get mayPrepare(): boolean {
     const { active } = this;
     if (active === null) return true;
@@ -68,12 +70,14 @@ export class PlayerPool {
     return ['paused', 'blocked', 'failed'].includes(active.state);
   }
 
-  /** The player of the slide that is watched; null at a slide without video. */
+  /** The player of the active slide, or null if it has no video. */
   get active(): Playback | null {
     return this.#activeId === null ? null : this.#slotOf(this.#activeId);
   }
 
-  /** Fits the players to the place in the column. Players whose clip stays near are kept. */
+  /**
+   * Assigns the players to the current place in the column. Players whose clip stays near are kept.
+   */
   show({ previous, active, next }: Neighbours): void {
     const wanted = [active, next, previous].filter((source) => source !== null);
     for (const slot of this.#slots) {
@@ -90,7 +94,7 @@ export class PlayerPool {
     this.#warmNextSoon();
   }
 
-  /** Loads the playlists of the neighbours as soon as that takes nothing from the watched clip. */
+  /** Loads the playlists of the neighbours as soon as that takes nothing from the active clip. */
   prepare(): void {
     if (!this.mayPrepare) return;
     for (const source of this.#neighbours) this.#load(source);
@@ -108,7 +112,7 @@ export class PlayerPool {
     else playback.video.pause();
   }
 
-  /** Stops for as long as nobody can see it. A clip that the viewer stopped stays so. */
+  /** Pauses while nobody can see it. A clip that the viewer paused stays paused. */
   suspend(): void {
     const playback = this.active;
     if (playback === null || playback.video.paused) return;
@@ -121,14 +125,14 @@ export class PlayerPool {
     this.#suspended = false;
   }
 
-  /** Lets go of every clip, for good. */
+  /** Releases all clips permanently. */
   close(): void {
     clearInterval(this.#warmTimer);
     this.#neighbours = [];
     for (const slot of this.#slots) slot.release();
   }
 
-  /** Moves by seconds, or to a share of the whole length. Does nothing before the length is known. */
+  /** Seeks by seconds, or to a fraction of the length. Does nothing until the length is known. */
   seekBy(seconds: number): void {
     const video = this.active?.video;
     if (video === undefined || !Number.isFinite(video.duration)) return;
@@ -141,7 +145,7 @@ export class PlayerPool {
     video.currentTime = Math.min(video.duration - 0.05, fraction * video.duration);
   }
 
-  /** Loads a failed clip again. */
+  /** Reloads a failed clip. */
   retry(source: PlaybackSource): void {
     const slot = this.#slotOf(source.id);
     if (slot === null) return;
@@ -149,7 +153,7 @@ export class PlayerPool {
     if (source.id === this.#activeId) slot.activate();
   }
 
-  /** The slot that holds a clip; for null one that is free. */
+  /** The slot that holds a clip; with null, a free one. */
   #slotOf(id: string | null): Playback | null {
     return this.#slots.find((slot) => slot.id === id) ?? null;
   }

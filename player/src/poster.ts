@@ -1,4 +1,4 @@
-/** An item, or a permission to watch it, as far as its thumbnail is concerned. */
+/** The thumbnail fields of an item, or of a permission to watch it. */
 type Pictured = {
   readonly thumbnailUrl?: string | null;
   readonly thumbnails?: readonly {
@@ -9,16 +9,16 @@ type Pictured = {
 };
 
 /**
- * The address of the thumbnail: the smallest WebP that is at least this wide, in pixels, or else the
- * largest. Every browser that runs the player shows WebP, which takes about half of the JPEG's bytes;
- * older items have the JPEG alone.
+ * The address of the thumbnail: the smallest WebP with at least this width in pixels, otherwise the
+ * largest. Every supported browser shows WebP, which takes about half of the JPEG's bytes; older
+ * items only have the JPEG.
  */
 export function posterOf(
   { thumbnails = [], thumbnailUrl }: Pictured,
   leastWidth = Infinity,
 ): string | null {
   const webps = thumbnails.filter(({ type }) => type === 'image/webp');
-  // Older browsers have no `toSorted`; the filtered list is our own.
+  // Older browsers have no `toSorted`; the filtered list is our own copy.
   webps.sort((a, b) => a.width - b.width);
   const webp = webps.find(({ width }) => width >= leastWidth) ?? webps[webps.length - 1];
   return webp?.url ?? thumbnailUrl ?? null;

@@ -20,7 +20,7 @@ import {
 type Shared = CommonProps & {
   readonly className?: string | undefined;
   readonly style?: CSSProperties | undefined;
-  /** Shown above the clips, where its own styles place it. */
+  /** Shown above the clips and positioned by its own styles. */
   readonly children?: ReactNode;
 };
 
@@ -62,7 +62,7 @@ function component<Props extends Shared, Element extends ReelfeedFeedElement>(
       return () => end.abort();
     }, []);
     const { texts, getToken, articleCard, className, style, children } = props as Shared;
-    // Before the first paint would be too late for nothing: the element starts in a microtask of its own.
+    // An effect before the first paint is not needed, because the element starts in a microtask.
     useEffect(() => {
       if (own.current === null) return;
       own.current.texts = texts ?? {};

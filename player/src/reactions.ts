@@ -12,11 +12,11 @@ export type ReactionParts = {
   readonly saves: Marks;
   /** The address that opens one item. */
   readonly addressOf: (contentId: string) => string;
-  /** Asks the service what the viewer likes and has saved; null where only the browser knows. */
+  /** Asks the service what the viewer likes and has saved; null if only the browser knows. */
   readonly recall: ((contentIds: readonly string[]) => Promise<KnownReactions>) | null;
 };
 
-/** What a viewer does with the slide before them, other than to watch it. */
+/** What a viewer does with the active slide other than watching it. */
 export class Reactions {
   readonly #parts: ReactionParts;
   readonly #viewing: Viewing;
@@ -35,8 +35,8 @@ export class Reactions {
   }
 
   /**
-   * Learns what the viewer likes on all devices, as soon as the service has answered, and shows it on
-   * `views`. Without an answer, what this browser remembers stays.
+   * Fetches what the viewer likes on all devices and shows it on `views`. Without a response, this
+   * browser's own state remains.
    */
   async recall(contentIds: readonly string[], views: () => Iterable<ItemView>): Promise<void> {
     const { recall, likes, saves } = this.#parts;
@@ -52,7 +52,7 @@ export class Reactions {
     for (const view of views()) this.draw(view);
   }
 
-  /** A double tap likes, and never takes a like back. */
+  /** A double tap likes, and never removes a like. */
   like(view: ItemView): void {
     if (!this.#parts.likes.has(view.slide.id)) this.toggleLike(view);
     view.burst();
@@ -83,7 +83,7 @@ export class Reactions {
     if (result === 'shared') this.#viewing.share(id, 'device');
   }
 
-  /** The viewer wants less of the item, its author or its tags, or takes that back. */
+  /** The viewer wants less of the item, its author or its tags, or reverses this. */
   refuse({ item }: Slide, scope: 'item' | 'author' | 'tag', isSet: boolean): void {
     const { chrome, texts } = this.#parts;
     this.#viewing.refuse(item, scope, isSet);

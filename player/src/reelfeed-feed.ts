@@ -1,4 +1,4 @@
-/** `<reelfeed-feed>` and `<reelfeed-player>`, defined where there is a browser. */
+/** Defines `<reelfeed-feed>` and `<reelfeed-player>` if there is a browser. */
 import { ReelfeedFeed, ReelfeedPlayer } from './element.ts';
 
 export { ReelfeedFeed, ReelfeedPlayer };

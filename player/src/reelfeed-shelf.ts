@@ -1,4 +1,4 @@
-/** `<reelfeed-shelf>`: a row of clips that opens the feed at the clip that is chosen. */
+/** `<reelfeed-shelf>`: a row of clips that opens the feed at the chosen clip. */
 import { createReelfeed, type FeedItem } from '@reelfeed/client';
 import { element, isRightToLeft, setName } from './dom.ts';
 import { addStyles, areSame, serviceUrl, takeEarlyProperties } from './element-parts.ts';
@@ -15,7 +15,7 @@ const Base = 'HTMLElement' in globalThis ? HTMLElement : (Object as unknown as t
 const tag = 'reelfeed-shelf';
 const defaultCount = 12;
 const mostClips = 50;
-/** What the shelf and its feed have in common. */
+/** Attributes that the shelf passes on to its feed. */
 const feedAttributes = [
   'src',
   'key',
@@ -82,7 +82,7 @@ export class ReelfeedShelf extends Base implements ReelfeedShelfElement {
     const { texts, getToken, articleCard } = this;
     Object.assign(feed, { texts, getToken, articleCard });
     for (const kind of ['reelfeed-event', 'reelfeed-slide'] as const) {
-      // They bubble to the page only as far as the shadow tree of the shelf.
+      // They bubble only as far as the shadow root of the shelf.
       feed.addEventListener(kind, ({ detail }: CustomEvent<unknown>) =>
         this.dispatchEvent(new CustomEvent(kind, { detail, bubbles: true })),
       );
@@ -105,7 +105,7 @@ export class ReelfeedShelf extends Base implements ReelfeedShelfElement {
     import('./reelfeed-feed.ts').catch(() => this.close());
   }
 
-  /** Closes the feed; the focus goes back to the clip that opened it. */
+  /** Closes the feed; the focus returns to the clip that opened it. */
   close(): void {
     if (this.#dialog === null) return;
     const dialog = this.#dialog;
@@ -129,7 +129,7 @@ export class ReelfeedShelf extends Base implements ReelfeedShelfElement {
     });
   }
 
-  /** A shelf that can't be filled takes no place; the page is told by an `error` event. */
+  /** A shelf that can't be filled takes no space; an `error` event informs the page. */
   async #fill(): Promise<void> {
     this.#reading.abort();
     this.#reading = new AbortController();
@@ -201,7 +201,7 @@ export class ReelfeedShelf extends Base implements ReelfeedShelfElement {
       this.open(item.id);
       this.#opener = button;
     });
-    // The player comes while the finger is on its way.
+    // Starts loading the player as soon as the pointer reaches the button.
     const prepare = (): void => void import('./reelfeed-feed.ts').catch(() => {});
     button.addEventListener('pointerenter', prepare, { once: true });
     return element('li', {}, button);

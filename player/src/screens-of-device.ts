@@ -1,6 +1,6 @@
-/** Other places to show a clip in: a small window, the whole screen, another device. */
+/** Other places to show a clip: picture-in-picture, fullscreen, another device. */
 
-/** Safari's own names, for iPhones and for versions before the standard. */
+/** Safari's prefixed APIs, for iPhones and for versions before the standard. */
 type SafariVideo = {
   webkitSupportsPresentationMode?: (mode: string) => boolean;
   webkitSetPresentationMode?: (mode: string) => void;
@@ -33,7 +33,7 @@ export function canFill(host: HTMLElement, video: HTMLVideoElement): boolean {
   return webkitRequestFullscreen !== undefined || 'webkitEnterFullscreen' in video;
 }
 
-/** Fills the screen with the feed, or on phones that can't, with its clip; or takes it back. */
+/** Toggles fullscreen for the feed, or for its clip on phones that support only that. */
 export function fill(host: HTMLElement, video: HTMLVideoElement): void {
   const page = document as Document & SafariDocument;
   if ((page.fullscreenElement ?? page.webkitFullscreenElement ?? null) !== null) {
@@ -46,7 +46,7 @@ export function fill(host: HTMLElement, video: HTMLVideoElement): void {
   else (video as SafariVideo).webkitEnterFullscreen?.();
 }
 
-/** A clip that a script feeds can't go to another device: only the browser's own HLS can. */
+/** Only native HLS can be cast; a clip fed by a script can't. */
 export function canCast(video: HTMLVideoElement): boolean {
   if (video.disableRemotePlayback) return false;
   return 'webkitShowPlaybackTargetPicker' in video || 'remote' in video;

@@ -2,7 +2,7 @@ import { type ReelfeedError } from '@reelfeed/client';
 import { element, find } from './dom.ts';
 import { type Texts } from './texts.ts';
 
-/** States that take the place of the feed. At most one is shown. */
+/** States shown instead of the feed, at most one at a time. */
 export class Screens {
   readonly #screen: HTMLElement;
   readonly #texts: Texts;
@@ -25,7 +25,7 @@ export class Screens {
     this.#screen.hidden = false;
   }
 
-  /** Asks for a publishable key. `problem` says why the last one did not do. */
+  /** Asks for a publishable key. `problem` says why the last one was not accepted. */
   showKeyForm(problem: string | null, accept: (key: string) => void): void {
     const texts = this.#texts;
     const input = element('input', {
@@ -59,11 +59,13 @@ export class Screens {
     input.focus();
   }
 
-  /** Shown while there is no video. `command` is what to type to have the first one; null in the
-   * pages of others, whose viewers can't upload. */
+  /**
+   * Shown while there is no video. `command` uploads a first one; null on embedding pages, whose
+   * viewers can't upload.
+   */
   showEmpty(command: string | null, copy: (text: string) => void): void {
     const texts = this.#texts;
-    // It is asked for again and again; rebuilding it would take the focus from its button.
+    // Called repeatedly; rebuilding it would take the focus from its button.
     if (this.#screen.dataset['name'] === 'empty' && !this.#screen.hidden) return;
     if (command === null) {
       this.#show('empty', texts.emptyTitle);
@@ -75,7 +77,7 @@ export class Screens {
     this.#show('empty', texts.emptyTitle, element('p', {}, texts.emptyText), code, button);
   }
 
-  /** The first page was refused. `otherKey` is offered where a viewer may give one. */
+  /** Shown if the first page was rejected. `otherKey` is offered if a viewer may enter one. */
   showFailure(error: ReelfeedError, retry: () => void, otherKey: (() => void) | null): void {
     const texts = this.#texts;
     const again = element('button', { type: 'button', className: 'primary' }, texts.retry);
@@ -97,7 +99,7 @@ export class Screens {
   }
 }
 
-/** Why a text cannot be a publishable key; null when the service should decide. */
+/** Why a text cannot be a publishable key, or null to let the service decide. */
 export function faultOf(key: string, texts: Texts): string | null {
   if (key === '') return texts.keyMissing;
   if (key.startsWith('rf_sk_')) return texts.keySecret;
@@ -113,7 +115,7 @@ export function uploadCommand(serviceUrl: string): string {
   ].join('\n');
 }
 
-/** The stop after the last slide. */
+/** The card after the last slide. */
 export function endCard(texts: Texts, checkAgain: () => void, backToTop: () => void): HTMLElement {
   const check = element('button', { type: 'button' }, texts.checkAgain);
   check.addEventListener('click', checkAgain);

@@ -6,8 +6,8 @@ import { type Texts } from './texts.ts';
 const steps = 1000;
 
 /**
- * The progress line. The range input above it is invisible and gives dragging, the keyboard and
- * assistive technology; the line itself is drawn by scaling, which costs no layout per frame.
+ * The progress line. The invisible range input above it provides dragging, keyboard and
+ * accessibility support; the line itself is drawn by scaling, which costs no layout per frame.
  */
 export class SeekBar {
   readonly root: HTMLElement;
@@ -36,7 +36,7 @@ export class SeekBar {
       void this.storyboard.show(this.#fraction * this.#lengthSeconds);
     });
     this.#input.addEventListener('pointerdown', () => this.#drag(true));
-    // `:has(:focus-visible)` in words that the oldest browsers understand.
+    // Emulates `:has(:focus-visible)` for the oldest browsers.
     this.#input.addEventListener('keyup', () => root.classList.add('keyed'));
     for (const end of ['pointerdown', 'blur']) {
       this.#input.addEventListener(end, () => root.classList.remove('keyed'));
@@ -46,7 +46,7 @@ export class SeekBar {
     }
   }
 
-  /** Draws a position. All three are seconds; the length may still be unknown. */
+  /** Draws a position. All three are in seconds; the length may still be unknown. */
   show(positionSeconds: number, lengthSeconds: number, bufferedSeconds: number): void {
     if (!Number.isFinite(lengthSeconds) || lengthSeconds <= 0) return;
     this.#lengthSeconds = lengthSeconds;
@@ -62,7 +62,7 @@ export class SeekBar {
     this.#input.setAttribute('aria-valuetext', this.#texts.timeOf(position, length));
   }
 
-  /** Where the viewer has put the handle, from 0 to 1. */
+  /** The position of the handle, from 0 to 1. */
   get #fraction(): number {
     return Number(this.#input.value) / steps;
   }

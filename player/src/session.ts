@@ -4,9 +4,9 @@ import { type Store } from '@reelfeed/client/playing';
 const keyName = 'key';
 
 /**
- * The publishable key of an element that is a page of its own: from `?key=`, else from this tab, else
- * the one of the element. A key in the address moves into the tab's storage, so that it is neither
- * shared with a copied address nor kept in the history.
+ * The publishable key of an element that is a page of its own: from `?key=`, otherwise from this
+ * tab, otherwise that of the element. A key in the address is moved into the tab's storage, so that
+ * it is neither shared with a copied address nor kept in the history.
  */
 export function takeKey(tab: Store, offered: string | null): string | null {
   const address = new URL(location.href);
@@ -30,12 +30,12 @@ export function forgetKey(tab: Store): void {
   tab.remove(keyName);
 }
 
-/** The item that the address of the page names. */
+/** The item named by the page's address. */
 export function itemInAddress(): string | null {
   return idIn(location.hash.slice(1));
 }
 
-/** The name under which this browser's or this tab's viewing is known; made at the first visit. */
+/** The persistent id of this browser or tab, generated at the first visit. */
 export function stableId(store: Store, name: 'device' | 'session'): string {
   const known = store.read(name);
   if (known !== null && /^[0-9a-f]{32}$/.test(known)) return known;
@@ -44,7 +44,6 @@ export function stableId(store: Store, name: 'device' | 'session'): string {
   return id;
 }
 
-/** A name that nobody else has. */
 export function newId(): string {
   // crypto.randomUUID exists only on secure origins, and a test phone often opens plain http.
   const bytes = crypto.getRandomValues(new Uint8Array(16));

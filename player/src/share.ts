@@ -1,11 +1,11 @@
-/** An id as an address may name it; null for anything else. */
+/** The text if it is a valid id in an address, otherwise null. */
 export function idIn(text: string | null): string | null {
   return text !== null && /^[\w-]{1,64}$/.test(text) ? text : null;
 }
 
 /**
- * Offers the address through the device's own share sheet, or copies it where there is none or
- * where a pointer makes the clipboard the quicker way.
+ * Opens the device's share sheet, or copies the address if there is none or if a mouse makes the
+ * clipboard the quicker way.
  */
 export async function shareItem(
   url: string,
@@ -22,7 +22,7 @@ export async function shareItem(
   return (await copyText(url)) ? 'copied' : 'failed';
 }
 
-/** Copies text; also on plain http, where browsers withhold the clipboard interface. */
+/** Copies text, even on plain http, where browsers withhold the clipboard API. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -39,7 +39,7 @@ function copyBySelection(text: string): boolean {
   field.readOnly = true;
   document.body.append(field);
   field.select();
-  // Deprecated, and still the only way on origins that are not secure.
+  // Deprecated, but still the only way on insecure origins.
   const copied = document.execCommand('copy');
   field.remove();
   if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });

@@ -1,8 +1,9 @@
 import { isRightToLeft } from './dom.ts';
 
 /**
- * Tells the styles how large the element is, from now on until the signal: the oldest browsers have no
- * container queries. Call it before slides are placed, so that they are placed in the layout that holds.
+ * Reflects the size of the element in its classes until aborted, because the oldest browsers have
+ * no container queries. Call it before slides are placed, so that they are placed in the final
+ * layout.
  */
 export function watchSize(root: HTMLElement, signal: AbortSignal): void {
   const tell = (): void => {

@@ -1,6 +1,6 @@
 import { webAddress } from '@reelfeed/client/playing';
 
-/** A part of a picture that stands for a part of the clip. */
+/** A part of a picture that represents a part of the clip. */
 export type Tile = {
   readonly startSeconds: number;
   readonly url: string;
@@ -12,7 +12,7 @@ export type Tile = {
 
 const cue = /^(\d+):(\d+):([\d.]+) --> .*\n(\S+)#xywh=(\d+),(\d+),(\d+),(\d+)$/gm;
 
-/** Reads the WebVTT track of a storyboard, which lies at `address`. */
+/** Parses the WebVTT track of a storyboard located at `address`. */
 export function readStoryboard(track: string, address: string): Tile[] {
   return [...track.matchAll(cue)].map(([, hours, minutes, seconds, name = '', ...place]) => {
     const [x = 0, y = 0, width = 0, height = 0] = place.map(Number);
@@ -21,7 +21,7 @@ export function readStoryboard(track: string, address: string): Tile[] {
   });
 }
 
-/** Shows the picture of a moment while the viewer looks for it. Nothing is fetched before that. */
+/** Shows a preview while the viewer seeks. Nothing is fetched before that. */
 export class Storyboard {
   readonly #root: HTMLElement;
   #address: string | null = null;
@@ -32,14 +32,14 @@ export class Storyboard {
     this.#root = root;
   }
 
-  /** Null where a clip has none. */
+  /** Null if a clip has none. */
   use(url: string | null): void {
     this.#address = webAddress(url);
     this.#tiles = null;
     this.#root.hidden = true;
   }
 
-  /** Shows the picture of a moment as soon as it is there. */
+  /** Shows the preview of a position as soon as it has loaded. */
   async show(seconds: number): Promise<void> {
     this.#seconds = seconds;
     if (this.#address === null) return;
@@ -57,7 +57,7 @@ export class Storyboard {
   }
 }
 
-/** A storyboard that can't be read is as good as none. */
+/** A storyboard that can't be read is treated as missing. */
 async function load(address: string): Promise<Tile[]> {
   try {
     const answer = await fetch(address);

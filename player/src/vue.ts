@@ -31,14 +31,14 @@ type Emit = {
   (name: 'error', error: ErrorEvent): void;
 };
 
-/** What a component draws: the element with attributes, properties and listeners. */
+/** Renders the element with attributes, properties and listeners. */
 function draw(name: ElementName, props: Given, emit: Emit, overlay: unknown) {
   const { texts, getToken, articleCard } = props;
   return h(
     name,
     {
       ...attributesOf(props),
-      // A dot sets a property instead of an attribute; a server renders neither.
+      // The dot sets a property instead of an attribute; server-side rendering omits it.
       '.texts': texts ?? {},
       '.getToken': getToken ?? null,
       '.articleCard': articleCard ?? null,

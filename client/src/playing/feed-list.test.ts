@@ -75,12 +75,12 @@ type Listed = {
   readonly list: FeedList;
   readonly cursors: (string | null)[];
   readonly phases: string[];
-  /** Ids of items that no slide could be made of. */
+  /** Ids of items that could not be turned into slides. */
   readonly broken: string[];
   readonly ids: () => string[];
 };
 
-/** A list over the given answers, one per request; it records cursors and the phases passed. */
+/** A list that receives the given responses, one per request. Records cursors and phases. */
 function listOver(context: TestContext, answers: (FeedPage | Error)[]): Listed {
   const cursors: (string | null)[] = [];
   const phases: string[] = [];

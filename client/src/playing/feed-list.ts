@@ -3,29 +3,30 @@ import { type FeedItem, type FeedPage } from '../types.ts';
 import { slidesOf, type OnBroken, type Slide } from './slides.ts';
 
 /**
- * The list of slides and the reading of its pages.
+ * The list of slides, and the loading of its pages.
  *
  *   idle ──need, start──▶ loading ──page, more to come──▶ idle
  *                         loading ──last page──▶ ended
- *                         loading ──no answer, 429, 5xx──▶ waiting ──pause, retry──▶ loading
- *                         loading ──any other refusal──▶ refused
+ *                         loading ──no response, 429, 5xx──▶ waiting ──pause, retry──▶ loading
+ *                         loading ──any other rejection──▶ refused
  *   any ──restart──▶ loading
  *
- * 1. At most one page is being read.  2. An id is in the list at most once.
+ * 1. At most one page is being read.
+ * 2. An id is in the list at most once.
  * 3. Slides keep their order; new ones are only added at the end.
- * 4. What a link names stands first, however long it takes to read; pages wait for it.
+ * 4. The item named by a link stands first, however long it takes to read; pages wait for it.
  */
 export type FeedPhase =
   | { readonly name: 'idle' | 'loading' | 'ended' }
   | { readonly name: 'waiting' | 'refused'; readonly error: ReelfeedError };
 
-/** The next page is read when this many slides or fewer are left. */
+/** The next page is read when at most this many slides are left. */
 const slidesAhead = 5;
 const firstPauseMs = 2000;
 const longestPauseMs = 30_000;
-/** Pages in a row without anything new after which the feed counts as ended. */
+/** The feed counts as ended after this many consecutive pages without anything new. */
 const barrenPages = 5;
-/** Ids that are remembered to keep repeats out. */
+/** Number of ids that are remembered to skip repeats. */
 const rememberedIds = 5000;
 
 export type ReadPage = (cursor: string | null, signal: AbortSignal) => Promise<FeedPage>;
@@ -43,12 +44,12 @@ export class FeedList {
   #failures = 0;
   #barren = 0;
   #reading = new AbortController();
-  /** Settled when the item that a link names is in the list, or can't be. */
+  /** Settles once the item named by a link is in the list or has failed. */
   #linked: Promise<void> = Promise.resolve();
   #restarts = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `announces`: live streams that have not begun are shown as announcements. */
+  /** @param announces whether live streams that have not begun are shown as announcements */
   constructor(readPage: ReadPage, changed: () => void, onBroken: OnBroken, announces = false) {
     this.#readPage = readPage;
     this.#changed = changed;
@@ -60,7 +61,7 @@ export class FeedList {
     return this.#slides;
   }
 
-  /** How many slides stood before the first one that is still here. */
+  /** Number of slides dropped from the start of the list. */
   get droppedCount(): number {
     return this.#droppedCount;
   }
@@ -69,20 +70,20 @@ export class FeedList {
     return this.#phase;
   }
 
-  /** Reads on when the slide at `index` is near the end of what is known. */
+  /** Reads the next page if the slide at `index` is near the end of the list. */
   async need(index: number): Promise<void> {
     if (this.#phase.name !== 'idle' || this.#slides.length - 1 - index > slidesAhead) return;
     await this.#load();
   }
 
-  /** Tries a failed page again now, such as when the network is back. */
+  /** Retries a failed page now, such as when the network is back. */
   async retry(): Promise<void> {
     if (this.#phase.name === 'waiting' || this.#phase.name === 'refused') await this.#load();
   }
 
   /**
-   * Forgets everything and reads the feed again. `linked` is the item to begin with, or null where it
-   * can't be shown; it is shown as soon as it has come. It never rejects.
+   * Clears the list and reads the feed again. `linked` is the item to start with, or null if it
+   * can't be shown; it is shown as soon as it arrives. Never rejects.
    */
   async restart(linked: Promise<FeedItem | null> | null = null): Promise<void> {
     this.stop();
@@ -106,7 +107,7 @@ export class FeedList {
     this.#changed();
   }
 
-  /** Ends what is being read and waited for; nothing changes afterwards. */
+  /** Aborts all reading and waiting; nothing changes afterwards. */
   stop(): void {
     this.#reading.abort();
     this.#restarts += 1;
@@ -114,13 +115,13 @@ export class FeedList {
     this.#phase = { name: 'idle' };
   }
 
-  /** Takes out a slide that cannot be played. */
+  /** Removes a slide that cannot be played. */
   remove(id: string): void {
     this.#slides = this.#slides.filter((slide) => slide.id !== id);
     this.#changed();
   }
 
-  /** Shows an item as it is now, in its place. False when nothing can be shown of it yet. */
+  /** Updates an item in place. Returns false if nothing of it can be shown yet. */
   replace(item: FeedItem): boolean {
     const [slide] = this.#slidesOf(item);
     if (slide === undefined) return false;
@@ -129,7 +130,7 @@ export class FeedList {
     return true;
   }
 
-  /** Lets go of the oldest slides of a long session. The caller moves its own position. */
+  /** Drops the oldest slides of a long session. The caller adjusts its own position. */
   dropFirst(count: number): void {
     this.#slides = this.#slides.slice(count);
     this.#droppedCount += count;
@@ -162,10 +163,10 @@ export class FeedList {
   }
 
   #fail(error: unknown): void {
-    // Anything but the client's own error is a fault of this page; it must reach the console.
+    // Anything but the client's own error is a bug in this page and must reach the console.
     if (!(error instanceof ReelfeedError)) throw error;
     if (error.code === 'INVALID_CURSOR' && this.#cursor !== null) {
-      // The order is no longer kept by the service: a new one begins, without what was shown.
+      // The service no longer knows the order, so start a new one, without the items already shown.
       this.#cursor = null;
       this.#wait(error, 0);
       return;
@@ -194,7 +195,7 @@ export class FeedList {
     return slidesOf(item, this.#onBroken, this.#announces);
   }
 
-  /** False when the id stood in the list before. */
+  /** Returns false if the id was in the list before. */
   #remember(id: string): boolean {
     if (this.#known.has(id)) return false;
     this.#known.add(id);

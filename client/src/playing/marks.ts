@@ -2,30 +2,30 @@ import { type FeedItem } from '../types.ts';
 import { type Store } from './store.ts';
 
 const keptItems = 1000;
-/** Users of one browser whose marks are remembered, the latest ones. */
+/** Number of users per browser whose marks are kept, most recent first. */
 const keptUsers = 8;
-/** Changes without confirmation that are remembered; without a signature none is ever confirmed. */
+/** Number of unconfirmed changes that are kept; without a signature none is ever confirmed. */
 const keptChanges = 50;
 
 /**
- * How long a change stands against an older answer of the service, from the moment when it was made or
- * the page was opened again: its event may still wait.
+ * How long a change overrides an older response of the service, from the time it was made or the
+ * page was reopened: its event may still be queued.
  */
 const changeStandsMs = 60_000;
 
 /**
- * Which items the viewer has liked, or saved: the user where the page names one, otherwise the
- * browser. Only the latest thousand are remembered. Of a user with a signature the service knows the
- * marks of all devices, and its answers replace those of this browser.
+ * The items a viewer has liked or saved. The viewer is the user if the page names one, otherwise
+ * the browser. Only the latest thousand are remembered. For a user with a signature, the service
+ * knows the marks of all devices, and its responses replace those of this browser.
  */
 export class Marks {
   readonly #store: Store;
   readonly #name: string;
   readonly #kind: 'likes' | 'saves';
   readonly #ids: Set<string>;
-  /** What the count of an item lacks, because it was read before the viewer changed their mind. */
+  /** Corrections to an item's count, which was read before the viewer changed a mark. */
   readonly #changes = new WeakMap<FeedItem, number>();
-  /** When marks changed that the service has not confirmed, by the id of their item. */
+  /** When unconfirmed marks changed, by item id. */
   readonly #unconfirmed: Map<string, number>;
   readonly #now: () => number;
 
@@ -50,7 +50,11 @@ export class Marks {
     return this.#ids.has(id);
   }
 
-  /** Marks an item or takes the mark back. Answers what holds now. */
+  /**
+   * Toggles the mark of an item.
+   *
+   * @returns whether it is now marked
+   */
   toggle(item: FeedItem): boolean {
     const marked = !this.#ids.delete(item.id);
     if (marked) this.#ids.add(item.id);
@@ -60,7 +64,10 @@ export class Marks {
     return marked;
   }
 
-  /** The service has said which of the items `asked` are marked. A change that it can't know yet stands. */
+  /**
+   * Applies the service's response: which of the items `asked` are marked. Changes it can't know
+   * yet are kept.
+   */
   take(asked: readonly string[], marked: readonly string[]): void {
     for (const id of asked) {
       const isMarked = marked.includes(id);
@@ -81,7 +88,7 @@ export class Marks {
     else this.#store.write(unconfirmed, lastWords(this.#unconfirmed.keys(), keptChanges));
   }
 
-  /** The count of an item, this viewer's mark included. */
+  /** The count of an item, including this viewer's mark. */
   countOf(item: FeedItem): number {
     return Math.max(0, item.engagement[this.#kind] + (this.#changes.get(item) ?? 0));
   }
@@ -95,7 +102,7 @@ function lastWords(words: Iterable<string>, count: number): string {
   return [...words].slice(-count).join(' ');
 }
 
-/** Makes room: a browser that many people share must not fill its storage. */
+/** Makes room, because a shared browser must not fill its storage. */
 function rememberUser(store: Store, name: string): void {
   const known = (store.read('users') ?? '')
     .split(' ')
@@ -110,7 +117,9 @@ function rememberUser(store: Store, name: string): void {
   store.write('users', users.slice(-keptUsers).join(' '));
 }
 
-/** Two FNV-1a hashes of a user id, so that the storage of a shared browser does not list its users. */
+/**
+ * Two FNV-1a hashes of a user id, so that the storage of a shared browser does not list its users.
+ */
 function nameOf(userId: string): string {
   const hash = (seed: number): string => {
     let value = seed;

@@ -1,7 +1,8 @@
 /**
- * What players of a feed are made of, whatever they draw with: the list of slides, the meter of watch
- * time, the events of a view, and what is remembered of a viewer. The elements of `@reelfeed/player` and
- * the components of `@reelfeed/react-native` share them; a player of your own can use them, too.
+ * The building blocks of feed players, independent of rendering: the list of slides, the meter of
+ * watch time, the events of a view, and the stored state of a viewer. The elements of
+ * `@reelfeed/player` and the components of `@reelfeed/react-native` share them; a custom player can
+ * use them, too.
  */
 export { FeedList, type FeedPhase, type ReadPage } from './feed-list.ts';
 export { Marks } from './marks.ts';

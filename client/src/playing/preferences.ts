@@ -1,6 +1,6 @@
 import { type Store } from './store.ts';
 
-/** What the viewer has chosen for all clips, kept for the next visit. */
+/** The viewer's preferences for all clips, stored for the next visit. */
 export class Preferences {
   readonly #store: Store;
 

@@ -1,27 +1,29 @@
 import { type CarouselImage, type FeedItem } from '../types.ts';
 
-/** What the player shows at one stop of the column. */
+/** One slide of the player's column. */
 export type Slide = {
   readonly id: string;
   readonly item: FeedItem;
   readonly media:
-    | { readonly kind: 'video'; /** Null until a token is there. */ readonly url: string | null }
-    /** Addresses of protected pictures are empty until a token is there. */
+    | {
+        readonly kind: 'video';
+        /** Null until a token is available. */ readonly url: string | null;
+      }
+    /** Addresses of protected pictures are empty until a token is available. */
     | { readonly kind: 'pictures'; readonly pictures: readonly CarouselImage[] }
     /** A live stream that has not begun. */
     | { readonly kind: 'announcement' };
-  /** The position of the clip in the video carousel that it came from. */
+  /** The clip's position within its video carousel. */
   readonly member: { readonly position: number; readonly count: number } | null;
 };
 
-/** Told of an item that no slide can be made of. */
+/** Called for an item that cannot be turned into a slide. */
 export type OnBroken = (item: { readonly id: string }, error: unknown) => void;
 
 /**
- * The slides of one feed item: none for what cannot be played here (a stream that has not begun, unless
- * it is `announced`; a carousel without pictures), several for a video carousel, otherwise one. An item
- * that is not what the service promises has none either; the others of its page, or of its carousel,
- * are not affected.
+ * The slides of one feed item: none if it cannot be played here (a stream that has not begun,
+ * unless `announced`; a carousel without pictures), several for a video carousel, otherwise one. A
+ * malformed item has none either; the others of its page or carousel are not affected.
  */
 export function slidesOf(item: FeedItem, onBroken: OnBroken, announced = false): Slide[] {
   if (announced && item.liveStreamStatus === 'idle') {
@@ -51,7 +53,7 @@ function attempt(item: FeedItem, onBroken: OnBroken, make: () => Slide[]): Slide
 
 const noEngagement = { views: 0, likes: 0, shares: 0, saves: 0 };
 
-/** The service may be of another version than the player: without counts, a clip still plays. */
+/** The service may have a different version than the player: a clip plays even without counts. */
 function slideOf(item: FeedItem): Slide[] {
   const counted = { ...item, engagement: { ...noEngagement, ...item.engagement } };
   return item.contentType === 'carousel' ? pictureSlide(counted) : videoSlide(counted);
@@ -61,7 +63,7 @@ function videoSlide(item: FeedItem): Slide[] {
   if (item.liveStreamStatus === 'idle') return [];
   const url = webAddress(item.streamingUrl);
   if (url === null && !item.protected) {
-    // A stream that has ended has no address until its recording is made.
+    // A stream that has ended has no address until its recording is ready.
     if (item.contentType === 'live_stream') return [];
     throw new TypeError(`The ${item.contentType} has no address to play from.`);
   }
@@ -77,7 +79,7 @@ function pictureSlide(item: FeedItem): Slide[] {
   return [{ id: item.id, item, media: { kind: 'pictures', pictures }, member: null }];
 }
 
-/** Null for anything but http(s): a link with another scheme could run code when it is followed. */
+/** Null for anything but http(s): a link with another scheme could execute code. */
 export function webAddress(address: string | null): string | null {
   if (address === null) return null;
   try {

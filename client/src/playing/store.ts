@@ -1,4 +1,7 @@
-/** Small texts that last from one visit to the next. Reading never fails; what can't be kept is forgotten. */
+/**
+ * Small texts that persist between visits. Reading never fails; anything that can't be stored is
+ * forgotten.
+ */
 export type Store = {
   read(name: string): string | null;
   write(name: string, value: string): void;

@@ -6,7 +6,10 @@ import { ViewMeter, type Sample } from './view-meter.ts';
 type Watched = {
   readonly meter: ViewMeter;
   readonly events: EngagementEvent[];
-  /** Plays on from the last sample, 16 samples a second, unless `changes` say otherwise. */
+  /**
+   * Continues playing from the last sample at 16 samples per second, unless `changes` say
+   * otherwise.
+   */
   readonly play: (seconds: number, changes?: Partial<Sample>) => void;
   /** One sample, a sixteenth of a second after the last. */
   readonly take: (changes: Partial<Sample>) => void;

@@ -1,34 +1,34 @@
 import { type EngagementEvent } from '../events.ts';
 
-/** What the player shows at one moment. Positions and lengths are in seconds. */
+/** A snapshot of the player. Positions and lengths are in seconds. */
 export type Sample = {
   readonly atMs: number;
   readonly position: number;
-  /** Not a finite number while it is unknown, and for live streams. */
+  /** Not finite while unknown, and for live streams. */
   readonly length: number;
   readonly paused: boolean;
   readonly seeking: boolean;
-  /** There is nothing to show at this position yet. */
+  /** Whether nothing can be shown at this position yet. */
   readonly starved: boolean;
   readonly rendition: string | null;
   readonly codec: string | null;
 };
 
-/** Watched seconds from one report of progress to the next. */
+/** Watched seconds between two progress events. */
 const progressSeconds = 5;
-/** A shorter stop is a frame that came late, which nobody sees. */
+/** A shorter stop is a late frame, which nobody notices. */
 const shortestStallMs = 100;
-/** How much further than the clock a position may move between two samples of smooth playing. */
+/** How far a position may get ahead of the clock between two samples of smooth playback. */
 const clockSlackSeconds = 0.25;
 
 /**
- * Measures one view of a clip from samples of its player, many a second, and says what there is to
- * tell: start, progress, stalls, changes of quality, the first time that the end was reached.
+ * Measures one view of a clip from many samples per second, and reports its events: start,
+ * progress, stalls, quality changes, and the first time the end was reached.
  *
- * 1. Watch time counts what was played, at the speed of the clock; jumps by the viewer add nothing.
- * 2. Waiting after a jump is not a stall; neither is waiting before the first frame.
- * 3. A clip plays in a loop. The first end is a completion at once; the loops after it are told by
- *    one more, marked as looped, when nobody watches any more.
+ * 1. Watch time counts what was played, at the speed of the clock; seeking adds nothing.
+ * 2. Waiting after a seek or before the first frame is not a stall.
+ * 3. A clip plays in a loop. The first end is reported as a completion immediately; later loops are
+ *    reported by one more completion, flagged as looped, when viewing ends.
  */
 export class ViewMeter {
   readonly contentId: string;
@@ -38,7 +38,7 @@ export class ViewMeter {
   #wantedAtMs: number | null = null;
   #hasBeenPaused = false;
   #hasStarted = false;
-  /** How often the end was reached, and how often when it was told last. */
+  /** How often the end was reached, in total and as of the last report. */
   #ends = 0;
   #toldEnds = 0;
   #watched = 0;
@@ -53,12 +53,12 @@ export class ViewMeter {
     this.#track = track;
   }
 
-  /** Seconds that were played so far. */
+  /** Seconds played so far. */
   get watchTime(): number {
     return rounded(this.#watched);
   }
 
-  /** Takes what the player shows now. */
+  /** Processes a sample. */
   take(sample: Sample): void {
     const last = this.#last;
     this.#last = sample;
@@ -70,21 +70,21 @@ export class ViewMeter {
     this.#noteQuality(sample);
   }
 
-  /** Nobody watches any more, for now or for good: tells what was not told yet. */
+  /** Viewing has paused or ended: reports everything outstanding. */
   pause(nowMs: number): void {
     this.#endStall(nowMs);
     if (this.#watched > this.#reported) this.#reportProgress();
     if (this.#ends > Math.max(1, this.#toldEnds)) this.#complete();
   }
 
-  /** Tells that the clip could not be played, or not on. */
+  /** Reports that the clip could not be played or failed during playback. */
   fail(errorCode: string, errorMessage: string): void {
     const { contentId } = this;
     const data = { errorCode, errorMessage, viewId: this.viewId };
     this.#track({ event: 'error', contentId, data });
   }
 
-  /** The clock runs while the player is asked to play; a viewer who has to press a button stops it. */
+  /** Start-up time runs while the player is asked to play; having to press a button stops it. */
   #noteStart({ atMs, paused }: Sample): void {
     if (this.#hasStarted) return;
     this.#hasBeenPaused ||= paused;
@@ -177,23 +177,23 @@ export class ViewMeter {
 
 type Played = {
   readonly seconds: number;
-  /** The end was passed. */
+  /** Whether the end was passed. */
   readonly loops: boolean;
 };
 
-/** What was played between two samples; null where the player stood or jumped. */
+/** What was played between two samples, or null if the player was paused or seeked. */
 function playedBetween(last: Sample, sample: Sample): Played | null {
   if (last.paused) return null;
   const maxSeconds = (sample.atMs - last.atMs) / 1_000 + clockSlackSeconds;
   const movedSeconds = sample.position - last.position;
-  // The last picture may stand a little behind the length.
+  // The last frame may be slightly before the end.
   const roundSeconds = Math.max(0, last.length - last.position) + sample.position;
   if (movedSeconds < 0 && roundSeconds <= maxSeconds) return { seconds: roundSeconds, loops: true };
   const isPlayed = movedSeconds > 0 && movedSeconds <= maxSeconds && !sample.seeking;
   return isPlayed ? { seconds: movedSeconds, loops: false } : null;
 }
 
-/** To milliseconds; the service takes no negative values. */
+/** Rounds to milliseconds; the service rejects negative values. */
 function rounded(value: number): number {
   return Math.max(0, Math.round(value * 1_000) / 1_000);
 }

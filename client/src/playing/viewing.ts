@@ -9,9 +9,9 @@ export type PlaybackFailure = { readonly code: string; readonly message: string 
 
 /** How the viewer has come to a slide. */
 export type Arrival = {
-  /** Place in the feed, the first is 0. */
+  /** Place in the feed, starting at 0. */
   readonly position: number;
-  /** By the feed, by a link that names the item, or in a page that shows it alone. */
+  /** Through the feed, through a link to the item, or on a page that shows only this item. */
   readonly entryPoint: 'feed' | 'share' | 'direct';
   /** By moving the column, not because the list has changed. */
   readonly isSwipe: boolean;
@@ -21,8 +21,8 @@ export type Arrival = {
 const seenMs = 1_100;
 
 /**
- * Says what the viewer does, as engagement events. Each time that a slide comes into view is a view
- * of its own, also of one that was seen before.
+ * Reports what the viewer does as engagement events. Each time a slide comes into view is a
+ * separate view, even if it was seen before.
  */
 export class Viewing {
   readonly #track: (event: EngagementEvent) => void;
@@ -30,7 +30,7 @@ export class Viewing {
   #position = 0;
   #feedId: string | null = null;
   #toldFailure: PlaybackFailure | null = null;
-  /** Tells the impression of pictures, which waits for how long they are looked at. */
+  /** Reports the impression of pictures, delayed to include their viewing time. */
   #tellPictures: (() => void) | null = null;
   #picturesTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -38,12 +38,12 @@ export class Viewing {
     this.#track = track;
   }
 
-  /** A page was read; impressions name the feed that they belong to. */
+  /** Call when a page was read; impressions name the feed they belong to. */
   noteFeed(feedId: string | null): void {
     this.#feedId = feedId;
   }
 
-  /** This slide is watched from now on; null at the end of the column. */
+  /** Starts viewing a slide, or null at the end of the column. */
   show(slide: Slide | null, { position, entryPoint, isSwipe }: Arrival): void {
     const left = this.#meter;
     if (left?.contentId === slide?.id) return;
@@ -77,30 +77,30 @@ export class Viewing {
     this.#tellPictures = null;
   }
 
-  /** Called many times a second with what the player of the slide that is watched shows. */
+  /** Called many times per second with a sample of the active player. */
   measure(sample: Sample): void {
     this.#meter?.take(sample);
   }
 
-  /** Nobody watches, for now or for good: what was not told yet is. */
+  /** Viewing has paused or ended: reports everything outstanding. */
   pause(): void {
     this.#endPictures();
     this.#meter?.pause(performance.now());
   }
 
-  /** The clip that is watched could not be played; the same failure is told once. */
+  /** Reports that the active clip could not be played. The same failure is reported once. */
   fail(failure: PlaybackFailure | null): void {
     if (failure === null || failure === this.#toldFailure) return;
     this.#toldFailure = failure;
     this.#meter?.fail(failure.code, failure.message);
   }
 
-  /** A clip could not be prepared and is never shown. */
+  /** Reports a clip that could not be prepared and is never shown. */
   failAhead(contentId: string, { code, message }: PlaybackFailure): void {
     new ViewMeter(contentId, newUuid7(), this.#track).fail(code, message);
   }
 
-  /** The viewer likes an item, or takes the like back. */
+  /** Reports that the viewer likes an item, or no longer does. */
   like({ id }: FeedItem, isLiked: boolean): void {
     const event = isLiked ? 'like' : 'unlike';
     this.#track({ event, contentId: id, data: this.#view(id) });
@@ -111,7 +111,7 @@ export class Viewing {
     this.#track({ event, contentId: id, data: this.#view(id) });
   }
 
-  /** The viewer does not want the item, its author or its tags, or takes that back. */
+  /** Reports that the viewer does not want the item, its author or its tags, or reverses this. */
   refuse({ id }: FeedItem, scope: 'item' | 'author' | 'tag', isSet: boolean): void {
     const data = { scope, undo: !isSet, ...this.#view(id) };
     this.#track({ event: 'notInterested', contentId: id, data });

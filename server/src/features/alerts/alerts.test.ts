@@ -16,7 +16,7 @@ const service = await startReportService();
 const [item] = makeItems(1);
 const lastHour = Math.floor(Date.now() / hourMs) * hourMs;
 
-/** Plays of viewers in the hour that ends at a moment, some of them on web. */
+/** Plays in the hour that ends at a given time, some of them on web. */
 function plays(endMs: number, count: number): LoggedEvent[] {
   return Array.from({ length: count }, (_, index) => ({
     eventId: newUuid7(),

@@ -1,4 +1,4 @@
-/** Alerts: rules on metrics that are judged every hour; see `rule.ts` and `evaluate.ts`. */
+/** Alerts: rules on metrics that are evaluated every hour; see `rule.ts` and `evaluate.ts`. */
 import type { Static } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
@@ -24,7 +24,7 @@ import type { AlertPatch, GivenRule, NewAlert } from './schemas.ts';
 
 export const maxAlerts = 100;
 
-/** The whole rule. @throws ApiError VALIDATION_ERROR */
+/** Fills in defaults and validates a rule. @throws ApiError VALIDATION_ERROR */
 export function readRule(given: GivenRule): AlertRule {
   const { report, metric } = given;
   if (!Object.hasOwn(watchedMetrics[report], metric)) {
@@ -77,7 +77,7 @@ function firstWindow(clock: ZoneClock) {
 type Place = { readonly publicUrl: string };
 
 /**
- * Changes an alert. Another rule starts without a state; if it was firing, that is told as resolved.
+ * Changes an alert. A changed rule resets its state; if it was firing, it is announced as resolved.
  *
  * @throws ApiError NOT_FOUND, VALIDATION_ERROR
  */
@@ -114,7 +114,7 @@ export async function changeAlert(
   return saved;
 }
 
-/** If it was firing, that is told as resolved. @throws ApiError NOT_FOUND */
+/** Deletes an alert. If it was firing, it is announced as resolved. @throws ApiError NOT_FOUND */
 export async function deleteAlert(
   tx: Tx,
   { organizationId, id }: { readonly organizationId: OrganizationId; readonly id: string },

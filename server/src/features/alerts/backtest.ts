@@ -1,4 +1,4 @@
-/** Tries a rule on the past: when it would have opened, before anybody is told anything. */
+/** Tests a rule on past data: when it would have opened, without notifying anyone. */
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { dayMs, hourMs } from '../../platform/time.ts';
@@ -13,7 +13,7 @@ type Opening = { readonly openedAt: string; resolvedAt: string | null } & Omit<
   'verdict'
 >;
 
-/** Judges every hour of the days until now, in order, as the service would have. */
+/** Evaluates every hour of the last days in order, as the service would have. */
 export async function testRule(
   db: Db,
   organizationId: OrganizationId,

@@ -1,11 +1,12 @@
 /**
- * Judges alerts, hour by hour.
+ * Evaluates alerts, hour by hour.
  *
- * 1. The new state, its event and the deliveries to webhooks are one transaction, which is fenced by the
- *    alert's revision: whatever is killed, and however many processes evaluate, each change is told once.
- * 2. A window is judged when the reports have counted everything that was answered until two minutes
- *    after it. Events that arrive later still count in reports, but judge nothing anew.
- * 3. Hours that nobody was there for are made up for, the last day of them.
+ * 1. The new state, its event and the webhook deliveries are one transaction, fenced by the alert's
+ *    revision. So each change is announced exactly once, despite crashes and concurrent
+ *    evaluations.
+ * 2. A window is evaluated once the reports have counted everything acknowledged up to two minutes
+ *    after it. Later events count in reports but cause no re-evaluation.
+ * 3. Missed hours are made up for, up to one day.
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
@@ -35,22 +36,21 @@ export type EvaluateParts = {
   readonly publicUrl: string;
 };
 
-/** Clients send what they have every few seconds. */
+/** Clients send their events every few seconds. */
 const latenessMs = 2 * 60_000;
 const maxHoursBack = 24;
 const retryAfterMs = 5 * 60_000;
 
-/** The moment from which the window that ends at a moment of the clock is judged. */
 export function dueAt(clock: ZoneClock, windowEnd: Date): Date {
   return new Date(clock.momentOf(windowEnd.getTime()) + latenessMs);
 }
 
-/** The end of the hour that is running, by the clock. */
+/** The end of the current hour, by the clock. */
 export function nextWindow(clock: ZoneClock, nowMs: number): Date {
   return new Date((Math.floor(clock.localOf(nowMs) / hourMs) + 1) * hourMs);
 }
 
-/** Judges what is due. */
+/** Evaluates the alerts that are due. */
 export async function evaluateAlerts(parts: EvaluateParts, signal: AbortSignal): Promise<void> {
   const { db, log } = parts;
   const completeUntil = new Date(await readAsOf(parts));
@@ -71,7 +71,7 @@ async function evaluate({ db, hints, publicUrl }: EvaluateParts, row: AlertRow):
   const { organizationId, rule } = row;
   const clock = await readOrganizationClock(db, organizationId);
   const lastMs = nextWindow(clock, Date.now()).getTime() - hourMs;
-  // Also where another time zone was chosen meanwhile.
+  // Also limits the window after a change of the time zone.
   const endMs = Math.min(
     Math.max(row.nextWindow.getTime(), lastMs - maxHoursBack * hourMs),
     lastMs,
@@ -110,7 +110,7 @@ type Change = {
   readonly judgement: LastJudgement | null;
 };
 
-/** Records a change, for the history and for webhooks. */
+/** Records a change in the history and for webhooks. */
 export async function tell(
   tx: Tx,
   { alertId, organizationId, name, rule }: AlertRow,

@@ -1,4 +1,3 @@
-/** The SQL of alerts. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId, TypeId } from '../../platform/ids.ts';
@@ -13,7 +12,7 @@ export type AlertRow = {
   readonly isEnabled: boolean;
   readonly state: AlertState['state'];
   readonly calmWindows: number;
-  /** Moments by the clock of the organization, as all that are named windows. */
+  /** Local times of the organization, like all fields named windows. */
   readonly openedAt: Date | null;
   readonly resolvedAt: Date | null;
   readonly nextWindow: Date;
@@ -21,7 +20,7 @@ export type AlertRow = {
   readonly revision: number;
   readonly createdAt: Date;
 };
-/** `windowEnd` by the clock of the organization. */
+/** `windowEnd` is in the organization's local time. */
 export type LastJudgement = Judgement & { readonly windowEnd: number };
 
 export const changeReasons = ['breached', 'recovered', 'changed', 'paused'] as const;
@@ -39,7 +38,7 @@ const columns = sql`alert_id as "alertId", organization_id as "organizationId", 
   resolved_at as "resolvedAt", next_window as "nextWindow", last_judgement as "lastJudgement",
   revision, created_at as "createdAt"`;
 
-/** Creations of one organization take turns, so that none counts what another one adds. */
+/** Serializes creations within an organization, so that concurrent ones cannot exceed the limit. */
 export async function lockAlerts(tx: Tx, organizationId: string): Promise<number> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(${`alerts ${organizationId}`}, 77))`.execute(tx);
@@ -98,7 +97,7 @@ export async function deleteAlertRow(tx: Tx, alertId: AlertId): Promise<void> {
   await sql`delete from alert where alert_id = ${alertId}`.execute(tx);
 }
 
-/** The alert whose next window has been complete for longest, at a moment. */
+/** The alert whose next window has been complete for longest at a given time. */
 export async function findDueAlert(db: Db, completeUntil: Date): Promise<AlertRow | null> {
   const { rows } = await sql<AlertRow>`
     select ${columns} from alert where is_enabled and due_at <= ${completeUntil}
@@ -112,7 +111,7 @@ export type AlertChange = Pick<AlertRow, 'name' | 'rule' | 'isEnabled' | 'nextWi
   readonly dueAt: Date;
 };
 
-/** @returns null where it has changed since it was read */
+/** @returns null if it has changed since it was read */
 export async function saveAlert(
   tx: Tx,
   { alertId, revision }: Pick<AlertRow, 'alertId' | 'revision'>,
@@ -132,7 +131,7 @@ export async function saveAlert(
   return rows[0] ?? null;
 }
 
-/** Looks at an alert again later: it could not be judged. */
+/** Postpones an alert that could not be evaluated. */
 export async function deferAlert(db: Db, alertId: AlertId, byMs: number): Promise<void> {
   await sql`
     update alert set due_at = clock_timestamp() + ${byMs} * interval '1 millisecond'
@@ -170,7 +169,7 @@ export async function listAlertEvents(
   return rows;
 }
 
-/** An alert changes once an hour at most, so this bounds its history. */
+/** An alert changes at most once an hour, so this bounds its history. */
 export async function deleteOldAlertEvents(db: Db, keptDays: number): Promise<void> {
   await sql`
     delete from alert_event

@@ -40,7 +40,7 @@ export type AlertRouteParts = {
   readonly cursors: ListCursors;
   readonly mutations: Mutations;
   readonly publicUrl: string;
-  /** Called after a change that webhooks may be told of. */
+  /** Called after a change that may be announced to webhooks. */
   readonly onTold: () => void;
 };
 

@@ -29,7 +29,7 @@ test('a threshold is breached beyond it, and says nothing of too little data', (
 
 test('a band is median ± width × 1.4826 × MAD', () => {
   const rule = { ...base, condition: { ...band, minChange: 0 } };
-  // Median 101, distances 1, 1, 3, 99, so MAD is 2: half is 3.5 × 1.4826 × 2 = 10.3782.
+  // Median 101, distances 1, 1, 3, 99, so MAD is 2: half the width is 3.5 × 1.4826 × 2 = 10.3782.
   const history = [100, 102, 98, 200];
   const { low, high } = judge(rule, counts(101, ...history), true);
   assert.ok(Math.abs((low ?? 0) - 90.6218) < 1e-9 && Math.abs((high ?? 0) - 111.3782) < 1e-9);

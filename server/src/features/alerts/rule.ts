@@ -1,18 +1,18 @@
 /**
- * When an alert opens and when it is resolved, as a function of windows of whole hours.
+ * When an alert opens and resolves, as a function of windows of whole hours.
  *
  *   unknown, ok ── breached, and the cool-down is over ──▶ firing   (opened)
  *   firing ── fine for `resolveAfter` windows in a row ──▶ ok       (resolved)
  *
- * 1. Each hour is judged once, in order, by the window that ends with it.
- * 2. A window with too little data says nothing: it neither opens nor resolves.
+ * 1. Each hour is evaluated once, in order, by the window that ends with it.
+ * 2. A window with too little data has no effect: it neither opens nor resolves.
  *
- * A band is made from the same hours of the weeks before: median ± max(width × 1.4826 × MAD,
- * minChange × median), where MAD is the median of the distances from the median. 1.4826 makes MAD
- * an estimate of the standard deviation of normal data, and a width of 3.5 is what Iglewicz and Hoaglin
- * recommend for outliers ("How to Detect and Handle Outliers", ASQC, 1993). One bad week in four moves
- * neither the median nor MAD by much, which is why it is not mean and standard deviation. `minChange`
- * keeps weeks that happen to be alike from making a band of no width.
+ * A band is computed from the same hours of the previous weeks: median ± max(width × 1.4826 × MAD,
+ * minChange × median), where MAD is the median absolute deviation. 1.4826 makes MAD an estimate of
+ * the standard deviation of normal data, and a width of 3.5 is what Iglewicz and Hoaglin recommend
+ * for outliers ("How to Detect and Handle Outliers", ASQC, 1993). One bad week in four moves
+ * neither the median nor MAD by much, unlike mean and standard deviation. `minChange` prevents a
+ * band of zero width after very similar weeks.
  */
 import { hourMs } from '../../platform/time.ts';
 import type { WatchedMetric, WindowValue } from '../analytics/analytics.ts';
@@ -38,17 +38,16 @@ export type AlertRule = WatchedMetric & {
 export type Judgement = {
   readonly verdict: 'unknown' | 'fine' | 'breached';
   readonly value: number | null;
-  /** What the value should not be below and above; null where nothing bounds it. */
+  /** The bounds of the normal range; null if unbounded. */
   readonly low: number | null;
   readonly high: number | null;
 };
 
-/** Weeks with data that a band needs. */
+/** Number of weeks with data that a band needs. */
 export const minWeeks = 3;
 const weekMs = 7 * 24 * hourMs;
 const normalScale = 1.4826;
 
-/** The window that ends at a moment, and then those of the weeks before that its band is made from. */
 export function windowsOf({ windowHours, condition }: AlertRule, endMs: number) {
   const weeks = condition.type === 'band' ? condition.weeks : 0;
   return Array.from({ length: weeks + 1 }, (_, week) => ({
@@ -57,7 +56,10 @@ export function windowsOf({ windowHours, condition }: AlertRule, endMs: number) 
   }));
 }
 
-/** @param values of the windows of `windowsOf` @param isCount whether the metric is a count */
+/**
+ * @param values of the windows of `windowsOf`
+ * @param isCount whether the metric is a count
+ */
 export function judge(
   { condition, minData }: AlertRule,
   [now = nothing, ...earlier]: readonly WindowValue[],
@@ -73,7 +75,7 @@ export function judge(
   }
   const known = earlier.flatMap((window) => (hasData(window) ? [window.value ?? 0] : []));
   const center = median(known);
-  // A count that falls to nothing is what an alert is for, so the weeks before have to have data.
+  // An alert should catch a count that drops to zero, so the previous weeks must have enough data.
   const isEnough = known.length >= minWeeks && (!isCount || center >= minData);
   if (!isEnough) return { verdict: 'unknown', value, low: null, high: null };
   const { direction, width, minChange } = condition;
@@ -108,7 +110,7 @@ function median(values: readonly number[]): number {
 export type AlertState = {
   readonly state: 'unknown' | 'ok' | 'firing';
   readonly calmWindows: number;
-  /** The ends of windows, by the clock of the organization. */
+  /** Window ends in the organization's local time. */
   readonly openedAtMs: number | null;
   readonly resolvedAtMs: number | null;
 };
@@ -122,7 +124,7 @@ export const newState: AlertState = {
 
 export type Step = { readonly next: AlertState; readonly change: 'opened' | 'resolved' | null };
 
-/** What a judgement makes of the state. @param atMs the end of the window */
+/** The state after a judgement. @param atMs the end of the window */
 export function step(
   { resolveAfter, cooldownHours }: AlertRule,
   state: AlertState,

@@ -1,4 +1,3 @@
-/** What webhooks are told of alerts. */
 import { Type } from 'typebox';
 import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { watchedReports } from '../analytics/analytics.ts';

@@ -1,8 +1,8 @@
 /**
- * Statistics of engagement events. This is what other features may use.
+ * Statistics of engagement events. This file is the interface for other features.
  *
- * Projections (projections/) turn the event log into tables; a process with the role
- * `worker` keeps them up, within a second. Reports, feed pages and ranking read the tables.
+ * Projections (projections/) turn the event log into tables. A process with the role `worker` keeps
+ * them up to date within a second. Reports, feed pages and ranking read the tables.
  */
 export { watchOf, type ViewWatch } from './projections/engagement/contribution.ts';
 export {

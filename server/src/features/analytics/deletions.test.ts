@@ -86,7 +86,7 @@ describe('an item that is deleted for good', () => {
     const db = await openFilled();
     assert.ok((await rowsOf(db, gone)) > 4);
     const before = await rowsOf(db, kept);
-    // These are in the log, and not projected, when the item goes.
+    // These are logged but not yet projected when the item is deleted.
     await append(db, watching(gone, 'cem'));
     const items = [await deleteItem(db, gone), await deleteItem(db, stream)];
     await purgeFromProjections(db, allProjections, items);

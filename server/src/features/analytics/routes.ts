@@ -7,7 +7,7 @@ import { addRealtimeRoute } from './reports/realtime-route.ts';
 import type { ReportParts } from './reports/report-parts.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 
-/** The reading half of analytics: `GET /v1/analytics/…`. */
+/** The read API of analytics: `GET /v1/analytics/…`. */
 export function addAnalyticsRoutes(app: HttpApp, parts: ReportParts): void {
   addOverviewRoutes(app, parts);
   addContentRoutes(app, parts);

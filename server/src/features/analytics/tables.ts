@@ -1,11 +1,11 @@
 /**
- * The tables of statistics. Projections make them from the event log; 0007_analytics.sql says what
- * each number means.
+ * The tables of statistics. Projections build them from the event log; 0007_analytics.sql defines
+ * each number.
  */
 import type { Generated } from 'kysely';
 import type { Json, Timestamp } from '../../platform/database/column-types.ts';
 
-/** What is counted of one item, and of one part of the audience. */
+/** The counts of an item or of a part of the audience. */
 type EngagementCounts = {
   impressions: Generated<number>;
   plays: Generated<number>;
@@ -147,7 +147,10 @@ type MinuteCounterTable = {
 
 type MinuteViewerSetTable = { organization_id: string; minute: Timestamp; sketch: Buffer };
 
-/** The states of views and sessions, by the hash of their viewer and of the rest. */
+/**
+ * The states of views and sessions. The key is the hash of the viewer followed by a hash of the
+ * rest.
+ */
 type StateTable = { key: Buffer; state: Buffer };
 
 type SessionDeviceTable = { user_key: Buffer; device_key: Buffer; generation: number };

@@ -12,7 +12,6 @@ beforeEach(async () => {
   await query(service, 'delete from bulk_allowance');
 });
 
-/** One request with so many items, at any process of the cluster. */
 function request(items: number, url = service.url, headers: Record<string, string> = {}) {
   return send(`${url}/v1/content/bulk/visibility`, 'POST', {
     key: service.secretKey,
@@ -21,7 +20,10 @@ function request(items: number, url = service.url, headers: Record<string, strin
   });
 }
 
-/** As if so many seconds had gone by, or, below zero, the database's clock had been set back. */
+/**
+ * Simulates that this many seconds have passed, or, if negative, that the database's clock was set
+ * back.
+ */
 async function advance(seconds: number): Promise<void> {
   await query(
     service,
@@ -100,7 +102,7 @@ describe('the window slides', () => {
   });
 
   test('as a model says, over 400 steps of random requests and waits', async () => {
-    // A small generator, so that a failure can be repeated.
+    // A small seeded generator, so that failures are reproducible.
     let seed = 20_261_120;
     const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
     let accepted: { age: number; items: number }[] = [];
@@ -128,8 +130,8 @@ describe('the window slides', () => {
 });
 
 /**
- * Whether a request is accepted after those of the given ages in seconds. The younger ones are
- * stored half a second younger, so that the time that the statement takes does not matter.
+ * Whether a request is accepted after requests of the given ages in seconds. The younger ones are
+ * stored half a second younger, so that the duration of the statement does not matter.
  */
 async function takeAfter(
   entries: readonly { age: number; items: number }[],

@@ -1,7 +1,8 @@
 /**
- * The limits of bulk operations: in no window of 60 seconds does an organization get more than 60
- * requests or 1,000 items accepted, on however many processes. The counting is in the database
- * function `take_bulk_allowance` (functions.sql); here are the numbers, and how they are told to the client.
+ * The limits of bulk operations: in any window of 60 seconds, at most 60 requests and 1,000 items
+ * of an organization are accepted, however many processes run. The database function
+ * `take_bulk_allowance` (functions.sql) does the counting; this file defines the numbers and the
+ * response headers.
  */
 import { ApiError } from '../../platform/http/errors.ts';
 
@@ -16,16 +17,16 @@ export type AllowanceRequest = {
   newItems: number;
 };
 
-/** The remaining allowance after an accepted request, or the reason for a refusal. */
+/** The remaining allowance after an accepted request, or the reason for a rejection. */
 export type Allowance = {
   isAccepted: boolean;
   /** True if the database's clock was set back and the counted entries were moved with it. */
   clockWentBack: boolean;
   requestsLeft: number;
   itemsLeft: number;
-  /** Time until the oldest accepted request leaves the window; 0 when there is none. */
+  /** Time until the oldest accepted request leaves the window; 0 if there is none. */
   nextFreeMs: number;
-  /** Time until a refused request would be accepted; 0 if it was accepted. */
+  /** Time until a rejected request would be accepted; 0 if it was accepted. */
   retryAfterMs: number;
 };
 
@@ -43,7 +44,7 @@ export function allowanceHeaders(allowance: Allowance): Record<string, string> {
   };
 }
 
-/** Thrown for a refused request. Its transaction rolls back, so it does not count. */
+/** Thrown for a rejected request. Its transaction rolls back, so it does not count. */
 export class AllowanceRefusal extends ApiError {
   readonly clockWentBack: boolean;
 

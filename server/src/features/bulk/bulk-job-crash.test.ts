@@ -92,7 +92,7 @@ test(`${items} items survive ${kills} kill -9 of two workers: each is changed on
   const { rows } = await sql<{ kind: string }>`select kind from webhook_event`.execute(db);
   assert.deepEqual(rows, [{ kind: 'bulk_job.complete' }], 'one event');
   for (const worker of workers) {
-    // What a process needs to load its code is over after the first second.
+    // Loading the process's code takes the first second.
     const settled = worker.memoryMb.slice(5);
     const spread = Math.max(...settled) - Math.min(...settled);
     if (settled.length > 1) assert.ok(spread <= 40, `±20 MB: ${settled.join(' ')}`);

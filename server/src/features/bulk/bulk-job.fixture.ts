@@ -1,4 +1,4 @@
-/** What the tests of bulk jobs share. */
+/** Shared parts of the bulk job tests. */
 import { sql } from 'kysely';
 import { atEnd, silentLog } from '../../../test/database.ts';
 import type { Reply } from '../../../test/service.ts';
@@ -13,7 +13,7 @@ export type BulkJobService = BulkService & {
   createJob: (body: object) => Promise<Reply>;
 };
 
-/** The service on a database that the test looks into as well; its jobs wait for `startWorkers`. */
+/** A service with access to its database; jobs wait for `startWorkers`. */
 export async function startBulkJobService(): Promise<BulkJobService> {
   const service = await startBulkService();
   const database = openDatabase({ connection: service.connection, poolSize: 6, log: silentLog });
@@ -25,7 +25,7 @@ export async function startBulkJobService(): Promise<BulkJobService> {
   };
 }
 
-/** Carries bulk jobs on until it is disposed of. */
+/** Processes bulk jobs until disposed. */
 export function startWorkers(db: Db) {
   return startQueueWorkers({
     db,
@@ -35,7 +35,7 @@ export function startWorkers(db: Db) {
   });
 }
 
-/** Adds ready items to an organization by SQL, tagged `all` and `even` or `odd`. */
+/** Inserts ready items by SQL, tagged `all` and `even` or `odd`. */
 export async function insertItems(db: Db, organizationId: string, count: number): Promise<void> {
   await sql`
     insert into content (organization_id, content_id, content_type, title, upload_status,
@@ -54,7 +54,7 @@ export async function insertOrganization(db: Db, organizationId: string): Promis
     .execute();
 }
 
-/** How many items were changed how often since they were made, by the count of changes. */
+/** Number of items by how often they have changed since creation. */
 export async function changes(db: Db, organizationId: string): Promise<Record<string, number>> {
   const { rows } = await sql<{ changes: number; items: number }>`
     select revision - 1 as changes, count(*) as items from content

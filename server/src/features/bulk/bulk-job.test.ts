@@ -20,7 +20,6 @@ async function read(jobId: string) {
   return (await service.call('GET', `/v1/content/bulk/jobs/${jobId}`)).body.data;
 }
 
-/** Creates a job and runs it to its end. */
 async function run(body: object) {
   const { data } = (await createJob(body)).body;
   await using workers = startWorkers(db);
@@ -306,7 +305,8 @@ describe('the set of items', () => {
     );
     await using workers = startWorkers(db);
     for (let round = 0; round < 10; round += 1) {
-      // Others lock the items in another order than the job, as requests may: one of two is retried.
+      // Other transactions lock the items in a different order, as requests may, so one of the two
+      // is retried.
       await inTransaction(db, (tx) =>
         sql`
         update content set tags = tags || ${`by-hand-${round}`}::text, revision = revision + 1

@@ -8,23 +8,23 @@
  *                     │ │
  *        cancel ◀─────┘ └─────▶ failed
  *
- * Who moves a job:
- *   create      a request: the set of items is written with the job, in its transaction
- *   last chunk  a worker, in the transaction that does the last items
- *   cancel      a request: what is done stays done, the rest is dropped
- *   failed      the queue, when a chunk could not be done however often it was tried
+ * Transitions:
+ *   create      a request: writes the set of items and the job in one transaction
+ *   last chunk  a worker, in the transaction that processes the last items
+ *   cancel      a request: finished items stay changed, the rest is dropped
+ *   failed      the queue, after a chunk has failed on every attempt
  *
  * Invariants:
- *   1. The set is fixed at creation: it is the filter's matches in the snapshot of the creating
- *      transaction, stored as ids. Items that match later never join, those that match no longer
- *      stay in. One that is deleted meanwhile, or archived
- *      under a job that does not delete, fails with NOT_FOUND.
- *   2. A chunk is done by one transaction that locks the job, takes the chunk's row away, changes
- *      its items and counts them. So each item is done exactly once, whatever is killed and however
- *      many workers believe that the job is theirs.
- *   3. total = successful + failed + the items of the chunks that are left (none after the end).
- *   4. The lock of the job decides between a chunk and a cancellation: after the answer to a
- *      cancellation no further item is changed.
+ *   1. The set is fixed at creation: the filter's matches in the snapshot of the creating
+ *      transaction, stored as ids. Items that match later never join, and items that no longer
+ *      match stay in. An item that has since been deleted, or archived under a job that does not
+ *      delete, fails with NOT_FOUND.
+ *   2. A chunk is processed by one transaction that locks the job, deletes the chunk's row,
+ *      changes its items and counts them. So each item is processed exactly once, despite crashes
+ *      and however many workers believe that they own the job.
+ *   3. total = successful + failed + the items of the remaining chunks (none after the end).
+ *   4. The lock of the job serializes chunks and cancellation: once a cancellation has been
+ *      acknowledged, no further item is changed.
  *   5. The end and its event are one transaction.
  */
 import { Type, type Static } from 'typebox';
@@ -51,11 +51,11 @@ import type { BulkJobUpdate, NewBulkJob } from './schemas.ts';
 
 type NewJob = Static<typeof NewBulkJob>;
 
-/** Unfinished jobs of one organization. */
+/** Maximum number of unfinished jobs per organization. */
 const maxProcessing = 1_000;
 const maxSampled = 10;
 
-/** Continues a bulk job for a while; the handler is in `jobs.ts`. */
+/** Works on a bulk job for a time slice; the handler is in `jobs.ts`. */
 export const runBulkJob = defineJob({
   name: 'run-bulk-job',
   payload: Type.Object({ jobId: Type.String() }),
@@ -72,7 +72,7 @@ export const runBulkJob = defineJob({
 });
 
 /**
- * Creates a job with the items that match now. A job without items completes at once.
+ * Creates a job with the currently matching items. A job without items completes immediately.
  *
  * @throws ApiError VALIDATION_ERROR, LIMIT_EXCEEDED (too many unfinished jobs)
  */
@@ -112,7 +112,7 @@ export async function previewBulkJob(db: Db, organizationId: OrganizationId, job
   };
 }
 
-/** @throws ApiError NOT_FOUND, for a malformed or foreign id as well */
+/** @throws ApiError NOT_FOUND, also for a malformed id or one of another organization */
 export async function getBulkJob(
   db: Db,
   organizationId: OrganizationId,
@@ -123,7 +123,7 @@ export async function getBulkJob(
   return job;
 }
 
-/** @throws ApiError NOT_FOUND, CONFLICT when the job has ended */
+/** @throws ApiError NOT_FOUND, CONFLICT if the job has ended */
 export async function cancelBulkJob(
   tx: Tx,
   organizationId: OrganizationId,
@@ -205,7 +205,7 @@ export function readJobChange(
   }
 }
 
-/** @throws ApiError VALIDATION_ERROR when `update` is missing or has other fields than these */
+/** @throws ApiError VALIDATION_ERROR if `update` is missing or has fields other than these */
 function requireUpdate(
   operation: string,
   update: Static<typeof BulkJobUpdate> | undefined,

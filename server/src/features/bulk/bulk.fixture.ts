@@ -1,22 +1,22 @@
-/** What the tests of bulk operations share. */
+/** Shared parts of the bulk operation tests. */
 import { query } from '../../../test/seed.ts';
 import { startService, type Reply, type TestService } from '../../../test/service.ts';
 
 export type BulkService = TestService & {
-  /** Posts a bulk operation, with the limit out of the way. */
+  /** Posts a bulk operation after resetting the limit. */
   bulk: (operation: string, body: object) => Promise<Reply>;
-  /** An item as the API shows it. */
+  /** An item as presented by the API. */
   item: (id: string) => Promise<Reply['body']>;
 };
 
 export const unknownId = '01890000-0000-7000-8000-000000000000';
-/** The error of an item that is not there. */
+/** The error of a nonexistent item. */
 export const notFound = {
   code: 'NOT_FOUND',
   message: 'There is no content item with this id.',
 };
 
-/** The service without background jobs. */
+/** A service without background jobs. */
 export async function startBulkService(): Promise<BulkService> {
   const service = await startService({ REELFEED_ROLES: 'api' });
   return {

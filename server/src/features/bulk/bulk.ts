@@ -1,8 +1,8 @@
 /**
- * Bulk operations on up to a hundred items: one transaction, one statement. Results come in the
- * order of the request; a repeated id is processed and reported once, by its first place.
+ * Bulk operations on up to a hundred items: one transaction, one statement. Results are in request
+ * order; a repeated id is processed and reported once, at its first position.
  *
- * Larger sets are bulk jobs, see `bulk-job.ts`.
+ * Larger sets are bulk jobs; see `bulk-job.ts`.
  */
 import type { Static } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
@@ -63,7 +63,11 @@ export async function updateItems(
   }));
 }
 
-/** Deletes for good; the feature `purges` removes the files. @throws ApiError RATE_LIMITED (an `AllowanceRefusal`) */
+/**
+ * Deletes permanently; the feature `purges` removes the files.
+ *
+ * @throws ApiError RATE_LIMITED (an `AllowanceRefusal`)
+ */
 export async function deleteForGood(
   tx: Tx,
   organizationId: OrganizationId,

@@ -1,7 +1,7 @@
 /**
- * The statements that change or delete the items of a request or of a job's chunk. What happens to
- * the items is decided by parts of the content feature; the allowance, the order of the results and
- * the bookkeeping of jobs are decided here.
+ * Statements that change or delete the items of a request or of a job's chunk. The content feature
+ * provides the parts that decide what happens to the items; this file handles the allowance, the
+ * order of results and the bookkeeping of jobs.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
@@ -25,12 +25,12 @@ export type ItemResult = {
 };
 
 export type BatchOptions = {
-  /** False: processing stops at the first item that fails. */
+  /** If false, processing stops at the first item that fails. */
   continueOnError: boolean;
   allowance: AllowanceRequest;
 };
 
-/** `results` is empty when the allowance was refused and nothing was changed. */
+/** `results` is empty if the allowance was exceeded and nothing was changed. */
 export type BatchOutcome = { allowance: Allowance; results: ItemResult[] };
 
 type BatchRow = {
@@ -49,7 +49,7 @@ type BatchRow = {
 };
 
 /**
- * Changes the items of one request and counts them against the allowance, in one statement. Custom
+ * Changes the items of one request and counts them against the allowance in one statement. Custom
  * metadata needs one more statement before it.
  */
 export async function changeItems(
@@ -64,7 +64,7 @@ export async function changeItems(
   return runBatch(tx, organizationId, merged, { ...options, withArchived: false }, write);
 }
 
-/** Deletes the items of one request for good; a trigger notes what is to be purged. */
+/** Deletes the items of one request permanently; a trigger records what must be purged. */
 export async function deleteItems(
   tx: Tx,
   organizationId: OrganizationId,
@@ -155,21 +155,29 @@ function toOutcome(rows: readonly BatchRow[]): BatchOutcome {
   };
 }
 
-/** A bulk result has two codes: there is no such item, or the change is not possible. */
+/** Bulk results have only two codes: the item does not exist, or the change is not possible. */
 function shownCode(code: string): NonNullable<ItemResult['failure']>['code'] {
   return code === 'NOT_FOUND' ? code : 'VALIDATION_ERROR';
 }
 
-/** A job that an earlier statement of the transaction has locked. */
+/** A job locked by an earlier statement of the transaction. */
 export type LockedJob = { organizationId: OrganizationId; jobId: BulkJobId };
 
-/** Makes the same change to the items of a job's next chunk. @returns how many items the job has left */
+/**
+ * Applies the same change to the items of a job's next chunk.
+ *
+ * @returns the number of items the job has left
+ */
 export async function changeChunk(tx: Tx, job: LockedJob, change: ItemChange): Promise<number> {
   const write = updateApplied(job.organizationId, [change]);
   return runChunk(tx, job, { change, withArchived: false }, write);
 }
 
-/** Deletes the items of a job's next chunk for good. @returns how many items the job has left */
+/**
+ * Permanently deletes the items of a job's next chunk.
+ *
+ * @returns the number of items the job has left
+ */
 export async function deleteChunk(tx: Tx, job: LockedJob): Promise<number> {
   const write = deleteApplied(job.organizationId);
   return runChunk(tx, job, { change: {}, withArchived: true }, write);
@@ -177,8 +185,8 @@ export async function deleteChunk(tx: Tx, job: LockedJob): Promise<number> {
 
 /**
  * Takes the next chunk, changes its items and counts them. The ids never leave the database. The
- * lock of the job must be older than this statement, whose snapshot then sees what the lock's
- * holder before us has taken.
+ * job must have been locked by an earlier statement, so that this statement's snapshot sees which
+ * chunks the previous lock holder has taken.
  */
 async function runChunk(
   tx: Tx,

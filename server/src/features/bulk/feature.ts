@@ -26,7 +26,7 @@ export const bulk = defineFeature({
   build({ db, cursors, mutations, hints }: Parts) {
     const onQueued = () => {
       hints.give(runBulkJob.name);
-      // A job without items has ended already, with its event.
+      // A job without items has already ended, with its event.
       hints.give(webhookDeliveries);
     };
     return {

@@ -1,13 +1,13 @@
--- How many requests and items an organization may still send; see allowance.ts.
--- The migrator runs this file when it has changed: each statement creates or replaces.
+-- How many requests and items an organization may still send; see allowance.ts. The migrator runs
+-- this file whenever it changes: each statement creates or replaces.
 
--- Takes one request of `new_items` items from an organization's allowance, when it is left. The
--- row stays locked until the transaction ends: one that rolls back has taken nothing.
+-- Takes one request of `new_items` items from an organization's allowance, if enough is left. The
+-- row stays locked until the transaction ends; a rollback takes nothing.
 --
--- Only this database's clock counts, read under the lock. When it was set back, entries lie in its
--- future and their age is unknown: all are moved back by the same distance, so that the newest is
--- of this moment. That is at least as strict as the truth, and no wait is longer than the window.
--- `clock_went_back` tells that this correction was made; it must be committed to make entries age.
+-- Only this database's clock counts, read under the lock. If it was set back, entries lie in its
+-- future and their age is unknown: all are moved back by the same distance, so that the newest one
+-- is current. This is never too lenient, and no wait is longer than the window. `clock_went_back`
+-- reports this correction, which must be committed for entries to age.
 create or replace function take_bulk_allowance(
   organization text, new_items integer, most_requests integer, most_items integer, span interval,
   out accepted boolean, out clock_went_back boolean,
@@ -45,7 +45,7 @@ begin
     items_left := items_left - new_items;
     retry_after_ms := 0;
   else
-    -- The first moment at which enough entries have left the window.
+    -- The first time at which enough entries have left the window.
     items_then := items_left;
     for i in 1 .. cardinality(log.accepted_at) loop
       items_then := items_then + log.item_counts[i];

@@ -35,7 +35,7 @@ export type BulkJobRouteParts = {
   db: Db;
   cursors: ListCursors;
   mutations: Mutations;
-  /** Called when a job waits for a worker. */
+  /** Called when a job is waiting for a worker. */
   onQueued: () => void;
 };
 

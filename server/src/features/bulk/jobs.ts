@@ -1,7 +1,7 @@
 /**
  * Runs bulk jobs. A worker processes chunks of a job for a short time and then requeues it, so that
- * a large job does not delay those of other organizations. Between chunks it rests in proportion to
- * the work, so that requests find the database and the processor free.
+ * a large job does not delay those of other organizations. It pauses between chunks in proportion
+ * to the work, to leave database and CPU capacity to requests.
  */
 import type { Static } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
@@ -17,7 +17,7 @@ import type { BulkJobUpdate } from './schemas.ts';
 
 /** How long one claim works on a job before it is requeued. */
 const turnMs = 1_000;
-/** Pause after a chunk, as a fraction of the time that the chunk took. */
+/** Pause after a chunk, as a fraction of the chunk's duration. */
 const restShare = 0.3;
 
 export function bulkJobHandler({ db }: { db: Db }): HandledJob {

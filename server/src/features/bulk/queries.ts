@@ -1,4 +1,6 @@
-/** Bulk jobs and the items that they match. What they do to items is in `change-queries.ts`. */
+/**
+ * SQL for bulk jobs and the items they match. `change-queries.ts` contains the changes to items.
+ */
 import { sql } from 'kysely';
 import type { Static } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';
@@ -36,7 +38,7 @@ export type BulkJobRow = {
   completed_at: Date | null;
 };
 
-/** The items that a filter matches. A deletion takes archived items as well, a change does not. */
+/** The items that a filter matches. A deletion includes archived items, a change does not. */
 function matches(db: Db, organizationId: OrganizationId, { filter, operation }: JobMatch) {
   const { tags, archived = operation === 'delete' ? 'true' : 'false', ...conditions } = filter;
   return matchingItems(db, organizationId, {
@@ -74,13 +76,15 @@ export async function sampleMatches(
     .execute();
 }
 
-/** Items that one transaction of a job changes: some 50 ms of work, and of waiting for others. */
+/**
+ * Number of items changed in one transaction of a job: some 50 ms, during which others may wait.
+ */
 const chunkItems = 500;
 
 /**
- * Writes a job and the ids of its items. Collecting them into one array and slicing that takes a
- * million items about as long as counting them; `row_number()` with `group by` sorted them all
- * first, and a row for each item wrote ten times as much.
+ * Writes a job and the ids of its items. Collecting the ids into one array and slicing that takes
+ * about as long as counting a million items. `row_number()` with `group by` sorted them all first,
+ * and one row per item wrote ten times as much.
  */
 export async function insertJob(
   tx: Tx,
@@ -174,7 +178,6 @@ export async function removeChunks(
     .execute();
 }
 
-/** processing → its end. */
 export async function endJob(
   tx: Tx,
   organizationId: OrganizationId,
@@ -260,8 +263,8 @@ export async function pruneJobs(tx: Tx, limit: number): Promise<number> {
 }
 
 /**
- * Saves the allowance's row after the database's clock was set back, although the request that
- * noticed it was refused. Otherwise its entries would never expire.
+ * Saves the allowance's row after the database's clock was set back, even though the request that
+ * detected this was rejected. Otherwise its entries would never expire.
  */
 export async function settleAllowance(tx: Tx, organizationId: OrganizationId): Promise<void> {
   await sql`

@@ -110,7 +110,7 @@ function responses<T extends TSchema>(data: T) {
 
 type Operation = (tx: Tx, organizationId: OrganizationId) => Promise<BulkOutcome<unknown>>;
 
-/** Runs an operation; its limits go into the headers, which a replay does not repeat. */
+/** Runs an operation and sets the limit headers, which an idempotent replay does not repeat. */
 async function runBulk(
   { db, mutations, onChange }: BulkRouteParts,
   request: FastifyRequest,

@@ -10,8 +10,8 @@ import {
 } from '../content/content.ts';
 
 /**
- * Maximum number of items in a request. A larger request is rejected as a whole, with its own error
- * code.
+ * Maximum number of items in a request. A larger request is rejected as a whole with a separate
+ * error code.
  */
 export const maxItems = 100;
 
@@ -35,7 +35,7 @@ export const ItemPatch = Closed({
 });
 
 const Id = Type.String({ maxLength: 512, description: 'Of a content item.' });
-/** A value of any type: a wrong one fails its item, see `ItemPatch`. */
+/** Accepts any value: an invalid one fails only its item; see `ItemPatch`. */
 const anyValue = Type.Optional(Type.Unknown());
 
 /** Only the outer shape. If it is wrong, the whole request is rejected. */
@@ -90,7 +90,7 @@ export const BulkUpdate = Closed({
   }),
   continueOnError,
 });
-/** The body as the API describes it; values that break it fail their item, not the request. */
+/** The body in the API description. Values that violate it fail their item, not the request. */
 export const DescribedBulkUpdate = Closed({
   items: Type.Array(
     Closed(

@@ -1,4 +1,3 @@
-/** The tables of bulk jobs. */
 import type { ColumnType, Generated } from 'kysely';
 import type {
   DefaultTimestamp,

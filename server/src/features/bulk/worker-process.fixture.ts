@@ -1,7 +1,6 @@
 /**
- * A worker for tests, to be killed: carries bulk jobs on in the database whose connection is the
- * first argument. It prints its resident memory in MB, five times a second, and ends with its
- * parent.
+ * A worker process for tests to kill. It processes bulk jobs in the database given as first
+ * argument, prints its resident memory in MB five times a second, and exits with its parent.
  */
 import { pino } from 'pino';
 import { openDatabase, type DatabaseConnection } from '../../platform/database/database.ts';

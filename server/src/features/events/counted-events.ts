@@ -1,9 +1,9 @@
-/** Leaves out events that projections do not count: those of known bots, and of custom kinds. */
+/** Filters out events that projections do not count: those of known bots, and of custom kinds. */
 import type { LogBlock } from '../../platform/event-log/event-log.ts';
 import type { EventProjection } from './engagement-log.ts';
 import { isCustomKind, type LoggedEvent } from './logged-event.ts';
 
-/** The same projection of a log that holds only what it counts. */
+/** The same projection over only the events it counts. */
 export function withoutUncounted(
   projection: EventProjection,
   { countsBots }: { readonly countsBots: boolean },

@@ -1,4 +1,3 @@
-/** The log of engagement events, as everything in this feature uses it. */
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
 import type { BlockStream } from '../../platform/event-log/block-stream.ts';
@@ -14,9 +13,8 @@ import type { LoggedEvent } from './logged-event.ts';
 export type EventBlock = LogBlock<LoggedEvent>;
 export type EventDraft = BlockDraft<LoggedEvent>;
 export type EngagementLog = EventLog<LoggedEvent>;
-/** A projection of the log of engagement events. */
 export type EventProjection = Projection<LoggedEvent> & {
-  /** Whether it gets events of custom kinds, which count in metrics and nowhere else. */
+  /** Whether it receives events of custom kinds, which only count in metrics. */
   readonly takesCustomKinds?: true;
 };
 
@@ -26,13 +24,16 @@ export function openEventLog(db: Db, options: LogOptions = {}): EngagementLog {
   return createPostgresLog<LoggedEvent>({ db, ...options });
 }
 
-/** Opens JetStream, whose client library few installations need. */
+/** Opens JetStream. Loaded on demand, because few installations need its client library. */
 export async function openStream(url: StreamUrl, log: Logger): Promise<BlockStream> {
   const { openJetStream } = await import('../../platform/event-log/jetstream/jetstream-stream.ts');
   return openJetStream(url, log);
 }
 
-/** The log of an installation, for commands beside the service. Disposing closes its connections. */
+/**
+ * The log of an installation, for commands outside the service. Disposing it closes its
+ * connections.
+ */
 export async function openConfiguredLog(
   db: Db,
   { eventLogUrl }: { eventLogUrl: StreamUrl | null },

@@ -1,4 +1,4 @@
-/** Engagement events: their log, which projections read. */
+/** Engagement events and their log, which projections read. */
 import type { StoredEvents } from './intake/event-intake.ts';
 
 export {
@@ -36,7 +36,7 @@ export { describeEventKinds } from './intake/event-rules.ts';
 export type { StoredEvents } from './intake/event-intake.ts';
 
 /**
- * Has the listener told what this process has stored, before the requests that brought it are
- * answered. Returns what ends this.
+ * Registers a listener for blocks stored by this process, called before their requests are
+ * answered. Returns a function that unregisters it.
  */
 export type OnEventsStored = (listener: (blocks: readonly StoredEvents[]) => void) => () => void;

@@ -147,7 +147,7 @@ export const events = defineFeature({
   },
 });
 
-/** The intake closes after the server, so that everything it has accepted is stored and answered. */
+/** The intake closes after the server, so that everything accepted is stored and answered. */
 async function addRoutes(
   app: HttpApp,
   opened: AsyncDisposableStack,

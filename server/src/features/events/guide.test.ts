@@ -1,4 +1,4 @@
-/** The commands of docs/events.md, run as they stand there. */
+/** Runs the commands of docs/events.md verbatim. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * Labels: values of events that reports list or filter by. Anyone with the publishable key can send any
- * text in their place, also the id of a person. So only a text that says what its field is for becomes a
- * label; every other one is counted as `other`.
+ * Labels are event values that reports list or filter by. Anyone with the publishable key can send
+ * any text in their place, including personal ids. Only texts that are plausible for their field
+ * become labels; all others are counted as `other`.
  */
 export type LabelField =
   | 'entryPoint'
@@ -17,19 +17,21 @@ export const otherLabel = 'other';
 export const entryPoints = ['feed', 'search', 'direct', 'share', otherLabel] as const;
 
 type KnownLabels = {
-  /** Values of a fixed vocabulary: they never name anybody, even if somebody's id is the same text. */
+  /**
+   * Values of a fixed vocabulary. They never identify a person, even if they equal somebody's id.
+   */
   readonly fixed: RegExp;
-  /** Values of an open set, by a shape that ids don't have. */
+  /** Values of an open set, recognized by a shape that ids don't have. */
   readonly shaped: RegExp;
 };
 
 const none = /(?!)/;
 
-/** The migration 0105 has the same expressions. */
+/** Migration 0105 contains the same expressions. */
 const known: Readonly<Record<LabelField, KnownLabels>> = {
   entryPoint: { fixed: /^(?:feed|search|direct|share|other)$/, shaped: none },
   rendition: {
-    // Heights of common pictures, with a frame rate; and names of qualities.
+    // Common picture heights, with an optional frame rate, and names of qualities.
     fixed:
       /^(?:(?:144|180|216|234|240|270|288|320|360|396|400|404|416|432|450|468|480|486|504|540|544|576|600|640|648|720|768|800|832|900|960|1080|1152|1200|1280|1440|1600|1920|2160|2880|3840|4320)(?:p(?:24|25|30|48|50|60|90|100|120)?)?|auto|source|original|low|medium|high|sd|hd|fhd|qhd|uhd|[248]k)$/i,
     shaped: /^\d{2,4}x\d{2,4}$/,
@@ -37,15 +39,15 @@ const known: Readonly<Record<LabelField, KnownLabels>> = {
   codec: {
     fixed:
       /^(?:h\.?26[3456]|avc[1-4]?|hevc|hvc1|hev1|vvc1?|dvh1|dvhe|av1|av01|vp8|vp9|vp08|vp09|theora|prores|mpeg-?[24]|mp4v|mp4a|aac|opus|mp3|flac|vorbis|e?-?ac-?3)$/i,
-    // RFC 6381: a video codec with its parameters, and perhaps an audio codec behind it.
+    // RFC 6381: a video codec with its parameters, optionally followed by an audio codec.
     shaped:
       /^(?:avc[1-4]\.[\da-f]{6}|(?:hvc1|hev1|dvh1|dvhe|vvc1)(?:\.[\da-z]{1,8}){2,10}|av01(?:\.[\da-z]{1,4}){3,9}|vp0[89](?:\.\d{2}){3,8}|mp4[av]\.[\da-f]{2}(?:\.\d{1,3})?)(?:, ?(?:mp4a\.[\da-f]{2}(?:\.\d{1,2})?|opus|ac-3|ec-3|flac))?$/i,
   },
   errorCode: {
-    // The numbers of MediaError, HTTP, ExoPlayer and Core Media.
+    // Error numbers of MediaError, HTTP, ExoPlayer and Core Media.
     fixed:
       /^(?:-?\d{1,4}|-\d{5}|network|decode|media|timeout|aborted|offline|drm|unsupported|stalled|unknown)$/i,
-    // NAMES_OF_CONSTANTS, and names that end as those of errors do.
+    // NAMES_OF_CONSTANTS, and names with the usual endings of errors.
     shaped:
       /^(?:[A-Z]+\d{0,4}(?:_(?:[A-Z]+\d{0,4}|\d{1,4}))*|[A-Za-z]*(?:Error|Exception|Time[Oo]ut|Failed|Failure|Aborted)|[a-z]+(?:[-_.][a-z]+)*[-_.](?:error|exception|timeout|failed|failure|aborted))$/,
   },
@@ -62,7 +64,7 @@ const known: Readonly<Record<LabelField, KnownLabels>> = {
   },
   feedId: {
     fixed: none,
-    // As feed pages name themselves.
+    // Ids of feed pages.
     shaped: /^fed_[\da-z]{1,32}$/,
   },
 };
@@ -73,7 +75,7 @@ const remembered = Object.fromEntries(
   Object.keys(known).map((field) => [field, new Map<string, string>()]),
 ) as Record<LabelField, Map<string, string>>;
 
-/** The label that a value is counted under; '' where an event has none. */
+/** The label under which a value is counted; '' if there is none. */
 export function labelOf(field: LabelField, value: unknown): string {
   if (typeof value !== 'string' || value === '') return '';
   const labels = remembered[field];
@@ -90,12 +92,12 @@ function isKnown(field: LabelField, text: string): boolean {
   return text.length <= maxCharacters && (isFixed(field, text) || known[field].shaped.test(text));
 }
 
-/** Whether the text is of the fixed vocabulary of a field. */
+/** Whether the text is in the fixed vocabulary of a field. */
 export function isFixed(field: LabelField, text: string): boolean {
   return known[field].fixed.test(text);
 }
 
-/** What a viewer may want less of. */
+/** The scopes of a rejection by a viewer. */
 export const scopes: readonly string[] = ['item', 'author', 'tag'];
 
 const fieldsOfData: Readonly<Record<string, LabelField>> = {
@@ -108,7 +110,7 @@ const fieldsOfData: Readonly<Record<string, LabelField>> = {
   platform: 'sharePlatform',
 };
 
-/** Whether the text is a word of the fixed vocabulary of a field of `data`. */
+/** Whether the text is in the fixed vocabulary of a field of `data`. */
 export function isFixedValue(name: string, text: string): boolean {
   if (name === 'scope') return scopes.includes(text);
   const field = Object.hasOwn(fieldsOfData, name) ? fieldsOfData[name] : undefined;

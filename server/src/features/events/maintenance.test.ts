@@ -26,7 +26,6 @@ async function store(one: LoggedEvent): Promise<boolean> {
   return added?.sequence !== null;
 }
 
-/** Makes the current generation of keys look as old as this. */
 async function age(hours: number): Promise<void> {
   await sql`update event_key_generation
     set started_at = now() - make_interval(secs => ${hours}::double precision * 3600)`.execute(db);

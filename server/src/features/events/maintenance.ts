@@ -9,7 +9,10 @@ export async function expireRejections(db: Db): Promise<void> {
   await inTransaction(db, (tx) => deleteOldRejections(tx, rejectionsKeptMinutes));
 }
 
-/** Removes what names a viewer beside the log: rejected events, and keys that are the id. */
+/**
+ * Removes references to a viewer outside the log: rejected events, and event keys that equal the
+ * id.
+ */
 export async function forgetViewerBesideLog(
   { db, eventLog }: { readonly db: Db; readonly eventLog: Pick<EngagementLog, 'forgetId'> },
   { organizationId, userId }: { readonly organizationId: string; readonly userId: string },

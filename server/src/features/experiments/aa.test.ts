@@ -1,6 +1,6 @@
 /**
- * Experiments over simulated viewers: the simulation in memory gives what the service gives, and rarely
- * says what is not true. `bench/experiment-errors.ts` is the long version.
+ * A/A experiments on simulated viewers: the in-memory simulation agrees with the service, and false
+ * positives stay rare. `bench/experiment-errors.ts` is the long version.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -37,7 +37,7 @@ async function readUnits(db: Db): Promise<string[]> {
 test('an experiment through the database is what it is in memory, and what a rebuild makes of it', async () => {
   const { db } = await openTestDatabase();
   const startMs = Math.floor(Date.now() / dayMs) * dayMs - 20 * dayMs + dayMs / 2;
-  // Enough viewers for the cap of watch times to matter; more traffic from the fourth day on.
+  // Enough viewers for the cap on watch times to take effect; traffic grows from the fourth day.
   const ramp = { from: 0.4, untilDay: 3, laterStay: 1.5 };
   const options = { viewers: 1_050, seed: 7, split: 0.5, ramp };
   const row = simulatedRow(1, startMs, options);
@@ -71,7 +71,8 @@ test('experiments without an effect rarely name one under daily reading, and rai
   const tally = tallyFalseFindings(runs, { viewers: 260, seed: 1, split: 0.5 });
   for (const metric of metricNames) {
     assert.ok(tally.tested[metric] >= runs - 2, metric);
-    // 5 % are expected at most: 7 of 30 would be one chance in 2,000, and so would 5 on one side.
+    // About 5 % are expected: 7 of 30 would happen once in 2,000 runs, and so would 5 in one
+    // direction.
     const [better, worse] = [tally.better[metric], tally.worse[metric]];
     assert.ok(better + worse <= 6 && better <= 4 && worse <= 4, JSON.stringify(tally));
   }

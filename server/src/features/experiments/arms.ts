@@ -1,4 +1,4 @@
-/** Converts the arms of an experiment to the input of the statistics. */
+/** Converts the arms of an experiment into the input of the statistics. */
 import type { Db } from '../../platform/database/database.ts';
 import { countExposures, unitsOf, type ExposureCount } from './assignments/exposure-queries.ts';
 import { planOf, type ExperimentRow, type Variant } from './experiment.ts';
@@ -8,7 +8,7 @@ import { postStratify, postStratifyShares, strataStarts } from './statistics/str
 import { countByPeriod, selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
 import { dayMs } from '../../platform/time.ts';
 
-/** Retention asks about the second day after the exposure, which must be over. */
+/** Retention covers the second day after exposure, which must be over. */
 export const maturityMs = 2 * dayMs;
 
 export type Arms = {
@@ -32,7 +32,7 @@ export async function readArms(db: Db, row: ExperimentRow, asOf: Date): Promise<
   };
 }
 
-/** The moments at which the traffic grew, but for those that leave too few units before the next. */
+/** When traffic was raised, without the raises that leave too few units before the next one. */
 async function readPeriods(db: Db, row: ExperimentRow): Promise<Date[]> {
   const raised = raisesOf(row);
   if (raised.length === 0) return raised;
@@ -55,11 +55,11 @@ export function largePeriods(
         counts.find((each) => each.variant === variant && each.period === period)?.units ?? 0,
     ),
   );
-  // The first stratum begins with the experiment.
+  // The first stratum starts with the experiment.
   return strataStarts(byPeriod).flatMap((period) => raised[period - 1] ?? []);
 }
 
-/** @param assigned units that were given a variant first, by its place */
+/** @param assigned number of units first given each variant, by variant index */
 export function armsOfRows(
   { variants }: ExperimentRow,
   rows: readonly ArmRow[],
@@ -72,7 +72,7 @@ export function armsOfRows(
   return variants.map((variant, index) => armOf(variant, assigned(index), joined[index]));
 }
 
-/** Joins the periods of each arm. An arm may lack one whose units were all seen in several variants. */
+/** Joins the periods of each arm. An arm lacks a period if all its units saw several variants. */
 function joinPeriods(arms: readonly (readonly ArmRow[])[]): (ArmRow | undefined)[] {
   const periods = Math.max(...arms.map((strata) => strata.length));
   const isStratified =
@@ -95,7 +95,7 @@ function joinPeriods(arms: readonly (readonly ArmRow[])[]): (ArmRow | undefined)
   });
 }
 
-/** @param sums undefined for an arm without a unit */
+/** @param sums undefined for an arm without units */
 export function armOf({ id, traffic }: Variant, assigned: number, sums?: ArmRow): ArmData {
   return { variantId: id, weight: traffic, assigned, ...toSamples(sums) };
 }

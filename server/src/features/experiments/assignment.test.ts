@@ -1,4 +1,4 @@
-/** Proves the assignment that service and client library share. */
+/** Proves the assignment algorithm that the service and the client library share. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -24,7 +24,7 @@ function planOf(id: string, traffic: number, of = variants): AssignmentPlan {
   };
 }
 
-/** The p-value of counts against shares of their sum. */
+/** The p-value of a goodness-of-fit test of counts against expected shares. */
 function fit(counts: readonly number[], shares: readonly number[]): number {
   const total = counts.reduce((a, b) => a + b, 0);
   const statistic = counts.reduce((sum, count, index) => {
@@ -59,7 +59,7 @@ test('of a million units, nobody changes variant while traffic grows and shrinks
       if (given[unit] !== 0 && given[unit] !== code) assert.fail(`user-${unit} was moved`);
       given[unit] = code;
     }
-    // The same share takes in the same units, however often it is set.
+    // The same traffic share always selects the same units.
     assert.equal(inside.get(traffic) ?? members, members);
     inside.set(traffic, members);
     const distance = Math.abs(members - traffic * count);
@@ -111,7 +111,7 @@ test('positions are uniform for ids of every form, and independent between exper
       pValues.push(fit(uniform, twenty), fit(joint, hundred));
     }
   }
-  // 48 tests: one of them below 0.0001 would be one chance in 200.
+  // With 48 tests, one p-value below 0.0001 happens about once in 200 runs.
   assert.ok(Math.min(...pValues) > 0.0001, `${Math.min(...pValues)}`);
   const low = pValues.filter((p) => p < 0.5).length;
   assert.ok(low > 8 && low < 40, `${low} of ${pValues.length} are below one half`);

@@ -1,6 +1,6 @@
 /**
- * Proves that the days of a metric are what was read on those days, that own metrics give the numbers of the
- * service's where they mean the same, and that segments add up.
+ * Proves that the timeline of a metric repeats what was read on those days, that custom metrics
+ * agree with built-in metrics of the same meaning, and that segments add up.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -69,7 +69,7 @@ const { signal } = new AbortController();
 await rebuildProjection(metrics, { db, eventLog: openEventLog(db), signal });
 const found = await findExperiment(db, organizationId, wanted.experiment_id as ExperimentId);
 assert.ok(found);
-// As it is when it ends.
+// The row as it is after the experiment has ended.
 const row: ExperimentRow = { ...found, status: 'completed', ended_at: end };
 
 const near = (found: number, expected: number, what: string) =>
@@ -159,7 +159,8 @@ test('segments add up to the whole, and are judged as one family', async () => {
 
 test('an effect that is gone in the second half is called fading', async () => {
   const middle = new Date(startMs + 7 * dayMs);
-  // Treated viewers watched four times as long in the first half, and as long as others in the second.
+  // Treated viewers watch four times as long as the others in the first half, and equally long
+  // after.
   await sql`
     update experiment_unit unit
     set watch_ms = 4 * unit.watch_ms - 3 * coalesce((

@@ -1,6 +1,6 @@
 /**
- * Results of one metric by segment, and over time. They may be read at any moment and as often as one
- * likes, so they are judged by an always-valid sequence, whether the experiment has a planned end or not.
+ * Results of one metric by segment and over time. They may be read at any time and any number of
+ * times, so they are judged by an always-valid sequence even if the experiment has a planned end.
  */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
@@ -36,18 +36,18 @@ export const segmentNames = ['country', 'device', 'newOrReturning', 'appVersion'
 export type SegmentName = (typeof segmentNames)[number];
 const maxSegments = 20;
 
-/** A metric of an experiment, and what it takes to read it. */
+/** A metric of an experiment, with what is needed to read it. */
 export type Measure = {
   readonly row: ExperimentRow;
   readonly name: string;
   readonly metric: MeasuredMetric;
   readonly until: Date;
   readonly capMs: number;
-  /** Why nothing is judged; null if it is. */
+  /** Why no judgement is given, or null if one is. */
   readonly withheld: Reason | null;
 };
 
-/** @throws ApiError VALIDATION_ERROR where there is no such metric */
+/** @throws ApiError VALIDATION_ERROR if the metric does not exist */
 export async function openMeasure(
   db: Db,
   row: ExperimentRow,
@@ -77,7 +77,7 @@ export async function openMeasure(
   };
 }
 
-/** The values of a metric in each variant; `change` asks for another moment or for segments. */
+/** Reads the values of a metric for each variant. `change` selects another time or segments. */
 export async function readValues(
   db: Db,
   { row, metric, until, capMs }: Measure,
@@ -95,7 +95,7 @@ export async function readValues(
   });
 }
 
-/** Compares the variants, without a decision. The sample of each variant by its place. */
+/** Compares the variants without deciding. Samples are in the order of the variants. */
 export function compareValues(
   { row, metric, withheld }: Measure,
   rows: readonly ValueRow[],
@@ -117,7 +117,7 @@ const asked = 'asked';
 const nobody = { mean: 0, variance: 0 };
 const noSample = { units: 0, outcome: nobody, covariate: nobody, covariance: 0 };
 
-/** An arm of which nothing is known but the metric that is asked about. */
+/** An arm with nothing but the requested metric. */
 function armOf(variantId: string, weight: number, sample: Sample): ArmData {
   return {
     variantId,
@@ -136,7 +136,9 @@ export function sequenceOf(row: ExperimentRow) {
   return alwaysValid({ tunedTo, alpha });
 }
 
-/** One metric by segment. All comparisons of the table are one family, corrected by Holm's method. */
+/**
+ * One metric by segment. All comparisons of the table form one family, corrected by Holm's method.
+ */
 export async function readSegments(db: Db, measure: Measure, dimension: SegmentName) {
   const { row } = measure;
   const rows = await readValues(db, measure, { segment: segmentExpressions[dimension] });

@@ -1,4 +1,4 @@
-/** Updates the numbers of experiments while no events arrive, and ends experiments. */
+/** Updates the figures of experiments while no events arrive, and ends experiments that are due. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { EventLog, LogEntry } from '../../platform/event-log/event-log.ts';
@@ -38,9 +38,8 @@ export async function countQuietExposures(db: Db): Promise<void> {
 }
 
 /**
- * Waits until everything acknowledged so far is counted: exposures of this process, and events of
- * all processes. It gives up after a few seconds, so that a slow projection does not block
- * requests.
+ * Waits until everything acknowledged so far is counted: exposures of this process and events of
+ * all processes. Gives up after a few seconds so that a slow projection does not block requests.
  */
 export async function settle<Event extends LogEntry>({
   db,
@@ -62,8 +61,9 @@ export async function settle<Event extends LogEntry>({
 }
 
 /**
- * Completes experiments that have reached their planned end. @returns those that this call
- * completed
+ * Completes experiments that have reached their planned end.
+ *
+ * @returns the experiments that this call completed
  */
 export async function completeDue(db: Db): Promise<ExperimentRow[]> {
   const completed: ExperimentRow[] = [];
@@ -74,7 +74,10 @@ export async function completeDue(db: Db): Promise<ExperimentRow[]> {
   return completed;
 }
 
-/** Takes the looks that are due, so that each is made of what was known then, and renews what is kept. */
+/**
+ * Takes looks as soon as they are due, so that each uses only the data known at that time, and
+ * refreshes the stored results.
+ */
 export async function takeDueLooks(db: Db, now: Date): Promise<void> {
   for (const row of await runningExperiments(db)) {
     if (row.ends_at !== null && row.ends_at <= now) continue;

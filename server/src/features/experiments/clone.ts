@@ -8,7 +8,7 @@ import { databaseNow, findExperiment, valuesOf } from './queries.ts';
 const maxName = 200;
 
 /**
- * Makes a draft like an experiment, whatever the state of that.
+ * Creates a draft with the definition of an existing experiment in any state.
  *
  * @throws ApiError NOT_FOUND
  */

@@ -1,4 +1,4 @@
-/** The configuration that clients load at their start: settings and flags for a viewer. */
+/** The configuration that clients load at startup: settings and flags for a viewer. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { fieldError } from '../../platform/http/errors.ts';

@@ -1,4 +1,7 @@
-/** The log of an experiment: who decided what, when, and why. It goes with the experiment. */
+/**
+ * The decision log of an experiment: who decided what, when and why. It is deleted with the
+ * experiment.
+ */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { ApiKeyId, PersonId } from '../../platform/ids.ts';
@@ -22,10 +25,10 @@ export type DecisionAction = (typeof decisionActions)[number];
 
 export type Decision = {
   action: DecisionAction;
-  /** Null: the service itself. */
+  /** Null if the service itself decided. */
   by: ApiKeyId | PersonId | null;
   note?: string | null;
-  /** The new values of what was decided, as the API names them. */
+  /** The new values, with the API's field names. */
   changes?: object;
 };
 
@@ -65,7 +68,7 @@ export type DecisionRow = {
   changes: Record<string, unknown> | null;
 };
 
-/** Newest first. @param before a number in the log */
+/** Newest first. @param before sequence number of a log entry */
 export async function listDecisions(
   db: Db,
   { number, organization_id: organizationId }: ExperimentRow,

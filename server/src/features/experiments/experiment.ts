@@ -1,4 +1,4 @@
-/** An experiment as it is stored and shown. */
+/** An experiment as stored and as presented by the API. */
 import type { Selectable } from 'kysely';
 import type { Targeting } from '@reelfeed/client/assignment';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -17,31 +17,35 @@ export const experimentTypes = ['ranking', 'config', 'feature'] as const;
 export type Variant = {
   readonly id: string;
   readonly name: string;
-  /** Its share of the experiment's units. */
+  /** This variant's share of the experiment's units. */
   readonly traffic: number;
   readonly config: Readonly<Record<string, unknown>>;
 };
 
 /**
- * The statistical settings of an experiment. They are fixed at its start, so that later changes
- * don't affect it.
+ * Statistical settings of an experiment. They are fixed at its start, so later configuration
+ * changes don't affect it.
  */
 export type JudgingPlan = {
   readonly alpha: number;
   readonly minimumDays: number;
   readonly minimumUnits: number;
   readonly minimumOutcomes: number;
-  /** Units at which always-valid intervals are tightest. */
+  /** Number of units at which always-valid intervals are tightest. */
   readonly tunedTo: number;
-  /** The time zone of the organization at the start; plans without one go by UTC. */
+  /** The organization's time zone at the start. Plans without one use UTC. */
   readonly timeZone?: string;
-  /** Planned ends that were moved later while the experiment ran, with the moments of the moves. */
+  /**
+   * Earlier planned ends that were postponed while the experiment ran, with the time of each move.
+   */
   readonly earlierEnds?: readonly { readonly endsAt: string; readonly movedAt: string }[];
-  /** Shares of viewers that were raised while the experiment ran, with the moments. */
+  /**
+   * Earlier traffic shares that were raised while the experiment ran, with the time of each raise.
+   */
   readonly earlierTraffic?: readonly { readonly traffic: number; readonly raisedAt: string }[];
 };
 
-/** The plan of drafts, which have no data. */
+/** Plan of drafts, which have no data. */
 export const defaultPlan: JudgingPlan = {
   alpha: 0.05,
   minimumDays: 7,
@@ -54,14 +58,14 @@ export function planOf({ plan }: Pick<ExperimentRow, 'plan'>): JudgingPlan {
   return plan ?? defaultPlan;
 }
 
-/** A viewer who sees a variant for a trial, and is not counted. */
+/** A viewer who sees a variant for a trial and is not counted. */
 export type ForcedVariant = { readonly userId: string; readonly variantId: string };
 
 export type Range = readonly [from: number, to: number];
 
 /**
- * Experiments that exclude each other while they run: all with the ranking, and those of one group.
- * Null: any others may have the same viewers.
+ * The key that mutually exclusive experiments share: all ranking experiments, or those of one
+ * exclusion group. Null if the experiment may share viewers with any other.
  */
 export function exclusionOf({
   type,
@@ -71,7 +75,7 @@ export function exclusionOf({
   return group === null ? null : `group ${group}`;
 }
 
-/** A row with its JSON typed. */
+/** A row with typed JSON columns. */
 export type ExperimentRow = Omit<
   Selectable<ExperimentTable>,
   | 'variants'
@@ -94,7 +98,7 @@ export type ExperimentRow = Omit<
   readonly forced_variants: readonly ForcedVariant[];
 };
 
-/** The control, which the other variants are compared with. */
+/** The control, against which the other variants are compared. */
 export function controlOf(variants: readonly Variant[]): Variant {
   const control = variants.find(({ id }) => id === 'control') ?? variants[0];
   if (control === undefined) throw new Error('An experiment without variants.');
@@ -102,14 +106,14 @@ export function controlOf(variants: readonly Variant[]): Variant {
 }
 
 /**
- * Whether what is rolled out becomes the base values themselves. Everything else is an overlay, which
- * the row of the experiment stands for: see assignments/view.ts.
+ * Whether a rollout replaces the base values themselves. All other rollouts are overlays derived
+ * from the experiment's row; see assignments/view.ts.
  */
 export function becomesBase({ type, targeting }: ExperimentRow): boolean {
   return type !== 'ranking' && Object.values(targeting).every((list) => list.length === 0);
 }
 
-/** Parses an id from a client. @throws ApiError NOT_FOUND when it is malformed */
+/** Parses an id from a client. @throws ApiError NOT_FOUND if it is malformed */
 export function requireExperimentId(raw: string): ExperimentId {
   const experimentId = parseTypeId('exp', raw);
   if (experimentId === null) throw new ApiError('NOT_FOUND');
@@ -120,7 +124,7 @@ export function entityTag({ revision }: Pick<ExperimentRow, 'revision'>): string
   return `"${revision}"`;
 }
 
-/** An experiment in lists: its variants come without their configuration. */
+/** An experiment in lists: variants are shown without their configuration. */
 export function presentSummary(row: ExperimentRow) {
   return {
     id: row.experiment_id,
@@ -150,7 +154,7 @@ export function presentSummary(row: ExperimentRow) {
   };
 }
 
-/** @param participants by the index of the variant; omit them if not requested */
+/** @param participants by variant index; omit if not requested */
 export function presentExperiment(row: ExperimentRow, participants?: readonly number[]) {
   return {
     ...presentSummary(row),

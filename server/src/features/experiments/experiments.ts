@@ -1,10 +1,9 @@
 /**
- * Experiments: tests of rankings, settings and flags with viewers. This is what other features may
- * use.
+ * Experiments on rankings, settings and flags. This file is the interface for other features.
  *
- *   assignments/  who gets what, from memory, and the record of who was exposed
+ *   assignments/  who gets what, decided from memory, and the record of exposures
  *   units/        what exposed viewers did: tables that follow the projection `engagement`
- *   statistics/   pure functions from these numbers to values, tests and a recommendation
+ *   statistics/   pure functions from these figures to values, tests and a recommendation
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';

@@ -1,4 +1,4 @@
-/** Experiments for exports: a row for each variant. */
+/** Experiments for exports, one row per variant. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import { controlOf, type ExperimentRow } from './experiment.ts';
@@ -26,14 +26,14 @@ type Found = Pick<
   | 'winner'
   | 'variants'
 > & {
-  /** By the index of the variant. */
+  /** By variant index. */
   totals: Record<string, Totals> | null;
 };
 
 /**
- * A page of the experiments that were created in a time.
+ * A page of the experiments created within a time range.
  *
- * @returns the rows, and the id after which the next page begins; null behind the last one
+ * @returns the rows and the id after which the next page starts, or null after the last page
  */
 export async function listVariantsForExport(
   db: Db,

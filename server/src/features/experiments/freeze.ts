@@ -1,6 +1,6 @@
 /**
- * What stays of an experiment that ends: its results at once, and soon after the days of each metric, which
- * may take long with many participants.
+ * Freezes an experiment that ends: its results immediately, and the daily values of each metric in
+ * a job, because these can take long with many participants.
  */
 import { Type } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';

@@ -1,15 +1,14 @@
-/** The SQL of guardrails, of the metrics that experiments name, and of their frozen days. */
+/** SQL for guardrails, for the metrics that experiments use, and for frozen timelines. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { runningExperiments } from './queries.ts';
 
-/** Running experiments with guardrails. */
 export async function guardedExperiments(db: Db): Promise<ExperimentRow[]> {
   return (await runningExperiments(db)).filter(({ guardrails }) => guardrails.length > 0);
 }
 
-/** Adds guardrails that are harmed. This does not count as a change of the experiment. */
+/** Adds harmed guardrails. This does not change the version of the experiment. */
 export async function addHarms(
   tx: Tx,
   { number, harms }: ExperimentRow,
@@ -22,7 +21,7 @@ export async function addHarms(
     .execute();
 }
 
-/** Adds the days of metrics to frozen results. */
+/** Adds metric timelines to frozen results. */
 export async function saveTimelines(tx: Tx, number: number, timelines: unknown): Promise<void> {
   await sql`
     update experiment
@@ -31,7 +30,7 @@ export async function saveTimelines(tx: Tx, number: number, timelines: unknown):
   `.execute(tx);
 }
 
-/** The experiment, a draft or running, that names a metric. */
+/** A draft or running experiment that uses a metric. */
 export async function experimentNaming(
   tx: Tx,
   organizationId: string,

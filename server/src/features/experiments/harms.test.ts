@@ -1,4 +1,6 @@
-/** Proves that a harmed guardrail is found between looks, told once, and shown at once. */
+/**
+ * Proves that a harmed guardrail is detected between looks, announced once, and shown immediately.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';

@@ -1,7 +1,7 @@
 /**
- * The watch over guardrails: whether one is harmed is asked every half a minute from the first
- * participants on, also before the first look. An always-valid sequence allows that; see
- * statistics/guardrails.ts. What was found once stays, and webhooks are told once.
+ * Watches guardrails every half minute from the first participants on, even before the first look.
+ * An always-valid sequence permits this; see statistics/guardrails.ts. A detected harm is permanent
+ * and is announced to webhooks once.
  */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
@@ -15,17 +15,15 @@ import { testGuardrails } from './statistics/analysis.ts';
 import { findHarms } from './statistics/guardrails.ts';
 import { checkSampleRatio } from './statistics/sample-ratio.ts';
 
-/** A guardrail that was found to be harmed. */
 export type Harmed = {
   readonly metric: string;
-  /** The id of the variant. */
   readonly variant: string;
   readonly at: string;
   readonly lift: number;
   readonly liftInterval: readonly [number, number];
 };
 
-/** @returns how many were found that nobody knew of */
+/** @returns the number of newly detected harms */
 export async function watchGuardrails(db: Db, now: Date): Promise<number> {
   let found = 0;
   for (const row of await guardedExperiments(db)) {
@@ -37,7 +35,7 @@ export async function watchGuardrails(db: Db, now: Date): Promise<number> {
 
 export async function harmsOf(db: Db, row: ExperimentRow, now: Date): Promise<Harmed[]> {
   const { arms } = await readArms(db, row, now);
-  // Numbers of arms that were filled unevenly say nothing.
+  // Figures of unevenly filled arms prove nothing.
   if (!checkSampleRatio(arms.map(({ assigned, weight }) => ({ units: assigned, weight }))).ok) {
     return [];
   }

@@ -1,4 +1,3 @@
-/** The routes of the holdout. */
 import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';

@@ -1,7 +1,7 @@
 /**
- * The holdout of an organization: a share of viewers who see no experiment, to compare with all others
- * after a while. An experiment keeps the share that was set when it started, so a change of the
- * holdout moves nobody who takes part.
+ * The holdout of an organization: a share of viewers who see no experiment, as a long-term
+ * comparison with everyone else. An experiment keeps the share that was set when it started, so
+ * changing the holdout does not move participants.
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
@@ -17,7 +17,7 @@ export async function findHoldout(db: Db, organizationId: string): Promise<Holdo
   return { traffic: row?.traffic ?? 0, updatedAt: row?.updated_at ?? null };
 }
 
-/** @returns 0 where there is none */
+/** @returns 0 if there is no holdout */
 export async function readHoldout(db: Db, organizationId: string): Promise<number> {
   return (await findHoldout(db, organizationId)).traffic;
 }

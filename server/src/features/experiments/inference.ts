@@ -1,4 +1,4 @@
-/** How an experiment is judged at a moment, by its plan and its end. */
+/** How an experiment is judged at a given time, depending on its plan and its end. */
 import { clockOf, type ZoneClock } from '../../platform/zone-clock.ts';
 import { planOf, type ExperimentRow } from './experiment.ts';
 import { lookDueAt, looksOf, type ScheduledLook } from './looks.ts';
@@ -7,10 +7,13 @@ import { curveOf } from './statistics/boundary-curves.ts';
 import { groupSequential, type Curve } from './statistics/group-sequential.ts';
 import { noLook, type Monitoring } from './statistics/monitoring.ts';
 
-/** Nothing is said before the first look; then all looks up to the last one that was due count. */
+/**
+ * With scheduled looks there is no verdict before the first one; then all looks up to the last due
+ * one count.
+ */
 export type Inference = 'always-valid' | readonly ScheduledLook[];
 
-/** The clock that cuts the days of an experiment: that of its start, whatever the zone is now. */
+/** The clock that splits an experiment into days: that of its start, whatever the zone is now. */
 export function clockOfPlan(row: ExperimentRow): ZoneClock {
   return clockOf(planOf(row).timeZone ?? 'UTC');
 }
@@ -30,7 +33,7 @@ function looksOfRow(row: ExperimentRow): ScheduledLook[] {
   });
 }
 
-/** The index of the last look that is due; −1 before the first, and without a planned end. */
+/** Index of the last due look; −1 before the first, and without a planned end. */
 export function lookDue(row: ExperimentRow, now: Date): number {
   return lookDueAt(looksOfRow(row), now.getTime());
 }
@@ -43,13 +46,13 @@ export function inferenceOfLook(row: ExperimentRow, look: number): Inference {
   return row.ends_at === null ? 'always-valid' : looksOfRow(row).slice(0, look + 1);
 }
 
-/** Calculates the boundaries of a planned end in a thread of its own, which may take a second. */
+/** Calculates the boundaries for a planned end in a worker thread, because it can take a second. */
 export async function monitoringBy(row: ExperimentRow, inference: Inference): Promise<Monitoring> {
   const hasLooks = inference !== 'always-valid' && inference.length > 0;
   return monitoringWith(row, inference, hasLooks ? await curveOf(inference) : null);
 }
 
-/** @param curve of the looks; null where there are none */
+/** @param curve boundaries of the looks, or null without looks */
 export function monitoringWith(
   row: ExperimentRow,
   inference: Inference,

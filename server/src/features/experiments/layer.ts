@@ -1,7 +1,7 @@
 /**
  * The layer that running ranking experiments share: content can be ordered in only one way, so a
- * unit is in at most one of them. Each takes free parts of [0, 1). Experiments whose audiences exclude
- * each other never meet in a unit, so they may take the same parts.
+ * unit is in at most one of them. Each takes free parts of [0, 1). Experiments whose audiences
+ * exclude each other never meet in a unit, so they may take the same parts.
  */
 import type { Targeting } from '@reelfeed/client/assignment';
 import type { Range } from './experiment.ts';
@@ -9,11 +9,11 @@ import type { Range } from './experiment.ts';
 const tolerance = 1e-9;
 
 /**
- * Free parts of the layer with `traffic` in all, upwards from a place and around the end. Starting at
- * random places spreads the burden of experiments over all units.
+ * Takes free parts of the layer that add up to `traffic`, upwards from `place` and wrapping around.
+ * Random starting places spread the burden of experiments over all units.
  *
  * @param place in [0, 1)
- * @returns null where less is free
+ * @returns null if too little is free
  */
 export function takeRanges(
   taken: readonly Range[],
@@ -31,7 +31,6 @@ export function takeRanges(
   return wanted <= tolerance ? ranges : null;
 }
 
-/** How much of the layer is free. */
 export function freeShare(taken: readonly Range[]): number {
   return freeBetween(taken, 0, 1).reduce((sum, [from, to]) => sum + to - from, 0);
 }
@@ -49,8 +48,8 @@ function freeBetween(taken: readonly Range[], lowest: number, highest: number): 
 }
 
 /**
- * Whether nobody can be in both audiences at once. A viewer has one country and one device, but any
- * number of segments.
+ * Whether no viewer can be in both audiences at once. A viewer has one country and one device, but
+ * any number of segments.
  */
 export function areExclusive(one: Targeting, other: Targeting): boolean {
   return (
@@ -59,7 +58,7 @@ export function areExclusive(one: Targeting, other: Targeting): boolean {
   );
 }
 
-/** An empty list lets everybody in. */
+/** An empty list matches everyone. */
 function areDisjoint(some: readonly string[], others: readonly string[]): boolean {
   if (some.length === 0 || others.length === 0) return false;
   return some.every((each) => !others.includes(each));

@@ -1,4 +1,3 @@
-/** The routes that change the state of experiments. */
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';
@@ -15,11 +14,11 @@ import { Deleted, RolledOut, RolloutRequest, Started, Stopped, StopRequest } fro
 export type LifecycleRouteParts = {
   db: Db;
   mutations: Mutations;
-  /** The statistical settings of experiments that start now. */
+  /** Statistical settings for experiments that start now. */
   plan: JudgingPlan;
   /** Waits until everything acknowledged so far is counted. */
   settle: () => Promise<void>;
-  /** Called after a change was committed. */
+  /** Called after a change is committed. */
   onChange: () => void;
 };
 

@@ -1,20 +1,20 @@
 /**
- * The life of an experiment.
+ * Lifecycle of an experiment.
  *
  *   draft ── start ──▶ running ── endsAt ──▶ completed
  *                       │ ▲ └──── stop ────▶ stopped
  *                 pause ▼ │ resume
- *                      paused (a running one)
+ *                      paused (still `running`)
  *
- * 1. Only a draft can be changed; whatever decides who gets what is fixed while it runs, except that it
- *    may take more viewers. Its end may be moved later.
- * 2. Moves take the organization's configuration lock first, then the experiment's row, so of two
- *    that exclude each other one wins and the other is refused.
- * 3. Running experiments with the ranking, and those of one group, share a layer and never a unit at a
- *    time. No two running experiments override one setting or flag.
- * 4. Results freeze with the move out of `running`.
- * 5. A rollout goes to the audience that the experiment was for, and to nobody else. It outlives the
- *    experiment: a base value that is set later ends it, a deletion does not.
+ * 1. Only a draft can be edited. A running experiment's assignment is fixed, except that it may
+ *    take more viewers and its end may be postponed.
+ * 2. Transitions lock the organization's configuration first, then the experiment's row. If two
+ *    transitions conflict, one wins and the other is rejected.
+ * 3. Running ranking experiments, and those of one exclusion group, share a layer and never a unit
+ *    at the same time. No two running experiments override the same setting or flag.
+ * 4. Results freeze when the experiment leaves `running`.
+ * 5. A rollout reaches exactly the audience of the experiment. It outlives the experiment: setting
+ *    a base value later ends it, deleting the experiment does not.
  */
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
@@ -56,13 +56,13 @@ export async function createExperiment(
 ): Promise<ExperimentRow> {
   const problems = await problemsOfMetrics(tx, organizationId, values);
   checkDefinition(values, await databaseNow(tx), problems);
-  // Viewers who try it see the draft at once.
+  // Viewers who try a draft see it immediately.
   if (values.forcedVariants.length > 0) await lockConfiguration(tx, organizationId);
   return insertExperiment(tx, organizationId, newTypeId('exp'), values);
 }
 
 /**
- * Changes a draft; of a running experiment what `running-changes.ts` allows.
+ * Changes a draft, or what `running-changes.ts` allows of a running experiment.
  *
  * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_DRAFT, VALIDATION_ERROR
  */
@@ -87,7 +87,7 @@ export async function patchExperiment(
 
 /**
  * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_DRAFT, LAYER_FULL,
- *   SETTING_IN_EXPERIMENT, CONFLICT where `endsAt` has passed
+ *   SETTING_IN_EXPERIMENT, CONFLICT if `endsAt` has passed
  */
 export async function startExperiment(
   tx: Tx,
@@ -117,7 +117,7 @@ export async function startExperiment(
 export type StopRequest = Precondition & { winner: string | null; reason: string | null };
 
 /**
- * @param freeze gives the results as they are in this transaction
+ * @param freeze returns the results as seen by this transaction
  * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_RUNNING, VALIDATION_ERROR
  */
 export async function stopExperiment(
@@ -146,9 +146,10 @@ export async function stopExperiment(
 }
 
 /**
- * Ends an experiment whose planned end has come. Must be idempotent: several processes try.
+ * Ends an experiment whose planned end has passed. Must be idempotent, because several processes
+ * try.
  *
- * @returns null where it is not due any more
+ * @returns null if it is no longer due
  */
 export async function completeExperiment(
   tx: Tx,

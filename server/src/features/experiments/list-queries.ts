@@ -1,4 +1,3 @@
-/** The SQL of the list of experiments. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';

@@ -1,4 +1,3 @@
-/** How changes of an experiment find it. */
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { OrganizationId } from '../../platform/ids.ts';

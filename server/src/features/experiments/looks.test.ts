@@ -1,4 +1,4 @@
-/** Proves when experiments are looked at: whole days, time zones, and ends that move. */
+/** Proves when looks are scheduled: whole days, time zones, and ends that move. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayMs } from '../../platform/time.ts';
@@ -24,7 +24,7 @@ test('a week that starts seconds late has seven whole days, and six days have si
   assert.equal(days('2026-03-02T00:00:05Z', '2026-03-09T00:00:00Z'), 7);
   assert.equal(days('2026-03-02T00:00:00Z', '2026-03-09T00:00:00Z'), 7);
   assert.equal(days('2026-03-02T15:00:00Z', '2026-03-08T23:59:59Z'), 6);
-  // A week in which clocks go forward lasts an hour less.
+  // A week in which clocks go forward is an hour shorter.
   assert.equal(days('2026-03-22T23:00:00Z', '2026-03-29T22:00:00Z', 'Europe/Berlin'), 7);
   assert.equal(days('2026-03-02T00:00:05Z', '2026-03-09T00:00:00Z', 'America/New_York'), 7);
 });
@@ -43,7 +43,7 @@ test('looks are at midnights of the time zone from the minimum on, and at the en
     '2026-03-29T22:00:00.000Z',
     '2026-03-30T12:00:00.000Z',
   ]);
-  // An end at midnight is one look and not two.
+  // An end at midnight is one look, not two.
   assert.deepEqual(timesOf(scheduleOf('2026-03-02T00:00:05Z', '2026-03-09T00:00:00Z')), [
     '2026-03-09T00:00:00.000Z',
   ]);
@@ -68,7 +68,7 @@ test('looks before the end was moved keep what they spent, and all together spen
     looks.slice(0, 2).map(({ atMs, spentTime }) => [atMs, spentTime]),
     before.slice(0, 2).map(({ atMs, spentTime }) => [atMs, spentTime]),
   );
-  // Eight of ten days were spent; no look follows until 22.4 of 28 days.
+  // Alpha for eight of ten days is spent, so no look follows until 22.4 of 28 days.
   assert.deepEqual(timesOf(schedule).slice(2, 4), [
     '2026-03-25T00:00:00.000Z',
     '2026-03-26T00:00:00.000Z',

@@ -1,8 +1,8 @@
 /**
- * When an experiment with a planned end is looked at: at midnights of the organization's time zone, from
- * its minimum runtime on, and at its end. Between two looks results stay as they were at the last one, so
- * reading them a thousand times is one look. Experiments that last long are looked at every second,
- * third, … day, at most 30 times.
+ * The schedule of looks at an experiment with a planned end: at midnight in the organization's time
+ * zone, from the minimum runtime on, and at the end. Results do not change between looks, so
+ * reading them a thousand times still counts as one look. Long experiments are looked at every
+ * second, third, … day, at most 30 times in all.
  */
 import { dayMs } from '../../platform/time.ts';
 import type { ZoneClock } from '../../platform/zone-clock.ts';
@@ -15,13 +15,13 @@ export type Schedule = {
   readonly startMs: number;
   readonly endMs: number;
   readonly minimumDays: number;
-  /** The ends that were planned before, each with the moment at which it was moved. In that order. */
+  /** Earlier planned ends in chronological order, each with the time at which it was moved. */
   readonly earlierEnds: readonly { readonly endMs: number; readonly movedAtMs: number }[];
 };
 
 export type ScheduledLook = PlannedLook & { readonly atMs: number };
 
-/** The whole days between two moments: how many midnights of the time zone lie between them. */
+/** Whole days between two times: the number of midnights of the time zone between them. */
 export function wholeDays(clock: ZoneClock, fromMs: number, toMs: number): number {
   return localDay(clock, toMs) - localDay(clock, fromMs);
 }
@@ -31,8 +31,8 @@ function localDay(clock: ZoneClock, ms: number): number {
 }
 
 /**
- * All looks, the end last. A look that was taken before the end was moved has spent its share of alpha
- * by the end of that time, and none that follows spends until it is due a larger share; it is left out.
+ * All looks, the end last. Looks taken before the end was moved have already spent their share of
+ * alpha. A later look is left out unless its cumulative share exceeds what has been spent.
  */
 export function looksOf(schedule: Schedule): ScheduledLook[] {
   const { startMs, endMs, earlierEnds } = schedule;
@@ -62,7 +62,7 @@ function momentsUntil({ clock, startMs, minimumDays }: Schedule, endMs: number):
   return [...moments.filter((_, index) => (index + 1) % every === 0), endMs];
 }
 
-/** The index of the last look that is due at a moment; −1 before the first. */
+/** Index of the last look due at a given time; −1 before the first. */
 export function lookDueAt(looks: readonly ScheduledLook[], nowMs: number): number {
   return looks.findLastIndex(({ atMs }) => atMs <= nowMs);
 }

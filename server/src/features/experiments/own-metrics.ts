@@ -1,4 +1,4 @@
-/** The metrics that organizations have defined, as experiments use them. */
+/** Custom metrics of organizations, as used by experiments. */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { holdMetrics, selectMetrics, type MetricRow } from '../metrics/metrics.ts';
 import type { ErrorDetail } from '../../platform/http/errors.ts';
@@ -6,7 +6,7 @@ import type { ExperimentRow } from './experiment.ts';
 import type { ExperimentValues } from './queries.ts';
 import { isBuiltIn, metricNames } from './statistics/metric-names.ts';
 
-/** Every metric that an experiment names, guardrails included. */
+/** Every metric that an experiment uses, including guardrails. */
 export function metricsNamed({
   metrics,
   guardrails,
@@ -14,7 +14,7 @@ export function metricsNamed({
   return [...new Set([...metrics, ...guardrails.map(({ metric }) => metric)])];
 }
 
-/** The definitions of the metrics that an experiment names. */
+/** The definitions of the custom metrics that an experiment uses. */
 export async function readOwnMetrics(
   db: Db,
   row: Pick<ExperimentRow, 'organization_id' | 'metrics' | 'guardrails'>,
@@ -24,14 +24,16 @@ export async function readOwnMetrics(
   return (await selectMetrics(db, row.organization_id)).filter(({ name }) => named.includes(name));
 }
 
-/** Metrics of which less is better. */
+/** Metrics for which lower is better. */
 export function decreasingOf(own: readonly MetricRow[]): ReadonlySet<string> {
   return new Set(
     own.filter(({ definition }) => definition.direction === 'decrease').map(({ name }) => name),
   );
 }
 
-/** What is wrong with the metrics that a request names. Those that exist stay until the transaction ends. */
+/**
+ * Problems with the metrics named in a request. Locks the existing ones until the transaction ends.
+ */
 export async function problemsOfMetrics(
   tx: Tx,
   organizationId: string,

@@ -1,4 +1,4 @@
-/** The data of an organization's own metrics in each arm. */
+/** Per-arm data of an organization's custom metrics. */
 import type { Db } from '../../platform/database/database.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { readOwnMetrics } from './own-metrics.ts';
@@ -7,7 +7,7 @@ import { kindOf, selectValues, type MeasuredMetric } from './units/value-queries
 
 type Samples = Record<string, Sample>;
 
-/** By arm, and by the name of the metric; null where the experiment names none. */
+/** By arm, then by metric name; null if the experiment uses no custom metric. */
 export async function ownSamples(
   db: Db,
   row: ExperimentRow,
@@ -37,7 +37,7 @@ export async function ownSamples(
 
 const nobody = { mean: 0, variance: 0 };
 
-/** The data of an arm without a unit. */
+/** The data of an arm without units. */
 export function emptySample(metric: MeasuredMetric): Sample {
   const kind = kindOf(metric);
   switch (kind) {

@@ -1,17 +1,13 @@
-/** Which viewers an experiment takes, beside those that run. */
+/** Decides which viewers an experiment takes alongside the running ones. */
 import { ApiError } from '../../platform/http/errors.ts';
 import { experimentErrors } from './errors.ts';
 import { exclusionOf, type ExperimentRow, type Range } from './experiment.ts';
 import { areExclusive, freeShare, takeRanges } from './layer.ts';
 
-/** Where an experiment stands among those that exclude it. */
+/** The place of an experiment among those it excludes. */
 export type Place = { readonly layer: string | null; readonly ranges: readonly Range[] };
 
-/**
- * Where a draft starts.
- *
- * @throws ApiError LAYER_FULL, SETTING_IN_EXPERIMENT
- */
+/** The place of a draft that starts. @throws ApiError LAYER_FULL, SETTING_IN_EXPERIMENT */
 export function placeOf(row: ExperimentRow, running: readonly ExperimentRow[]): Place {
   if (row.type !== 'ranking') requireOwnKeys(row, running);
   const exclusion = exclusionOf(row);
@@ -22,8 +18,8 @@ export function placeOf(row: ExperimentRow, running: readonly ExperimentRow[]): 
 }
 
 /**
- * The parts that a running experiment has with more traffic: those that it has, and more. So nobody who
- * takes part is moved.
+ * The ranges of a running experiment after a traffic increase. They include its current ranges, so
+ * no participant is moved.
  *
  * @throws ApiError LAYER_FULL
  */

@@ -1,9 +1,9 @@
-/** The SQL of baselines: the recent behaviour of an organization's viewers. */
+/** SQL for baselines: the recent behaviour of an organization's viewers. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 
 export type BaselineRow = {
-  /** The number of complete days with data, or 1 if there is only part of today. */
+  /** Number of complete days with data, or 1 if there is only part of today. */
   days: number;
   units: number;
   plays_mean: number | null;
@@ -15,14 +15,14 @@ export type BaselineRow = {
   watch_variance: number | null;
   sessions_mean: number | null;
   sessions_variance: number | null;
-  /** Viewers who had a next day, and those of them who came back on it. */
+  /** Viewers with a complete following day, and how many of them came back on it. */
   matured: number;
   returned: number;
 };
 
 /**
- * Viewers of the last seven complete UTC days, each with what they did in them; of today, where there
- * is not a complete day yet.
+ * Viewers of the last seven complete UTC days with their activity, or of today if no day is
+ * complete yet.
  */
 export async function readBaseline(db: Db, organizationId: string): Promise<BaselineRow> {
   const { rows } = await sql<BaselineRow>`
@@ -55,9 +55,8 @@ export async function readBaseline(db: Db, organizationId: string): Promise<Base
 }
 
 /**
- * How many viewers came on each day whom no earlier one has seen, from the first to the last complete
- * UTC day of the last four weeks; on today, where there is no complete day yet. The first day counts
- * everybody.
+ * The number of new viewers on each day, from the first to the last complete UTC day of the last
+ * four weeks, or of today if no day is complete yet. Everyone on the first day counts as new.
  */
 export async function readArrivals(db: Db, organizationId: string): Promise<number[]> {
   const { rows } = await sql<{ newcomers: number }>`

@@ -1,4 +1,4 @@
-/** Proves that plans count each viewer once, and know the price of having no end. */
+/** Proves that plans count each viewer once and include the cost of having no planned end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { daysUntil, newPerDay } from './plan.ts';
@@ -6,7 +6,7 @@ import { alwaysValid } from './statistics/always-valid.ts';
 import { sampleFactor } from './statistics/power.ts';
 
 test('viewers who return are no new ones', () => {
-  // A hundred loyal viewers, and two new ones a day.
+  // A hundred loyal viewers and two new ones a day.
   const arrivals = [100, ...Array.from({ length: 13 }, () => 2)];
   assert.equal(newPerDay(arrivals), 2);
   assert.equal(daysUntil(arrivals, 100), 7);

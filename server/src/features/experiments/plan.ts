@@ -1,6 +1,6 @@
 /**
- * Estimates the size and duration that an experiment needs, from the current behaviour of viewers: with
- * a planned end, and what going without one costs.
+ * Estimates the size and duration of an experiment from the current behaviour of viewers: with a
+ * planned end, and how much more it takes without one.
  */
 import { clockOf, type ZoneClock } from '../../platform/zone-clock.ts';
 import { dayMs } from '../../platform/time.ts';
@@ -26,16 +26,15 @@ export type PlanQuestion = {
   readonly tunedTo: number;
 };
 
-/** Whose viewers they are. */
 export type PlanAudience = {
-  /** The share of viewers that the experiment would be for. */
+  /** The share of viewers the experiment would target. */
   readonly share: number;
-  /** Of the organization. */
+  /** The organization's clock. */
   readonly clock: ZoneClock;
   readonly now: Date;
 };
 
-/** In whole weeks every weekday counts the same. */
+/** Whole weeks weight every weekday equally. */
 const leastDays = 7;
 const mostDays = 365;
 
@@ -76,7 +75,7 @@ export async function planExperiment(
   };
 }
 
-/** The units of each arm that an effect needs in a test at a level. */
+/** Units per arm that a test at a given level needs to detect the effect. */
 function unitsAtLevel(question: PlanQuestion, mean: number, variance: number) {
   const difference = mean * question.effect;
   const treated = Math.min(1, mean + difference);
@@ -90,12 +89,12 @@ function unitsAtLevel(question: PlanQuestion, mean: number, variance: number) {
     });
 }
 
-/** The level of one comparison. The treatments share alpha: see statistics/holm.ts. */
+/** The level of one comparison. The treatments share alpha; see statistics/holm.ts. */
 function levelOf({ alpha, variants }: PlanQuestion): number {
   return alpha / (variants - 1);
 }
 
-/** With a planned end, the daily looks before it leave a little less than alpha to the last one. */
+/** With a planned end, the earlier daily looks leave slightly less than alpha for the last one. */
 async function unitsWithEnd(
   question: PlanQuestion,
   unitsAt: (level: number) => number,
@@ -103,14 +102,17 @@ async function unitsWithEnd(
 ): Promise<number> {
   const level = levelOf(question);
   const days = daysOf(unitsAt(level)) ?? mostDays;
-  // Whole weeks, so that few different schedules are ever calculated.
+  // Whole weeks keep the number of distinct schedules small.
   const endMs = Math.ceil(days / leastDays) * leastDays * dayMs;
   const schedule = { clock: clockOf('UTC'), startMs: 0, endMs, minimumDays: leastDays };
   const curve = await curveOf(looksOf({ ...schedule, earlierEnds: [] }));
   return atLeastTwo(unitsAt(groupSequential(curve).nominalLevel(level, 0)));
 }
 
-/** Without an end, the level depends on the units of both arms: the smallest number that is enough. */
+/**
+ * Without an end, the level depends on the units of both arms. Finds the smallest sufficient
+ * number.
+ */
 function unitsWithoutEnd(question: PlanQuestion, unitsAt: (level: number) => number): number {
   const { tunedTo, alpha } = question;
   const monitoring = alwaysValid({ tunedTo, alpha });
@@ -131,8 +133,8 @@ function atLeastTwo(units: number): number {
 }
 
 /**
- * The days until so many different viewers have come, from the newcomers of past days; null where that
- * takes longer than a year.
+ * Days until this many different viewers have come, extrapolated from newcomers of past days. Null
+ * if it takes more than a year.
  */
 export function daysUntil(arrivals: readonly number[], viewers: number): number | null {
   let come = 0;
@@ -147,8 +149,8 @@ export function daysUntil(arrivals: readonly number[], viewers: number): number 
 }
 
 /**
- * Viewers on a day whom none of the days before has seen, over the later half of what is known, at most a
- * week. Of a single day nobody knows who of it comes back.
+ * New viewers per day, averaged over the later half of the known days but at most a week. A single
+ * day cannot tell new viewers from returning ones.
  */
 export function newPerDay(arrivals: readonly number[]): number {
   if (arrivals.length < 2) return 0;
@@ -160,7 +162,7 @@ function reasonWithout(arrivals: readonly number[]): 'short_history' | 'too_few_
   return arrivals.length < 2 ? 'short_history' : 'too_few_viewers';
 }
 
-/** A midnight that leaves so many whole days, if the experiment starts by tomorrow. */
+/** The midnight that leaves this many whole days if the experiment starts by tomorrow. */
 function endAfter(clock: ZoneClock, now: Date, days: number): Date {
   const today = Math.floor(clock.localOf(now.getTime()) / dayMs);
   return new Date(clock.momentOf((today + 1 + days) * dayMs));

@@ -1,4 +1,3 @@
-/** The SQL of experiments. */
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { Tables } from '../../platform/database/tables.ts';
@@ -47,7 +46,7 @@ export const columns = [
   'paused_at',
 ] as const;
 
-/** The JSON of a row was validated before it was stored. */
+/** The JSON columns were validated before they were stored. */
 export function asRow(row: object): ExperimentRow {
   return row as ExperimentRow;
 }
@@ -69,7 +68,7 @@ export type ExperimentValues = {
   forcedVariants: readonly ForcedVariant[];
 };
 
-/** What a request has said of an experiment. */
+/** The fields of an experiment that requests set. */
 export function valuesOf(row: ExperimentRow): ExperimentValues {
   return {
     name: row.name,
@@ -174,7 +173,7 @@ export async function updateDraft(
   return asRow(row);
 }
 
-/** Reads running and rolled-out experiments, and drafts that are tried, in the order of their roll-outs. */
+/** Reads running and rolled-out experiments and drafts with trials, in rollout order. */
 export async function experimentsInEffect(
   db: Db,
   organizationId: string,
@@ -249,7 +248,7 @@ export async function updateState(
   return asRow(row);
 }
 
-/** Stores the look that was just taken. This does not count as a change of the experiment. */
+/** Stores the look that was just taken. This does not change the version of the experiment. */
 export async function saveLook(db: Db, row: ExperimentRow, results: unknown): Promise<void> {
   await db
     .updateTable('experiment')
@@ -263,7 +262,7 @@ export async function saveLook(db: Db, row: ExperimentRow, results: unknown): Pr
 /**
  * Removes an experiment with its units and results.
  *
- * @param isOverlay its row stands for what it has rolled out, and stays for that alone: no call shows it
+ * @param isOverlay keeps the row, hidden from the API, because its rollout is still in effect
  */
 export async function deleteExperiment(
   tx: Tx,
@@ -284,7 +283,6 @@ export async function deleteExperiment(
     .execute();
 }
 
-/** Removes a user from those who try variants. */
 export async function endTrialsOf(
   tx: Tx,
   { organizationId, userId }: { organizationId: string; userId: string },

@@ -1,4 +1,3 @@
-/** The routes of what is known of an experiment beside its results: who is in, and who decided what. */
 import { Readable } from 'node:stream';
 import { Type, type Static } from 'typebox';
 import { csvLine } from '../../platform/csv.ts';

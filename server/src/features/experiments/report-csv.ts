@@ -1,4 +1,6 @@
-/** Results as a table: a line for each variant and metric, of the whole, of segments and of days. */
+/**
+ * Results as a table: one line per variant and metric, for the whole experiment, segments and days.
+ */
 import { csvLine, type CsvValue } from '../../platform/csv.ts';
 import type { readReport } from './report.ts';
 

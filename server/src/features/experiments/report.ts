@@ -1,4 +1,4 @@
-/** What the routes of results answer: the results, with segments and days where they are asked for. */
+/** The response of the result routes: the results, with segments and days if requested. */
 import type { Db } from '../../platform/database/database.ts';
 import { openMeasure, readSegments, type SegmentName } from './breakdown.ts';
 import type { ExperimentRow } from './experiment.ts';
@@ -13,12 +13,12 @@ export type ReportQuery = {
 };
 
 /**
- * What frozen results may hold: the days of each metric, which can't be read later. Those that were frozen
+ * Frozen results include the timeline of each metric, which can't be computed later. Results frozen
  * by earlier versions have no guardrails.
  */
 type Frozen = { readonly timelines?: readonly Timeline[] } & Partial<Pick<Results, 'guardrails'>>;
 
-/** @throws ApiError VALIDATION_ERROR where there is no such metric, CONFLICT for parts of a draft */
+/** @throws ApiError VALIDATION_ERROR if the metric does not exist, CONFLICT for parts of a draft */
 export async function readReport(db: Db, row: ExperimentRow, query: ReportQuery) {
   const now = await databaseNow(db);
   const found = await readResults(db, row, now);

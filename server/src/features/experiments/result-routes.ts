@@ -1,4 +1,3 @@
-/** The routes of results and plans. */
 import { wantsCsv } from '../../platform/csv.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';

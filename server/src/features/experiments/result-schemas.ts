@@ -1,4 +1,3 @@
-/** The schemas of results and plans. */
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { experimentStatuses } from './experiment.ts';

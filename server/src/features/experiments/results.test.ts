@@ -1,4 +1,4 @@
-/** Proves that results of many participants are calculated once a minute and no more. */
+/** Proves that results with many participants are calculated at most once a minute. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';

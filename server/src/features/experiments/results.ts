@@ -18,16 +18,16 @@ export type Results = ReturnType<typeof presentResults>;
 /** The stored state of a running experiment: its last look and the results of that look. */
 export type Look = { readonly look: number; readonly results: Results };
 
-/** From this number of participants on, results between looks are calculated once a minute. */
+/** With at least this many participants, results between looks are calculated once a minute. */
 const manyParticipants = 100_000;
-/** A chore recalculates them before they reach this age. */
+/** A background job recalculates them before they reach this age. */
 const keptMs = 2 * 60_000;
 export const renewedAfterMs = 60_000;
 
 /**
- * The results as they are to be shown at a moment. Ended experiments have those that were frozen; ones
- * with a planned end those of the last look, which is taken now where it is due. Between looks they are
- * as of now; with many participants as of a moment ago, as `asOf` says.
+ * The results to show at a given time. Ended experiments have frozen results. Experiments with a
+ * planned end show their last look, which is taken now if due. All others are current; with many
+ * participants they may be slightly older, as `asOf` says.
  */
 export async function readResults(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
   if (row.status === 'draft') return computeResults(db, row, now, noLook);
@@ -47,7 +47,7 @@ export function ageOf(kept: Look | null, now: Date): number {
   return asOf === null ? Infinity : now.getTime() - Date.parse(asOf);
 }
 
-/** Calculates current results, and stores them if that takes long. */
+/** Calculates current results, and stores them if that is expensive. */
 export async function computeBetweenLooks(db: Db, row: ExperimentRow, now: Date): Promise<Results> {
   const monitoring = await monitoringBy(row, inferenceAt(row, now));
   const results = await computeResults(db, row, now, monitoring);
@@ -56,7 +56,7 @@ export async function computeBetweenLooks(db: Db, row: ExperimentRow, now: Date)
   return results;
 }
 
-/** Takes the due look, unless another process has taken it. */
+/** Takes the look that is due, unless another process has already taken it. */
 export async function takeLook(
   db: Db,
   { organization_id, experiment_id }: ExperimentRow,
@@ -75,14 +75,14 @@ export async function takeLook(
   });
 }
 
-/** Returns whether a running experiment has a due look. */
+/** Whether a running experiment has a look that is due. */
 export function isLookDue(row: ExperimentRow, now: Date): boolean {
   return lookDue(row, now) > ((row.results as Look | null)?.look ?? -1);
 }
 
 /**
- * The results that stay when an experiment ends. Its planned end is its last look; an end before that
- * comes between two looks, so what the last one has found stays.
+ * The final results of an experiment. The planned end is its last look. An earlier end falls
+ * between two looks, so the results of the last look are kept.
  */
 export async function freezeResults(tx: Tx, row: ExperimentRow, endedAt: Date): Promise<Results> {
   const due = lookDue(row, endedAt);
@@ -180,7 +180,7 @@ function presentResults(row: ExperimentRow, asOf: Date, found: Found) {
   };
 }
 
-/** How it is judged; going without a planned end has its price in participants. */
+/** The kind of inference. Doing without a planned end requires more participants. */
 function inferenceOf(row: ExperimentRow, { monitoring, participants }: Found) {
   if (row.ends_at !== null) return { kind: 'planned_end' as const, sampleFactor: null };
   const { alpha } = planOf(row);
@@ -212,7 +212,9 @@ function presentGuardrails(row: ExperimentRow, { guardrails }: Analysis): Guarde
   }));
 }
 
-/** Results with what the watch over guardrails has found, which does not wait for the next look. */
+/**
+ * Results with the harms that the guardrail watch has found, which does not wait for the next look.
+ */
 export function withHarms(results: Results, { harms }: Pick<ExperimentRow, 'harms'>): Results {
   if (harms.length === 0) return results;
   return {
@@ -231,7 +233,7 @@ export function withHarms(results: Results, { harms }: Pick<ExperimentRow, 'harm
   };
 }
 
-/** What a metric shows; the effect that could be detected is told once, in the recommendation. */
+/** A metric as presented. Its minimum detectable effect appears only in the recommendation. */
 function presentMetric(result: MetricResult): object {
   const { minimumDetectableEffect: _, ...rest } = { minimumDetectableEffect: null, ...result };
   return rest;

@@ -1,4 +1,4 @@
-/** The routes of experiments as resources. State changes are in `lifecycle-routes.ts`. */
+/** Routes for experiments as resources. State changes are in `lifecycle-routes.ts`. */
 import { Type, type Static } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -44,9 +44,9 @@ export type ExperimentRouteParts = {
   db: Db;
   cursors: ListCursors;
   mutations: Mutations;
-  /** The statistical settings of experiments that start now. */
+  /** Statistical settings for experiments that start now. */
   plan: JudgingPlan;
-  /** Called after a change was committed. */
+  /** Called after a change is committed. */
   onChange: () => void;
 };
 
@@ -223,7 +223,10 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
 
 type Body = Static<typeof NewExperiment>;
 
-/** A stored experiment as a request would say it; a new list of metrics chooses its primary one again. */
+/**
+ * A stored experiment in the form of a request body. A new list of metrics chooses its primary
+ * metric again.
+ */
 function bodyOf(row: ExperimentRow): Body & { storedPrimary: string } {
   return {
     name: row.name,

@@ -1,4 +1,6 @@
-/** What changes of an experiment while it runs: it grows, ends later, rests; its variants get other names. */
+/**
+ * Changes to a running experiment: more traffic, a later end, pause and resume, renamed variants.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
@@ -18,7 +20,7 @@ import {
 } from './queries.ts';
 
 /**
- * What a `PATCH` changes: the traffic grows, the end moves later, or both.
+ * Applies a `PATCH` that raises the traffic, postpones the end, or both.
  *
  * @throws ApiError EXPERIMENT_NOT_DRAFT for everything else, LAYER_FULL, VALIDATION_ERROR
  */
@@ -47,7 +49,7 @@ export async function changeOfRunning(
   };
 }
 
-/** Alpha that the looks so far have spent stays spent, so the plan remembers the end that they went by. */
+/** Alpha spent by earlier looks stays spent, so the plan keeps the end they were scheduled for. */
 function movedEnds(
   before: Date | null,
   endsAt: Date | null,
@@ -65,8 +67,8 @@ function movedEnds(
 }
 
 /**
- * Pauses a running experiment, or has it go on; what is so already stays. Meanwhile everybody gets the
- * base values and nobody enters; who took part has the same variant afterwards.
+ * Pauses or resumes a running experiment; idempotent. While it is paused, everyone gets the base
+ * values and no viewer enters. Participants keep their variant when it resumes.
  *
  * @throws ApiError NOT_FOUND, PRECONDITION_FAILED, EXPERIMENT_NOT_RUNNING
  */
@@ -88,7 +90,7 @@ export async function setPaused(
 }
 
 /**
- * Gives a variant another name, whatever the state of its experiment. Its id stays.
+ * Renames a variant of an experiment in any state. Its id stays.
  *
  * @throws ApiError NOT_FOUND, PRECONDITION_FAILED
  */

@@ -1,4 +1,4 @@
-/** The routes of experiments that run: pause and resume, names of variants; and of copies. */
+/** Routes to pause and resume experiments, to rename variants, and to copy experiments. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';

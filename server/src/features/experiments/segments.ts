@@ -1,4 +1,4 @@
-/** Where a sample ratio mismatch comes from: the countries and devices in which the shares are wrong. */
+/** Locates the source of a sample ratio mismatch: the countries and devices with wrong shares. */
 import { unitsOf, type ExposureCount } from './assignments/exposure-queries.ts';
 import type { Variant } from './experiment.ts';
 import { checkSampleRatio } from './statistics/sample-ratio.ts';

@@ -1,18 +1,20 @@
-/** Viewers of simulated experiments and what they do: many sessions, uneven habits, and a past. */
+/**
+ * Viewers of simulated experiments and their behaviour: many sessions, uneven habits, and a past.
+ */
 import { dayMs } from '../../platform/time.ts';
 import type { LoggedEvent } from '../events/events.ts';
 import type { Random } from './statistics/random.fixture.ts';
 
-/** How long simulated experiments run. */
+/** Duration of simulated experiments. */
 export const days = 14;
 /** Days before the start on which viewers are already active. */
 export const daysBefore = 7;
 
 export type SimulatedViewer = {
   readonly userId: string;
-  /** The day of the experiment on which it is exposed. */
+  /** The day of the experiment on which the viewer is exposed. */
   readonly firstDay: number;
-  /** Chance to come on a day. */
+  /** Probability of coming on any given day. */
   readonly habit: number;
   readonly plays: number;
   readonly patience: number;
@@ -30,9 +32,9 @@ export function makeViewers(count: number, random: Random): SimulatedViewer[] {
 }
 
 /**
- * What a viewer does in the 24 hours from `dayStartMs` on: nothing, or one session.
+ * A viewer's events in the 24 hours from `dayStartMs`: none, or one session.
  *
- * @param longer what its watch times are multiplied by
+ * @param longer factor applied to watch times
  */
 export function eventsOf(
   { userId, habit, plays, patience }: SimulatedViewer,

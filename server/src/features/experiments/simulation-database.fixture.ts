@@ -24,7 +24,7 @@ import { entryDays, stayOf, type Simulation } from './simulation.fixture.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { createRandom } from './statistics/random.fixture.ts';
 
-/** Stores a row, except for its number. @returns the stored row */
+/** Stores a row, letting the database assign its number. @returns the stored row */
 export async function insertRow(db: Db, row: ExperimentRow): Promise<ExperimentRow> {
   const { number: _, ...values } = row;
   await db
@@ -51,7 +51,7 @@ export async function insertRow(db: Db, row: ExperimentRow): Promise<ExperimentR
 
 export type DatabaseRead = { readonly arms: readonly ArmData[]; readonly results: Results };
 
-/** Runs it in a fresh database, and reads it every day. */
+/** Runs the experiment in a fresh database and reads its results every day. */
 export async function simulateInDatabase(
   db: Db,
   wanted: ExperimentRow,
@@ -105,7 +105,7 @@ export function engagementProjection(): EventProjection {
   return found;
 }
 
-/** @returns what projects everything that is in the log by now */
+/** @returns a function that projects everything in the log so far */
 async function openProjection(db: Db): Promise<() => Promise<void>> {
   const eventLog = openEventLog(db);
   const projection = engagementProjection();

@@ -1,7 +1,7 @@
 /**
- * How often are own metrics, guardrails and segments wrong? Over the experiments of `simulation.fixture.ts`,
- * read every day: a ratio of an organization's own (seconds watched for each play), a guardrail whose metric
- * is worse by exactly its margin, and a metric by four segments.
+ * Measures how often custom metrics, guardrails and segments are wrong. Reads the experiments of
+ * `simulation.fixture.ts` every day with a custom ratio (seconds watched per play), a guardrail
+ * whose metric is worse by exactly its margin, and a metric by four segments.
  */
 import { dayMs } from '../../platform/time.ts';
 import { analyseArms } from './results.ts';
@@ -27,20 +27,18 @@ import { findHarms } from './statistics/guardrails.ts';
 import { planOf, type ExperimentRow } from './experiment.ts';
 
 export type OwnTally = {
-  /** A difference in the ratio, and a winner by it. */
+  /** Runs with a difference in the ratio, and runs with a winner based on it. */
   ratio: number;
   winners: number;
-  /** Alarms of guardrails. */
   harmed: number;
-  /** Guardrails that were called passed. */
   passed: number;
-  /** Any segment with a difference. */
+  /** Runs with a difference in any segment. */
   segments: number;
 };
 
 const startMs = Date.UTC(2026, 0, 5, 12);
 
-/** Experiments whose treatment is as good as the control. */
+/** Experiments whose treatment equals the control. */
 export function tallyOwnFindings(runs: number, options: Simulation): OwnTally {
   const tally: OwnTally = { ratio: 0, winners: 0, harmed: 0, passed: 0, segments: 0 };
   for (let run = 0; run < runs; run += 1) {
@@ -61,7 +59,7 @@ export function tallyOwnFindings(runs: number, options: Simulation): OwnTally {
   return tally;
 }
 
-/** Experiments whose treatment is worse in watch time by exactly the margin, or by more. */
+/** Experiments whose treatment loses watch time by exactly the margin, or by more. */
 export function tallyGuardrails(
   runs: number,
   { margin, ...options }: Simulation & { readonly margin: number },
@@ -93,7 +91,7 @@ export function tallyGuardrails(
 
 const ownMetric = { metrics: ['own'], primary_metric: 'own' };
 
-/** What the database would give for Σ seconds / Σ plays. */
+/** Adds what the database would return for Σ seconds / Σ plays. */
 function withRatio(arms: readonly ArmData[], units: readonly SimulatedUnit[]): ArmData[] {
   return arms.map((arm, index) => {
     const own = units.filter(({ variant }) => variant === index);
@@ -116,7 +114,9 @@ function momentsOf(values: readonly number[]) {
     : { mean: mean(values), variance: covariance(values, values) };
 }
 
-/** Whether sessions differ in any of four segments, by what units were before their exposure. */
+/**
+ * Whether sessions differ in any of four segments, defined by what units did before their exposure.
+ */
 function hasSegment(row: ExperimentRow, units: readonly SimulatedUnit[]): boolean {
   const plan = { ...planOf(row), controlId: 'control' };
   const { alpha, tunedTo } = plan;

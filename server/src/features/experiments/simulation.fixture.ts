@@ -1,8 +1,7 @@
 /**
- * Experiments over simulated viewers in one process: the real assignment, the reducers of the
- * projection, the contributions, looks and statistics, with the clock passed in and without a
- * database. `simulation-database.fixture.ts` does the same through the database; a test holds the two
- * equal.
+ * Experiments on simulated viewers in one process: the real assignment, projection reducers,
+ * contributions, looks and statistics, with an injected clock and without a database.
+ * `simulation-database.fixture.ts` does the same through the database; a test keeps the two equal.
  */
 import { dayMs } from '../../platform/time.ts';
 import { clockOf } from '../../platform/zone-clock.ts';
@@ -42,17 +41,19 @@ const idleMs = 30 * 60_000;
 export type Simulation = {
   readonly viewers: number;
   readonly seed: number;
-  /** Share of the control. */
+  /** Traffic share of the control. */
   readonly split: number;
   /** Whether it uses daily looks up to a planned end, or always-valid inference. */
   readonly isPlanned?: boolean;
-  /** The factor for watch times of the treatment after the exposure. */
+  /** Factor for watch times of the treatment after exposure. */
   readonly longer?: number;
-  /** The traffic until a day from which on it is 1. Who comes then stays longer, treated or not. */
+  /**
+   * Initial traffic, and the day from which it is 1. Viewers who enter then watch longer, treated
+   * or not.
+   */
   readonly ramp?: { readonly from: number; readonly untilDay: number; readonly laterStay: number };
 };
 
-/** A running experiment as its row would be. */
 export function simulatedRow(number: number, startMs: number, options: Simulation): ExperimentRow {
   const { split, isPlanned = true, ramp } = options;
   return {
@@ -113,7 +114,7 @@ export type SimulatedUnit = {
 
 const twentyItems = Array.from({ length: 20 }, (_, index) => `item-${index}`);
 
-/** One read: what is known of the arms at the end of a day, and what follows from that. */
+/** One reading: the state of the arms at the end of a day, and the conclusions from it. */
 export type Read = {
   readonly units: readonly SimulatedUnit[];
   readonly arms: readonly ArmData[];
@@ -160,7 +161,10 @@ export function simulateOne(
   return reads;
 }
 
-/** The day on which each viewer is exposed: that of the raise for whom the traffic left out before. */
+/**
+ * The day on which each viewer is exposed. For viewers outside the initial traffic this is the day
+ * of the raise.
+ */
 export function entryDays(
   row: ExperimentRow,
   viewers: readonly SimulatedViewer[],
@@ -173,7 +177,7 @@ export function entryDays(
   );
 }
 
-/** The factor for watch times of a viewer who enters on a day. */
+/** Factor for watch times of a viewer who enters on a given day. */
 export function stayOf({ ramp }: Simulation, entersOn: number): number {
   return ramp !== undefined && entersOn >= ramp.untilDay ? ramp.laterStay : 1;
 }
@@ -182,7 +186,7 @@ function variantAt(view: OrganizationView, userId: string, atMs: number): number
   return assign(view.running, userId, {}, atMs)[0]?.index ?? -1;
 }
 
-/** Views and sessions of all events so far, by the reducers of the projection. */
+/** Views and sessions from all events so far, built by the projection's reducers. */
 export class SimulatedWorld {
   readonly #pass: EngagementPass = new Map();
 
@@ -213,7 +217,7 @@ export class SimulatedWorld {
 /** Simulations share one schedule, so every curve is calculated once. */
 const curves = new Map<string, Curve>();
 
-/** The inference of a moment, in this thread. */
+/** The monitoring at a given time, calculated in this thread. */
 export function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
   const inference = inferenceAt(row, now);
   if (inference === 'always-valid' || inference.length === 0) {
@@ -225,7 +229,7 @@ export function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
   return monitoringWith(row, inference, curve);
 }
 
-/** What `readArms` reads of the tables, calculated from the units themselves. */
+/** What `readArms` reads from the tables, calculated from the units themselves. */
 export function armsOf(row: ExperimentRow, units: readonly SimulatedUnit[], now: Date): ArmData[] {
   const beyond = Math.floor(units.length / 1_000);
   const watched = units.map(({ counts }) => counts.watchMs).toSorted((a, b) => b - a);
@@ -303,20 +307,22 @@ export function covariance(some: readonly number[], others: readonly number[]): 
   return sum / (some.length - 1);
 }
 
-/** Counts experiments that made a false claim at any read. */
+/** Counts experiments with a false positive in any reading. */
 export type Tally = {
   runs: number;
-  /** Runs of which the metric was tested at the last read. */
+  /** Runs in which the metric was tested at the last reading. */
   readonly tested: Record<MetricName, number>;
   readonly better: Record<MetricName, number>;
   readonly worse: Record<MetricName, number>;
-  /** A winner was named in the primary metric, which takes turns. */
+  /** Runs that named a winner in the primary metric, counted with each metric as primary. */
   winners: number;
-  /** Of the sample ratio. */
+  /** Sample ratio alarms. */
   alarms: number;
 };
 
-/** Reads many experiments without an effect, each with every metric as its primary one. */
+/**
+ * Simulates many experiments without an effect, reading each with every metric as its primary one.
+ */
 export function tallyFalseFindings(runs: number, options: Simulation): Tally {
   const none = () => Object.fromEntries(metricNames.map((name) => [name, 0])) as Tally['better'];
   const tally = { runs, tested: none(), better: none(), worse: none(), winners: 0, alarms: 0 };

@@ -1,7 +1,7 @@
 /**
- * The lift of one metric over the days of an experiment: each point is what was known at the end of a UTC
- * day, with the interval of a confidence sequence, which holds for all points at once. And whether the
- * effect fades: a novelty is used for its own sake in the first days.
+ * The lift of one metric over the days of an experiment. Each point uses the data known at the end
+ * of a UTC day, with the interval of a confidence sequence that covers all points at once. Also
+ * tests for a novelty effect, which fades after the first days.
  */
 import type { Db } from '../../platform/database/database.ts';
 import { dayMs } from '../../platform/time.ts';
@@ -11,11 +11,11 @@ import type { MetricTest } from './statistics/analysis.ts';
 import type { Monitoring } from './statistics/monitoring.ts';
 import { normalTwoSided } from './statistics/tails.ts';
 
-/** What viewers did by day is known for this long. */
+/** Daily activity of viewers is kept this long. */
 const maxDays = 34;
-/** Fewer days have no first and second half worth comparing. */
+/** With fewer days, the two halves are too short to compare. */
 const leastDaysOfNovelty = 4;
-/** Stricter than the level of results: the note is asked for often, of every metric. */
+/** Stricter than for results, because it is requested often and for every metric. */
 const noveltyAlpha = 0.01;
 
 export type Timeline = Awaited<ReturnType<typeof readTimeline>>;
@@ -33,7 +33,7 @@ export async function readTimeline(db: Db, measure: Measure) {
   return { metric: measure.name, points, novelty: await readNovelty(db, measure, ends) };
 }
 
-/** The ends of the UTC days that are over, the last `maxDays` of them. */
+/** The ends of complete UTC days, at most the last `maxDays` of them. */
 function dayEnds({ row, until }: Measure): number[] {
   const startMs = row.started_at?.getTime() ?? until.getTime();
   const firstEnd = (Math.floor(startMs / dayMs) + 1) * dayMs;
@@ -71,9 +71,9 @@ function boundsOf(test: MetricTest, armIndex: number, level: number, monitoring:
 }
 
 /**
- * Compares the lift of the first half of the days with that of the second, of participants who were there
- * from the first half on. The halves are taken as independent; they are of the same people, which makes
- * the test cautious.
+ * Compares the lift of the first half of the days with that of the second, for participants present
+ * since the first half. The halves are treated as independent although they contain the same
+ * people, which makes the test conservative.
  */
 async function readNovelty(db: Db, measure: Measure, ends: readonly number[]) {
   const { row, metric } = measure;

@@ -17,7 +17,7 @@ export type Definition = {
   readonly forcedVariants: readonly ForcedVariant[];
 };
 
-/** @throws ApiError VALIDATION_ERROR that names each problem */
+/** @throws ApiError VALIDATION_ERROR listing every problem */
 export function checkDefinition(
   definition: Definition,
   now: Date,
@@ -101,7 +101,7 @@ function problemsOfConfig(
   });
 }
 
-/** An empty object leaves the ranking as it is. */
+/** An empty object leaves the ranking unchanged. */
 function problemsOfRanking(config: Readonly<Record<string, unknown>>, path: string): ErrorDetail[] {
   const details: ErrorDetail[] = [];
   for (const key of Object.keys(config)) {

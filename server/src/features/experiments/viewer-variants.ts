@@ -1,10 +1,13 @@
-/** Which variant viewers were exposed to, for break-downs of reports. */
+/** The variants that viewers were exposed to, for breakdowns of reports. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import { memberOf, type VariantsOf } from '../analytics/analytics.ts';
 import type { Variant } from './experiment.ts';
 
-/** Viewers who saw several variants have none; a device that belongs to a user has the user's. */
+/**
+ * Viewers who saw several variants have none. A device that belongs to a user has the user's
+ * variant.
+ */
 export const variantsOfViewers: VariantsOf = async (db: Db, organizationId, experimentId) => {
   const { rows: found } = await sql<{ number: number; variants: Variant[] }>`
     select number, variants from experiment

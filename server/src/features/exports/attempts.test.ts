@@ -1,4 +1,4 @@
-/** Proves what holds of exports that are asked for, or made, at the same moment. */
+/** Proves what holds when exports are requested or processed at the same time. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -15,7 +15,7 @@ import { createDownloadUrls } from './download-urls.ts';
 import { exportHandler } from './export-job.ts';
 import { eraseFromExports } from './maintenance.ts';
 
-// Without a worker, exports stay unfinished until a test makes them.
+// Without a worker, exports stay unfinished until a test processes them.
 const service = await startService({ REELFEED_ROLES: 'api' });
 const second = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
 await createItem(service, { title: 'An item' });
@@ -38,7 +38,7 @@ async function ask(fields: object = {}): Promise<string> {
   return made.body.data.id;
 }
 
-/** One attempt by the real handler; `finish` is what the queue does of its final transaction. */
+/** One attempt by the real handler; `finish` replaces the queue's final transaction. */
 function attempt(exportId: string, finish: JobContext['finish']): Promise<unknown> {
   return handler.run(
     { exportId },

@@ -1,4 +1,4 @@
-/** The datasets with their columns, for the guide. */
+/** Describes the datasets and their columns, for the guide. */
 import { datasetReaders } from './datasets/datasets.ts';
 import { datasets } from './tables.ts';
 

@@ -13,13 +13,13 @@ import { DownloadQuery } from './schemas.ts';
 
 type Parts = { readonly db: Db; readonly storage: Storage; readonly urls: DownloadUrls };
 
-/** A file is sent whole, as a byte range, or as 304, so that a broken download continues. */
+/** Serves a file completely, as a byte range, or as 304, so that a broken download can resume. */
 export function addDownloadRoute(app: HttpApp, { db, storage, urls }: Parts): void {
   app.get(
     '/v1/exports/:id/download',
     {
       config: { access: 'public' },
-      // Not in the description, like media files: the URL is handed out as it is.
+      // Hidden from the API description, like media files: clients use the URL as given.
       schema: { hide: true, params: IdParams, querystring: DownloadQuery },
     },
     async (request, reply) => {
@@ -49,7 +49,7 @@ export function addDownloadRoute(app: HttpApp, { db, storage, urls }: Parts): vo
       });
       if (isNotModified(request.headers, file)) return reply.status(304).send();
       if (request.method === 'HEAD') {
-        // With nothing to send, Fastify would say that the length is 0.
+        // With no body, Fastify would set the length to 0.
         return reply.header('content-length', file.sizeBytes).send(Readable.from([]));
       }
       const range = isRangeCurrent(request.headers, file) ? request.headers.range : undefined;

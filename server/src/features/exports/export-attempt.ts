@@ -1,4 +1,4 @@
-/** One attempt to make the file of an export, part by part. */
+/** One attempt to create the file of an export, part by part. */
 import type { Piece, Storage } from '../../platform/storage/storage.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { Db } from '../../platform/database/database.ts';
@@ -9,16 +9,16 @@ import { completeExportFile, openExportPieces, removePieces, requireRoom } from 
 import { createWriter } from './formats/formats.ts';
 import { saveExportPart, type ExportFile, type ExportPart, type ExportRow } from './queries.ts';
 
-/** A kill costs what was written since the last part; a part costs a sync and a row. */
+/** A crash loses what was written since the last part; each part costs a sync and a row. */
 const partRows = 50_000;
 const partMs = 3_000;
 
-/** Memory stays flat: what an export has at a time is some megabytes. */
+/** Bounds memory: an export needs only some megabytes at a time. */
 const maxGarbageBytes = 32 * 2 ** 20;
 
 export type AttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };
 
-/** The export was cancelled, begun by another attempt, or something was erased from its data. */
+/** The export was cancelled or started by another attempt, or some of its data was erased. */
 export class OvertakenError extends Error {
   override readonly name = 'OvertakenError';
 
@@ -32,9 +32,9 @@ export class OvertakenError extends Error {
 export type MadeFile = { readonly rowCount: number; readonly sizeBytes: number };
 
 /**
- * Writes the file of an export from where the attempt before has left it.
+ * Writes the file of an export, resuming where the previous attempt stopped.
  *
- * @param stored is told of every object that the attempt has stored
+ * @param stored is called for every object that the attempt has stored
  * @throws OvertakenError
  */
 export async function makeExportFile(
@@ -95,7 +95,7 @@ export async function makeExportFile(
   await put(await writer.end());
   const pieces = await flush(true);
   await completeExportFile(storage, file, pieces, signal);
-  // The next attempt, if there is one, needs those of the finished parts only.
+  // A further attempt needs only the objects of finished parts.
   const named = new Set(saved.pieces.map(({ key }) => key));
   const keys = pieces.map(({ key }) => key);
   await removePieces(

@@ -13,10 +13,10 @@ import type {
 import { randomName } from '../../platform/ids.ts';
 import type { ExportFile, ExportKey } from './queries.ts';
 
-/** Free space that exports leave to the database. */
+/** Free disk space that exports leave to the database. */
 const minFreeBytes = 512 * 2 ** 20;
 const maxFileBytes = 50 * 2 ** 30;
-/** A client follows the redirect at once; a download that has begun goes on after this. */
+/** Clients follow the redirect immediately, and a running download continues after this. */
 const signedForMs = 5 * 60_000;
 
 function folderOf({ organizationId, exportId }: ExportKey): string {
@@ -32,7 +32,6 @@ export function newExportFile(key: ExportKey): ExportFile {
   return { ...key, fileName: randomName(9) };
 }
 
-/** The keys of all that is stored of an export. */
 export async function listStored(storage: Storage, key: ExportKey): Promise<string[]> {
   const keys: string[] = [];
   for await (const { key: name } of storage.list(folderOf(key))) keys.push(name);
@@ -43,7 +42,7 @@ export async function removeExportFile(storage: Storage, file: ExportFile): Prom
   await storage.remove(keyOf(file));
 }
 
-/** Opens a writer that continues a file. What it stores is below the export's folder. */
+/** Opens a writer that continues a file. Its objects are stored in the export's folder. */
 export function openExportPieces(
   storage: Storage,
   key: ExportKey,
@@ -58,7 +57,7 @@ export async function requireRoom(storage: Storage, sizeBytes: number): Promise<
   await storage.scratch.requireFree(minFreeBytes);
 }
 
-/** Puts the file of an export together. It is durable when this resolves. */
+/** Assembles the file of an export. It is durable when this resolves. */
 export async function completeExportFile(
   storage: Storage,
   file: ExportFile,
@@ -68,12 +67,12 @@ export async function completeExportFile(
   await storage.join(keyOf(file), pieces, { minFreeBytes }, signal);
 }
 
-/** Removes objects that no row names any more. */
+/** Removes objects that no row refers to any more. */
 export async function removePieces(storage: Storage, keys: Iterable<string>): Promise<void> {
   for (const key of keys) await storage.remove(key);
 }
 
-/** A signed URL of the storage for a file, or null where the service sends it itself. */
+/** A signed storage URL for a file, or null if the service sends it itself. */
 export function exportFileUrl(
   storage: Storage,
   file: ExportFile,
@@ -86,7 +85,7 @@ export function headExportFile(storage: Storage, file: ExportFile): Promise<Stor
   return storage.head(keyOf(file));
 }
 
-/** @param range the header `Range`, where it applies */
+/** @param range value of the `Range` header, if it applies */
 export function readExportFile(
   storage: Storage,
   file: ExportFile,

@@ -1,4 +1,4 @@
-/** Makes the file of an export. */
+/** Creates the file of an export. */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import { done, handle, skipped, type HandledJob } from '../../platform/queue/job-handler.ts';
@@ -33,7 +33,7 @@ export function exportHandler(parts: ExportJobParts): HandledJob {
   return handle(runExportJob, async ({ exportId }, context) => {
     const organizationId = context.organizationId as OrganizationId;
     const file = newExportFile({ organizationId, exportId });
-    // Listed before the start, after which an earlier attempt names nothing new.
+    // Listed before the start, because an earlier attempt records nothing new after it.
     const earlier = await listStored(storage, file);
     const started = await inTransaction(db, (tx) => startExport(tx, file));
     if (started === null) {
@@ -68,13 +68,14 @@ export function exportHandler(parts: ExportJobParts): HandledJob {
       }
       throw error;
     }
-    // The file has their bytes. If this is cut off, they go with it when it expires.
+    // The file contains their bytes. If this is interrupted, they are removed together with the
+    // file when it expires.
     await removePieces(storage, stored);
     return done;
   });
 }
 
-/** Removes all that is stored of an export that has failed, or was cancelled or deleted. */
+/** Removes all objects of an export that has failed, or was cancelled or deleted. */
 async function removeUnwanted(db: Db, storage: Storage, key: ExportKey): Promise<void> {
   const row = await findExport(db, key);
   const isUnwanted = row === null || row.status === 'cancelled' || row.status === 'failed';
@@ -87,8 +88,8 @@ async function isOver(db: Db, key: ExportKey): Promise<boolean> {
 }
 
 /**
- * Removes what a failed attempt has stored and no row names, where it is certain that none ever will.
- * Otherwise it stays, and the next attempt or the end of the export removes it.
+ * Removes objects of a failed attempt that no row refers to, provided that none ever will. The
+ * others stay until the next attempt or the end of the export.
  */
 async function removeUnnamed(
   { db, storage }: ExportJobParts,

@@ -1,21 +1,21 @@
 /**
- * Exports: data of an organization as a file.
+ * Exports: an organization's data as a file.
  *
- *   (asked for) → pending → processing → ready → expired
+ *   (requested) → pending → processing → ready → expired
  *                    │          ├────→ failed
  *                    └──────────┴────→ cancelled
  *
- * 1. The job `run-export` moves an export on, in parts of some megabytes. A part is finished when its
- *    bytes are durable and a row says where the next one begins; after a kill the next attempt continues
- *    there. Once it has begun, no earlier attempt finishes a part or the export any more.
- * 2. The file is complete and durable before the transaction that makes the export `ready`; that
+ * 1. The job `run-export` writes an export in parts of some megabytes. A part is finished when its
+ *    bytes are durable and a row records where the next one begins; after a crash the next attempt
+ *    resumes there. Once an attempt has started, no earlier one can finish a part or the export.
+ * 2. The file is complete and durable before the transaction that makes the export `ready`. That
  *    transaction also records `export.ready`.
- * 3. A ready export can be downloaded for seven days, by a signed URL that needs no key. Then its file
- *    is removed and it is `expired`; 30 days after that it is forgotten.
- * 4. When a viewer is erased, every export that may hold their data loses its file, and one that is
- *    being made starts over (`revision`).
- * 5. `run-export` for an export that has failed, or was cancelled or deleted, removes its files. A
- *    cancellation relies on the job that is there, a failure and a deletion add one.
+ * 3. A ready export can be downloaded for seven days by a signed URL that needs no key. Then its
+ *    file is removed and it is `expired`; 30 days later its row is deleted.
+ * 4. When a viewer is erased, every export that may contain their data loses its file, and a
+ *    running one starts over (`revision`).
+ * 5. If an export has failed, or was cancelled or deleted, `run-export` removes its files. A
+ *    cancellation relies on the existing job, while a failure or a deletion enqueues one.
  */
 import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
@@ -57,7 +57,7 @@ export const runExportJob: Job<{ exportId: string }> = defineJob({
   name: 'run-export',
   payload: Type.Object({ exportId: Type.String() }),
   timeoutMs: 6 * 3_600_000,
-  // Each continues where the one before was killed.
+  // Each attempt resumes where the previous one was killed.
   retry: { maxAttempts: 20, delayMs: doublingDelay(1_000, 5 * 60_000) },
   concurrency: 1,
   async onExhausted(tx, { exportId }, { organizationId }) {
@@ -68,7 +68,7 @@ export const runExportJob: Job<{ exportId: string }> = defineJob({
 });
 
 const maxUnfinished = 10;
-/** Exports of a day or two take about so long. */
+/** Typical duration of an export of a day or two. */
 const retryAfterSeconds = 10;
 const maxDays = 366;
 
@@ -108,7 +108,7 @@ export async function createExport(
   return row;
 }
 
-/** @throws ApiError VALIDATION_ERROR also for a filter that the dataset does not have */
+/** @throws ApiError VALIDATION_ERROR also for a filter that the dataset does not support */
 export function readExportFilter(dataset: Dataset, filter: ReportFilter = {}): ReportFilter {
   const { filters } = datasetReaders[dataset];
   for (const name of Object.keys(filter) as (keyof ReportFilter)[]) {
@@ -119,7 +119,7 @@ export function readExportFilter(dataset: Dataset, filter: ReportFilter = {}): R
   return readFilter(filter, 'filter') ?? {};
 }
 
-/** Idempotent. @throws ApiError NOT_FOUND; CONFLICT for one that has ended otherwise */
+/** Idempotent. @throws ApiError NOT_FOUND, or CONFLICT if it has already ended in another way */
 export async function cancelExport(tx: Tx, key: ExportKey): Promise<ExportRow> {
   const cancelled = await cancelUnfinished(tx, key);
   if (cancelled !== null) return cancelled;
@@ -155,7 +155,6 @@ export function noSuchExport(): ApiError {
   return new ApiError('NOT_FOUND', { message: 'There is no such export.' });
 }
 
-/** An export as the API answers it. */
 export function presentExport(row: ExportRow, urls: DownloadUrls) {
   const isReady = row.status === 'ready' && row.expires_at !== null;
   return {

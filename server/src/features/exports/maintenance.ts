@@ -10,7 +10,6 @@ const rowsKeptDays = 37;
 const exportsAtOnce = 50;
 const namingViewers = datasets.filter((name) => datasetReaders[name].namesViewers);
 
-/** Removes the files of expired exports, and deletes old exports. */
 export async function expireOldExports(
   db: Db,
   storage: Storage,
@@ -22,7 +21,7 @@ export async function expireOldExports(
   );
 }
 
-/** If the process is killed in between, the file is removed when the row is deleted. */
+/** If the process is killed before the file is removed, it is removed when the row is deleted. */
 async function removeInTurns(
   db: Db,
   storage: Storage,

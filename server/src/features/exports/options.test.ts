@@ -1,4 +1,4 @@
-/** Proves what can be chosen of an export, and how one is watched, ended and downloaded. */
+/** Proves the options of exports, and how exports are monitored, cancelled and downloaded. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';

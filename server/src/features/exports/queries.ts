@@ -1,4 +1,3 @@
-/** The SQL of exports. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
@@ -32,7 +31,7 @@ export type ExportRow = {
 };
 
 export type ExportKey = { readonly organizationId: string; readonly exportId: string };
-/** A file of an export; null: that of a version in which all attempts wrote the same one. */
+/** A file of an export. A null name is from a version in which all attempts wrote the same file. */
 export type ExportFile = ExportKey & { readonly fileName: string | null };
 
 const columns = sql`export_id, dataset, format, compression, start_day::text as start_day,
@@ -66,8 +65,8 @@ export async function insertExport(tx: Tx, values: NewExportRow): Promise<Export
 }
 
 /**
- * The number of exports that have not ended, which nobody else changes upwards until the transaction
- * ends: without the lock, requests at the same moment would all count the same.
+ * The number of unfinished exports, locked against increases until the transaction ends. Without
+ * the lock, concurrent requests would all see the same count.
  */
 export async function lockUnfinished(tx: Tx, organizationId: OrganizationId): Promise<number> {
   await sql`
@@ -103,7 +102,7 @@ export async function countExports(db: Db, organizationId: OrganizationId): Prom
   return rows[0]?.count ?? 0;
 }
 
-/** Newest first; `position` is the exact moment of creation, for the next page. */
+/** Newest first. `position` is the exact creation time, for the next page. */
 export async function listExports(
   db: Db,
   organizationId: OrganizationId,
@@ -118,8 +117,8 @@ export async function listExports(
 }
 
 /**
- * Starts an attempt of an export, which will write `fileName`. From here on no earlier attempt can make
- * the export ready. Null when there is nothing left to do.
+ * Starts an attempt that will write `fileName`. From here on no earlier attempt can make the export
+ * ready. Returns null if there is nothing left to do.
  */
 export async function startExport(
   tx: Tx,
@@ -140,17 +139,17 @@ export async function startExport(
 
 /** A finished part of a file. */
 export type ExportPart = {
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number;
-  /** Rows of the file up to here. */
+  /** Cumulative number of rows in the file. */
   readonly rowCount: number;
   readonly reader: ReadPosition;
   readonly writer: string;
 };
 
 /**
- * Records that a part is finished, unless something was erased since the attempt began, another
- * attempt has begun, or the export was cancelled.
+ * Records a finished part, unless something was erased or another attempt has started since this
+ * attempt began, or the export was cancelled.
  *
  * @param pieces the durable bytes of all parts so far
  * @returns whether it was recorded
@@ -177,10 +176,10 @@ export async function saveExportPart(
 }
 
 /**
- * Makes an export ready, unless something was erased from its data since the attempt began, or
- * another attempt has begun.
+ * Makes an export ready, unless some of its data was erased or another attempt has started since
+ * this attempt began.
  *
- * @returns the export, or null when this attempt's file is not wanted
+ * @returns the export, or null if this attempt's file is not wanted
  */
 export async function finishExport(
   tx: Tx,
@@ -198,7 +197,6 @@ export async function finishExport(
   return forgetParts(tx, rows[0]);
 }
 
-/** Forgets where an export that has ended would continue. */
 async function forgetParts(tx: Tx, ended: ExportRow | undefined): Promise<ExportRow | null> {
   if (ended === undefined) return null;
   await sql`delete from data_export_part where export_id = ${ended.export_id}`.execute(tx);
@@ -216,7 +214,7 @@ export async function failExport(tx: Tx, key: ExportKey): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Cancels an export that has not ended. @returns null where there is none */
+/** Cancels an unfinished export. @returns null if there is none */
 export async function cancelUnfinished(tx: Tx, key: ExportKey): Promise<ExportRow | null> {
   const { rows } = await sql<ExportRow>`
     update data_export set status = 'cancelled', completed_at = now(), pieces = '[]'
@@ -226,7 +224,7 @@ export async function cancelUnfinished(tx: Tx, key: ExportKey): Promise<ExportRo
   return forgetParts(tx, rows[0]);
 }
 
-/** @returns whether there was such an export */
+/** @returns whether the export existed */
 export async function deleteExportRow(tx: Tx, key: ExportKey): Promise<boolean> {
   const { rows } = await sql`
     delete from data_export
@@ -236,9 +234,9 @@ export async function deleteExportRow(tx: Tx, key: ExportKey): Promise<boolean> 
 }
 
 /**
- * Drops the files of exports whose rows name viewers, and restarts those that are running.
+ * Drops the files of exports whose rows name viewers, and restarts running ones.
  *
- * @returns whose files have to be removed
+ * @returns the exports whose files must be removed
  */
 export async function withdrawExports(
   tx: Tx,
@@ -255,12 +253,12 @@ export async function withdrawExports(
       status = case when found.status = 'ready' then 'expired' else found.status end
     from found where data_export.export_id = found.export_id
     returning data_export.export_id as "exportId", found.status as was`.execute(tx);
-  // After the update: an attempt that runs records no part any more.
+  // After the update, a running attempt no longer records parts.
   await sql`
     delete from data_export_part
     where export_id = any(${rows.map(({ exportId }) => exportId)}::text[])`.execute(tx);
-  // Also of those that have failed or expired: whoever ended them may have been killed before it
-  // removed their files. An attempt that runs removes its own.
+  // Includes failed and expired exports, because the process that ended them may have been killed
+  // before removing their files. A running attempt removes its own.
   return rows
     .filter(({ was }) => was !== 'pending' && was !== 'processing')
     .map(({ exportId }) => ({ organizationId, exportId }));

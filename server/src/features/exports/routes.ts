@@ -31,7 +31,7 @@ export type ExportRouteParts = {
   readonly cursors: ListCursors;
   readonly mutations: Mutations;
   readonly urls: DownloadUrls;
-  /** Called when an export waits for a worker. */
+  /** Called when an export is waiting for a worker. */
   readonly onQueued: () => void;
 };
 

@@ -1,4 +1,3 @@
-/** The table of this feature, for Kysely. */
 import type { Generated } from 'kysely';
 import type { Json, NullableTimestamp, Timestamp } from '../../platform/database/column-types.ts';
 import type { LogPosition } from '../../platform/event-log/event-log.ts';

@@ -1,4 +1,3 @@
-/** What webhooks are told of exports. */
 import { Type } from 'typebox';
 import { Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';

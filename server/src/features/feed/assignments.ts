@@ -1,4 +1,4 @@
-/** The interface of experiments that the feed uses; see `features/experiments`. */
+/** The part of the experiments feature that the feed uses; see `features/experiments`. */
 import type { Device } from '@reelfeed/client/assignment';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { Objective } from './ranking/config.ts';
@@ -8,21 +8,21 @@ export type AssignmentTargeting = {
   readonly country: string | null;
   readonly device: Device | null;
   readonly segments: readonly string[];
-  /** When the organization set its weights, which override earlier roll-outs. */
+  /** When the organization set its weights, which override earlier rollouts. */
   readonly weightsSetAtMs: number;
 };
 
 export type Assignment = {
   readonly experiments: readonly { readonly experimentId: string; readonly variantId: string }[];
-  /** Weights that replace those of the organization; null for none. */
+  /** Weights that replace those of the organization, or null. */
   readonly rankingWeights: Partial<Weights> | null;
-  /** What scores say instead of what the organization has chosen; null for no change. */
+  /** Objective that replaces the organization's choice, or null. */
   readonly rankingObjective: Objective | null;
 };
 
 /**
- * What a viewer is assigned to, from memory; it waits only for changes that this process has just
- * made. The unit is the user, else the device; a viewer without ids has no assignment.
+ * A viewer's assignment, decided from memory. Waits only for changes that this process has just
+ * made. The unit is the user, otherwise the device; a viewer without ids has no assignment.
  */
 export type Assign = (
   organizationId: OrganizationId,
@@ -30,7 +30,7 @@ export type Assign = (
   targeting: AssignmentTargeting,
 ) => Promise<Assignment>;
 
-/** Who answers for the feed, as `features/experiments` provides it. */
+/** The assignment functions for the feed, provided by `features/experiments`. */
 export type AssignmentSource = {
   forFeed(
     organizationId: OrganizationId,

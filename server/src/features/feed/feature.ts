@@ -43,7 +43,7 @@ type Parts = {
   viewerSignatures: SignatureReader;
 };
 
-/** An erasure is followed within this time. */
+/** The maximum delay until an erasure takes effect. */
 const tasteLookMs = 10_000;
 const learningLookMs = 5 * 60_000;
 

@@ -1,12 +1,13 @@
 /**
- * The feed's cursor carries the whole session: the items that were chosen for the next page, in
- * order, and those that were served already. So one cursor always gives one page, on any process
- * and after any restart, whatever changes meanwhile, and a feed read writes nothing.
+ * The feed's cursor carries the whole session: the items chosen for the next page, in order, and
+ * those already served. A cursor therefore always gives the same page, on any process and after any
+ * restart, whatever changes, and reading the feed writes nothing.
  *
  * Bytes: version, signature, feed id, then numbers as varints: how many items the next page was
  * planned for, the order as signed differences, the places in it that are explorations, and the
- * served items, sorted, as gaps. A session of a few pages takes about 150 bytes. Servers and proxies take
- * request lines of 8 KB, so a session of some thousands of items goes on as a sweep (see `page.ts`).
+ * sorted served items as gaps. A session of a few pages takes about 150 bytes. Servers and proxies
+ * accept request lines of 8 KB, so a session of some thousands of items continues as a sweep (see
+ * `page.ts`).
  */
 import { ApiError } from '../../platform/http/errors.ts';
 import type { FeedId, OrganizationId } from '../../platform/ids.ts';
@@ -15,21 +16,20 @@ import type { Signer } from '../../platform/signing-keys.ts';
 
 export type FeedSession = {
   feedId: FeedId;
-  /** The limit of the page that `order` was made for; 0 at the start of a session. */
+  /** The page limit for which `order` was made; 0 at the start of a session. */
   planned: number;
   /** Serial numbers of the items for the next page. */
   order: readonly number[];
-  /** Places in `order` whose items are there to be explored. */
+  /** Places in `order` that hold explorations. */
   explorations: readonly number[];
   served: ReadonlySet<number>;
   /**
-   * A session of many items goes on newest first: everything before this place has been served. Null
-   * before that.
+   * A long session continues newest first: everything before this place has been served. Null until
+   * then.
    */
   sweptTo: OrderPlace | null;
 };
 
-/** The scope that a cursor is valid for. */
 export type FeedScope = { organizationId: OrganizationId; filter: unknown };
 
 export type FeedCursors = {
@@ -39,7 +39,7 @@ export type FeedCursors = {
 };
 
 const version = 2;
-/** A cursor that begins with the place of a sweep. */
+/** Version of cursors that start with the place of a sweep. */
 const sweepVersion = 3;
 const signatureBytes = 12;
 const feedIdCharacters = 30;
@@ -112,7 +112,9 @@ function decodeSession(body: Buffer, isSweep: boolean): FeedSession {
   return { feedId, planned, order, explorations, served, sweptTo };
 }
 
-/** Seven bits a byte, lowest first; division, not shifts, so that numbers may pass 32 bits. */
+/**
+ * Seven bits per byte, lowest first. Uses division, not shifts, because numbers may exceed 32 bits.
+ */
 function toVarints(numbers: readonly number[]): Buffer {
   const bytes: number[] = [];
   for (let rest of numbers) {

@@ -1,4 +1,6 @@
-/** Proves that a cursor keeps its page, and what a feed shows while items and the database change. */
+/**
+ * Proves that a cursor keeps its page, and what a feed shows while items and the database change.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client } from 'pg';
@@ -24,7 +26,7 @@ async function readPage(parameters: string) {
   return { ids, cursor: body.meta.nextCursor as string | null };
 }
 
-/** The seeds are made behind the service's back, which sees them with its next look. */
+/** Seeds are inserted directly into the database, so the service sees them at its next poll. */
 async function untilShown(parameters: string, ids: readonly string[]): Promise<void> {
   await eventually('the feed to show the items', async () => {
     const shown = new Set((await readPage(parameters)).ids);
@@ -50,7 +52,7 @@ test('a cursor gives its page again after newer items have come, which follow on
 
 test('exclusions never end a feed that holds other items', async () => {
   const ids = await createReadyItems(service, 205, () => ({ section: 'excluded' }));
-  // They become ready by one statement, so that some of them are all of them.
+  // One statement makes them all ready, so they become visible together.
   await eventually('the feed to show the items', async () =>
     (await readPage('section=excluded&limit=50')).ids.length === 50 ? true : null,
   );

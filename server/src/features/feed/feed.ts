@@ -51,23 +51,25 @@ export type FeedParts = {
   log: Logger;
   /** If false, every page is newest first. */
   isRanked: boolean;
-  /** Time limit of ranking. A page that takes longer is served newest first. */
+  /** Time limit for ranking. A page that takes longer is served newest first. */
   rankingBudgetMs: number;
   onFallback: (reason: string) => void;
 };
 
-/** The index hears from the database four times a second; after this long, it may be away. */
+/**
+ * The index polls the database four times a second; after this long without a response, the
+ * database may be down.
+ */
 const awayAfterMs = 750;
-/** A page waits no longer than this for what is not in memory. */
+/** The longest a page waits for anything that is not in memory. */
 const longestWaitMs = 1_000;
 
-/** The largest page. */
 export const largestPage = 50;
 
 /**
- * One page of the feed as the bytes of its JSON: skeleton → rank → rules → hydrate → present. The
- * cursor fixes the next page, so nothing repeats while items, likes and schedules change; an item that
- * may not be shown any more is left out, whatever a cursor says.
+ * Reads one page of the feed as JSON bytes: skeleton → rank → rules → hydrate → present. The cursor
+ * fixes the next page, so nothing repeats while items, likes and schedules change. Items that may
+ * no longer be shown are left out, whatever the cursor says.
  *
  * @throws ApiError INVALID_CURSOR, UNAVAILABLE
  */
@@ -81,7 +83,8 @@ export async function readFeedPage(
   const session: FeedSession =
     request.cursor === null ? newSession() : parts.feedCursors.decode(scope, request.cursor);
   const view = await parts.index.view(organizationId);
-  // A database that is away is not waited for. One that is slow is, so that no page is poorer for it.
+  // Don't wait for a database that is down, but do wait for a slow one, so that pages stay
+  // complete.
   const patienceMs = view.ageMs > awayAfterMs ? parts.rankingBudgetMs : longestWaitMs;
   const { choice, assignment, isKnown } = await prepareChoice(parts, request, view, patienceMs);
   const active = await parts.liveStreams.active(organizationId);
@@ -114,10 +117,10 @@ export async function readFeedPage(
 }
 
 /**
- * Takes a page and reads its items. Where some cannot be read in time, the page is taken again from
- * those that are in memory.
+ * Takes a page and reads its items. If some cannot be read in time, takes the page again from items
+ * that are in memory.
  *
- * @throws ApiError UNAVAILABLE when nothing of it is in memory
+ * @throws ApiError UNAVAILABLE if none of its items are in memory
  */
 async function takePresentable(
   parts: FeedParts,
@@ -169,7 +172,7 @@ function newSession(): FeedSession {
   };
 }
 
-/** Gathers what a choice needs; `isKnown` is false when the viewer could not be read in time. */
+/** Collects the input of a choice; `isKnown` is false if the viewer could not be read in time. */
 async function prepareChoice(
   parts: FeedParts,
   request: FeedRequest,
@@ -221,7 +224,7 @@ async function prepareChoice(
   };
 }
 
-/** @throws ApiError UNAVAILABLE where they were never read */
+/** @throws ApiError UNAVAILABLE if the settings were never read */
 async function loadSettings(
   settings: SettingsReader,
   organizationId: OrganizationId,
@@ -237,7 +240,7 @@ async function loadSettings(
   return loaded;
 }
 
-/** The viewer's profile; null when it could not be read before the deadline. */
+/** The viewer's profile, or null if it could not be read before the deadline. */
 async function loadInTime(
   { profiles, log }: FeedParts,
   { organizationId, viewer }: FeedRequest,
@@ -251,7 +254,7 @@ async function loadInTime(
   return byDeadline(loading, deadline);
 }
 
-/** Entries of streams that are live now, those with the most viewers first. */
+/** Entries of streams that are currently live, most viewers first. */
 function activeOf({ index }: FeedView, live: ReadonlyMap<string, LiveState>): FeedEntry[] {
   if (live.size === 0) return [];
   return [...live]

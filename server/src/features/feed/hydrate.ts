@@ -16,12 +16,12 @@ import type { FeedEntry } from './items/feed-entry.ts';
 import { KnownTotals } from './known-totals.ts';
 import type { LiveState } from '../live/live.ts';
 
-/** Bytes of JSON in memory, of some 20,000 items. */
+/** Enough for the JSON of some 20,000 items. */
 const maxKeptBytes = 48 * 1024 * 1024;
-/** Items name URLs that are signed for some hours, so none is shown as it was long ago. */
+/** Items contain signed URLs that are valid for some hours, so old JSON is not reused. */
 const maxAgeMs = 3_600_000;
 
-/** The JSON of an item as bytes, up to what changes all the time, and that with the closing brace. */
+/** The JSON of an item as bytes: the stable part, and the volatile part with the closing brace. */
 export type FeedItemJson = { readonly item: Buffer; readonly engagement: Buffer };
 
 type Fragment = { revision: number; json: Buffer; madeAtMs: number };
@@ -30,19 +30,20 @@ export type HydrationRequest = {
   readonly organizationId: OrganizationId;
   readonly entries: readonly FeedEntry[];
   readonly live: ReadonlyMap<string, LiveState>;
-  /** How long the database is waited for, on the clock of `performance.now`. */
+  /** Deadline for reading the database, on the clock of `performance.now`. */
   readonly deadline: number;
-  /** The same for numbers that are known from before. */
+  /** Deadline for refreshing numbers that are already known. */
   readonly numbersDeadline: number;
 };
 
-/** An item that may not be shown any more is null, and one that could not be read in time undefined. */
+/**
+ * Null for an item that may no longer be shown, undefined for one that could not be read in time.
+ */
 export type Hydrated = readonly (FeedItemJson | null | undefined)[];
 
-/** Turns entries into the JSON of their items. */
 export type Hydrator = {
   read(request: HydrationRequest): Promise<Hydrated>;
-  /** The JSON of an item whether it is in the feed or not. */
+  /** The JSON of an item, whether or not it is in the feed. */
   readOne(
     organizationId: OrganizationId,
     row: ItemRow,
@@ -55,9 +56,9 @@ export type Hydrator = {
 type Parts = { db: Db; fragments: Fragments; totals: KnownTotals; reader: ItemTotalsReader };
 
 /**
- * Items and the videos of carousels are kept as the bytes of their JSON by revision, so a page of known
- * items reads nothing and serializes nothing; all the unknown ones of a page are read in one
- * statement. A video in a carousel has every field that an item of the feed has.
+ * Caches items and carousel videos as JSON bytes by revision, so a page of known items reads and
+ * serializes nothing. All unknown items of a page are read in one statement. A video in a carousel
+ * has every field of a feed item.
  */
 export function createHydrator(db: Db, urls: MediaUrls, reader: ItemTotalsReader): Hydrator {
   const fragments = new Fragments(urls);
@@ -102,7 +103,7 @@ async function hydrate(
   });
 }
 
-/** The bytes of items, up to what changes all the time. */
+/** The stable part of items' JSON. */
 class Fragments {
   readonly #urls: MediaUrls;
   readonly #kept = new LRUCache<string, Fragment>({
@@ -114,7 +115,7 @@ class Fragments {
     this.#urls = urls;
   }
 
-  /** The kept item, if it is of this revision or a later one and not too old. */
+  /** The cached item, if it has at least this revision and is not too old. */
   known(contentId: string, revision: number): Buffer | null {
     const fragment = this.#kept.get(contentId);
     if (fragment === undefined || fragment.revision < revision) return null;
@@ -129,9 +130,9 @@ class Fragments {
 }
 
 /**
- * The items of the entries, in their order. An item that is gone from the feed meanwhile gives null:
- * its row may be newer than its entry, and that of an item that has become private would be presented
- * with its signed URLs. One that cannot be read in time gives undefined.
+ * The items of the entries, in order. An item that has left the feed gives null: its row may be
+ * newer than its entry, and an item that has become private must not be presented with signed URLs.
+ * An item that cannot be read in time gives undefined.
  */
 async function readItems(
   db: Db,
@@ -152,9 +153,9 @@ async function readItems(
 }
 
 /**
- * The JSON of the videos of the video carousels among the entries, by the carousel's id. They are read
- * for every page: a video that may not be shown any more is left out at once, and a carousel without any
- * is absent here. Null when they cannot be read in time.
+ * The JSON of the videos in the carousels among the entries, by carousel id. Read for every page,
+ * so that a video that may no longer be shown disappears at once. A carousel without videos is
+ * missing. Null if they cannot be read in time.
  */
 async function readCarousels(
   db: Db,
@@ -187,7 +188,7 @@ async function readCarousels(
   );
 }
 
-/** Null where the database does not answer in time, or not at all. */
+/** Null if the database does not respond in time, or at all. */
 async function inTime<T>(reading: Promise<T>, deadline: number): Promise<T | null> {
   try {
     return await byDeadline(reading, deadline);
@@ -197,7 +198,7 @@ async function inTime<T>(reading: Promise<T>, deadline: number): Promise<T | nul
   }
 }
 
-/** An item up to what changes all the time, with the field `videos`. */
+/** The stable part of an item, plus the field `videos`. */
 function withVideos(item: Buffer, videos: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [item];
   for (const video of videos) parts.push(parts.length === 1 ? videosStart : comma, video);
@@ -209,10 +210,10 @@ const comma = Buffer.from(',');
 const videosEnd = Buffer.from(']');
 const noTotals: ItemTotals = { views: 0, likes: 0, shares: 0, saves: 0 };
 
-/** Totals are one object until they change, so the bytes of what changes all the time are made once. */
+/** A totals object stays the same until a number changes, so its bytes are built once. */
 const tails = new WeakMap<ItemTotals, Buffer>();
 
-/** The fields that only the feed has, with the brace that closes the item. */
+/** The feed-only fields, with the brace that closes the item. */
 function tailOf(total: ItemTotals, live: LiveState | undefined): Buffer {
   if (live !== undefined) return makeTail(total, live);
   let bytes = tails.get(total);

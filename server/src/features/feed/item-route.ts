@@ -26,7 +26,7 @@ const OneFeedItem = Type.Object({
   meta: Type.Object({ requestId: Type.String() }),
 });
 
-/** One item as the feed presents it, for shared links and for pages with one video. */
+/** A single item as the feed presents it, for shared links and for pages with one video. */
 export function addItemRoute(app: HttpApp, parts: FeedParts & { db: Db }): void {
   const shown = new ShownItems(parts);
   app.get(

@@ -1,15 +1,19 @@
 /**
- * Totals of items for pages. Those that nobody acts on stay as they are, so an item is read again soon
- * only after an event that counts; reading every item of every page cost a quarter of a page.
+ * Caches totals of items for pages. An item without events keeps its totals, so it is read again
+ * soon only after a relevant event. Reading every item of every page took a quarter of the page's
+ * cost.
  */
 import { byDeadline } from '../../platform/by-deadline.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
 import type { ItemTotals, ItemTotalsReader } from '../analytics/analytics.ts';
 import type { FeedEntry } from './items/feed-entry.ts';
 
-/** The projection has written an event this long after it came; until then the item is read again. */
+/**
+ * By this time after its arrival the projection has written an event; before that, the item is read
+ * again.
+ */
 const settlingMs = 3_000;
-/** What is settled is read again this often, for a rebuild, an erasure, and events that were missed. */
+/** Interval for re-reading settled totals, to catch rebuilds, erasures and missed events. */
 const settledForMs = 3_000;
 
 type Known = { readonly totals: ItemTotals; readonly readAt: number };
@@ -23,8 +27,8 @@ export class KnownTotals {
   }
 
   /**
-   * The totals of entries in their order. Numbers that are not there by the deadline are those of the
-   * last reading, or null where there is none.
+   * The totals of entries, in order. Numbers not read by the deadline are the last known ones, or
+   * null.
    */
   async read(
     organizationId: OrganizationId,
@@ -58,7 +62,7 @@ export class KnownTotals {
     deadline: number,
   ): Promise<void> {
     const ids = entries.map(({ contentId }) => contentId);
-    // While the database is away, the last numbers are the best there are.
+    // While the database is down, the last known numbers are used.
     const reading = this.#reader.read(organizationId, ids).catch(() => null);
     const totals = await byDeadline(reading, deadline);
     for (const [index, entry] of entries.entries()) {

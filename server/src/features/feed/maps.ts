@@ -1,4 +1,4 @@
-/** The value of a key, which is made when there is none. */
+/** The value of a key, which is created if missing. */
 export function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   let value = map.get(key);
   if (value === undefined) {

@@ -1,4 +1,4 @@
-/** The feed as one resource: what its routes need, opened and closed together. */
+/** The feed as one resource: opens and closes everything its routes need. */
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -51,7 +51,7 @@ export function openFeed(options: FeedOptions): OpenFeed {
       await keeper.loadFirst(organizationId, loaded);
       await tastes.load(organizationId, loaded);
     },
-    // In the same turn, so that no event is kept for an index that is known already.
+    // Runs synchronously, so that no event is buffered for an index that is already known.
     (organizationId, loaded) => follower.loaded(organizationId, loaded),
   );
   collectFeedMetrics(metrics, profiles);

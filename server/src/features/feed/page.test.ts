@@ -1,4 +1,4 @@
-/** Proves what a session shows from its first page to its last, over the code alone. */
+/** Proves what a session shows from its first page to its last, without a service. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FeedSession } from './feed-cursor.ts';
@@ -25,14 +25,14 @@ const start: FeedSession = {
   sweptTo: null,
 };
 
-/** A signature as long as the real ones. */
+/** A signature of realistic length. */
 const cursors = createFeedCursors({
   sign: (_data: Buffer, length: number) => Buffer.alloc(length, 7),
   verify: () => true,
 });
 const scope = { organizationId: 'org_1' as const, filter: noFilter };
 
-/** All pages of a session through its cursors, and the longest cursor. */
+/** Reads all pages of a session through its cursors, and records the longest cursor. */
 function walk(parts: ChoiceParts, limit: number, mostPages = Infinity) {
   const entries: FeedEntry[] = [];
   let session = start;
@@ -50,7 +50,7 @@ function walk(parts: ChoiceParts, limit: number, mostPages = Infinity) {
 }
 
 test('a session of 50,000 items goes on to its end, repeats nothing, and its cursors stay short', () => {
-  // Numbers far apart, as where many organizations share a database.
+  // Sparse numbers, as when many organizations share a database.
   const items = Array.from({ length: 50_000 }, (_, at) =>
     item(at * 20_000 + 1, { freshSinceMs: nowMs - (at % 1_000) * 60_000 }),
   );
@@ -70,7 +70,6 @@ test('a session that is swept shows what comes back in its place, once, and noth
     seen.push(...taken.page.map(({ entry }) => entry.serialNumber));
     session = taken.next;
     if (session.order.length === 0) break;
-    // An item is edited and another one is new, in every round.
     await parts.index.apply([
       item(1 + round, { revision: 2, tags: ['edited'] }),
       item(9_000 + round),
@@ -104,7 +103,7 @@ test('two or three pins for one place stand one behind another, wherever a page 
   }
 });
 
-/** Places whose author is that of the place before, while one of another author is still to come. */
+/** Places with the same author as the place before, although another author was still available. */
 function needlessRepeats(entries: readonly FeedEntry[]): number[] {
   const found: number[] = [];
   for (let place = 1; place < entries.length; place += 1) {
@@ -143,7 +142,7 @@ test('what was seen comes last, and no author of it follows itself either', () =
   const viewer = viewerOf([]);
   const second = nowMs / 1_000 - 3_600;
   for (let number = 1; number <= 80; number += 1) {
-    // All of one author were seen one after another.
+    // One author's items were all seen one after another.
     const at = second + number + (number % 2) * 1_000;
     viewer.add(number, { ...emptyEncounter(), second: at, seenSecond: at }, null);
   }

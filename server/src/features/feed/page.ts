@@ -1,9 +1,9 @@
 /**
- * The synchronous part of a page: what the cursor has fixed for it, and what is chosen for the next.
+ * The synchronous part of a page: taking what the cursor has fixed, and choosing the next page.
  *
- * A cursor fixes the page that it asks for, so reading it again gives the same one, less what may not
- * be shown any more. A larger limit than the cursor was made for adds items that are chosen now. The
- * page after it is chosen while it is read, with everything that is known at that moment.
+ * A cursor fixes its page, so reading it again gives the same page, minus items that may no longer
+ * be shown. A larger limit than the cursor was made for adds items that are chosen now. The
+ * following page is chosen at the same time, with everything known by then.
  */
 import type { FeedSession } from './feed-cursor.ts';
 import { byFreshness, isDue, type FeedEntry, type OrderPlace } from './items/feed-entry.ts';
@@ -18,14 +18,14 @@ export type Taken = {
   readonly next: FeedSession;
   /** True if neither this page nor any later one has an item that the viewer has not seen. */
   readonly isExhausted: boolean;
-  /** Why the order is newest first; null when it was ranked. */
+  /** Why the order is newest first, or null if it was ranked. */
   readonly fallback: string | null;
 };
 
 export type PageRequest = {
   readonly limit: number;
   readonly session: FeedSession;
-  /** Items that are live, those with the most viewers first. */
+  /** Live items, most viewers first. */
   readonly live: readonly FeedEntry[];
   /** Whether items are ranked. If not, they are newest first. */
   readonly isRanked: boolean;
@@ -38,7 +38,7 @@ export function takePage(
 ): Taken {
   const { session } = request;
   const fixed = takeFixed(parts, request);
-  // Without the database, what cannot be presented is replaced by what is in memory.
+  // Without the database, items that cannot be presented are replaced by those in memory.
   const had =
     parts.canPresent === null
       ? Math.max(session.planned, fixed.used) - fixed.refused
@@ -76,13 +76,16 @@ export function takePage(
   };
 }
 
-/** A cursor has room for some thousands of served items; then the rest of the session is swept. */
+/**
+ * Beyond this number of served items, a cursor would be too long, and the session continues as a
+ * sweep.
+ */
 const maxServed = 1_500;
 const beforeAll: OrderPlace = { freshSinceMs: Number.MAX_SAFE_INTEGER, serialNumber: 0 };
 
 /**
- * What the next pages must know. A sweep has served everything before its place, so it only remembers
- * what is behind it.
+ * The served items that the next pages must know. A sweep has served everything before its place,
+ * so it only remembers items after it.
  */
 function leftToRemember(
   { index }: ChoiceParts,
@@ -104,8 +107,8 @@ function leftToRemember(
 }
 
 /**
- * The rest of a long session: newest first, seen or not, each item once. Its place in the order stands for
- * everything that came before it, so that the session can go on for any number of items.
+ * The rest of a long session: newest first, seen or not, each item once. Its place in the order
+ * stands for everything before it, so the session can go on indefinitely.
  */
 function sweep(
   parts: ChoiceParts,
@@ -127,11 +130,11 @@ type Fixed = {
   page: Chosen[];
   served: Set<number>;
   used: number;
-  /** How many of them the viewer does not want since, so that others take their places. */
+  /** How many of them the viewer has since rejected, so that others take their places. */
   refused: number;
 };
 
-/** The items that the cursor fixed and that may still be shown. */
+/** The items fixed by the cursor that may still be shown. */
 function takeFixed(parts: ChoiceParts, { limit, session }: PageRequest): Fixed {
   const choice = new Choice(parts);
   const served = new Set(session.served);
@@ -142,7 +145,7 @@ function takeFixed(parts: ChoiceParts, { limit, session }: PageRequest): Fixed {
   const used = Math.min(limit, session.order.length);
   for (const [place, serialNumber] of session.order.slice(0, used).entries()) {
     const entry = parts.index.find(serialNumber);
-    // What cannot be presented now is left for a later page.
+    // Items that cannot be presented now are left for a later page.
     if (entry !== undefined && parts.canPresent?.(entry) === false) continue;
     served.add(serialNumber);
     if (entry === undefined) continue;
@@ -176,14 +179,14 @@ function planOrFallBack(
   }
 }
 
-/** A choice that excludes everything that the session has been served. */
+/** A choice that excludes everything the session has been served. */
 function newChoice(parts: ChoiceParts, session: Session): Choice {
   const choice = new Choice(parts);
   leaveOutServed(choice, session);
   return choice;
 }
 
-/** Newest first, unseen items before seen ones: used when ranking is off or has failed. */
+/** Newest first, unseen items before seen ones. Used when ranking is off or has failed. */
 function planNewest(choice: Choice, { wanted }: PlanRequest): Plan {
   const { index, filter, viewer, nowMs } = choice.parts;
   const chosen: Chosen[] = [];

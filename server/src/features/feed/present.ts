@@ -7,7 +7,7 @@ export type PageMeta = {
   nextCursor: string | null;
   isExhausted: boolean;
   experiments: readonly { experimentId: string; variantId: string }[];
-  /** One per item; null when not requested. */
+  /** One per item; null if not requested. */
   explanations: readonly Explanation[] | null;
 };
 
@@ -15,8 +15,8 @@ const opening = Buffer.from('{"data":[');
 const comma = Buffer.from(',');
 
 /**
- * The page as the bytes of its JSON, put together from the bytes of its items: copying them is
- * several times faster than encoding the text of the page.
+ * Assembles the JSON of a page from the bytes of its items. Copying is several times faster than
+ * encoding the text of the page.
  */
 export function presentPage(
   items: Hydrated,

@@ -36,7 +36,7 @@ const ViewerReactions = Type.Object({
 
 type Parts = { readonly db: Db; readonly viewerSignatures: SignatureReader };
 
-/** What a viewer likes and has saved, so that a player shows it on every device of the user. */
+/** What a viewer has liked and saved, so that a player shows it on all of the user's devices. */
 export function addReactionsRoute(app: HttpApp, { db, viewerSignatures }: Parts): void {
   const secrets = new ViewerSecrets();
   app.get(

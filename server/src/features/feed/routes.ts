@@ -18,7 +18,6 @@ import { readHeader, viewerOfRequest } from './viewer-of-request.ts';
 
 const maxExcludedIds = 200;
 
-/** The feed and everything that decides about its ranking. */
 type FeedRouteParts = FeedParts & { readonly viewerSignatures: SignatureReader };
 
 export function addFeedRoutes(app: HttpApp, parts: FeedRouteParts & SettingsRouteParts): void {
@@ -85,7 +84,7 @@ function toFeedRequest(request: FastifyRequest, query: Static<typeof FeedQuery>)
   };
 }
 
-/** The ids without a user id that the request may not speak for. */
+/** The viewer's ids, without a user id that the request is not authorized to use. */
 async function believedIds(
   request: FastifyRequest,
   ids: ViewerIds,

@@ -1,4 +1,4 @@
-/** The serial numbers of items, which never change. */
+/** Serial numbers of items never change. */
 import { sql } from 'kysely';
 import { textArray, uuidArray } from '../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -6,11 +6,11 @@ import { contentItems } from '../content/content.ts';
 
 const maxRememberedItems = 50_000;
 
-/** Looks up serial numbers for a projection, and remembers them between its passes. */
+/** Looks up serial numbers for a projection, and caches them between its passes. */
 export class SerialNumbers {
   readonly #known = new Map<string, number>();
 
-  /** The serial number of an item that was looked up; undefined if it was deleted for good. */
+  /** The serial number of an item that was loaded, or undefined if it was permanently deleted. */
   of(contentId: string): number | undefined {
     return this.#known.get(contentId);
   }
@@ -33,7 +33,7 @@ export class SerialNumbers {
     for (const { contentId, serialNumber } of rows) this.#known.set(contentId, serialNumber);
   }
 
-  /** Nothing may be written for items that were permanently deleted since. */
+  /** Call it so that nothing is written for items that were permanently deleted. */
   clear(): void {
     this.#known.clear();
   }

@@ -4,22 +4,20 @@ import type { OrganizationId } from '../../platform/ids.ts';
 import { announced, findItems, isPlayable, type ItemRow } from '../content/content.ts';
 import type { FeedParts } from './feed.ts';
 
-/** An item as viewers who know its id are shown it. */
 export type ShownItem = { readonly row: ItemRow; readonly json: Buffer };
 
 type Parts = Pick<FeedParts, 'hydrator' | 'liveStreams'> & { db: Db };
 
-/** So old may be what viewers are told of a live stream. */
+/** The maximum age of a live stream's state as shown to viewers. */
 const sharedForMs = 1_000;
 const maxStreams = 10_000;
 
 /**
- * Reads one item for viewers. Players ask for the item of a broadcast again and again, so all viewers of
- * a process share one reading of it; other items are read for each request.
+ * Reads one item for viewers. Players poll the item of a broadcast, so all viewers of a process
+ * share one reading of it; other items are read for each request.
  */
 export class ShownItems {
   readonly #parts: Parts;
-  /** Items that are known to be live streams. */
   readonly #streams = new LRUCache<string, true>({ max: maxStreams });
   readonly #shared = new LRUCache<string, Promise<ShownItem | null>>({
     max: maxStreams,
@@ -30,7 +28,7 @@ export class ShownItems {
     this.#parts = parts;
   }
 
-  /** Null when there is no such item, or when viewers may not know of it now. */
+  /** Null if the item does not exist or is currently hidden from viewers. */
   async read(organizationId: OrganizationId, contentId: string): Promise<ShownItem | null> {
     const name = `${organizationId} ${contentId}`;
     if (!this.#streams.has(name)) return this.#readNow(organizationId, contentId, name);
@@ -64,13 +62,12 @@ export class ShownItems {
     const streams = await liveStreams.ofItems(organizationId, [row.content_id]);
     const stream = streams.get(row.content_id);
     if (stream === undefined || stream.status === 'ended') return null;
-    // It may be broadcast already: for viewers it begins when the item is due.
+    // It may be live already, but for viewers it begins when the item is due.
     const state = { ...stream, status: 'idle' as const, currentViewers: 0 };
     return { row, json: await hydrator.readOne(organizationId, announcement, state) };
   }
 }
 
-/** The JSON of an item, with the state of its stream. */
 export async function presentItem(
   { hydrator, liveStreams }: Parts,
   organizationId: OrganizationId,

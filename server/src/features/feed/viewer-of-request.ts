@@ -9,7 +9,7 @@ type NamedViewer = {
   readonly sessionId?: string;
 };
 
-/** The viewer whom a request names. The headers say the same as the parameters, which come first. */
+/** The viewer of a request. Query parameters take precedence over the equivalent headers. */
 export function viewerOfRequest(request: FastifyRequest, query: NamedViewer): ViewerIds {
   const userId = query.userId ?? readHeader(request, 'x-user-id');
   const deviceId = query.deviceId ?? readHeader(request, 'x-device-id');
@@ -21,7 +21,11 @@ export function viewerOfRequest(request: FastifyRequest, query: NamedViewer): Vi
   };
 }
 
-/** A header as text; undefined where it is absent. @throws ApiError VALIDATION_ERROR if it is too long */
+/**
+ * A header as text, or undefined if it is absent.
+ *
+ * @throws ApiError VALIDATION_ERROR if it is too long
+ */
 export function readHeader(
   request: FastifyRequest,
   name: string,

@@ -1,4 +1,4 @@
-/** From the body of a request to a question, and to its answer. */
+/** Converts a request body into a question, and answers it. */
 import type { Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
@@ -29,7 +29,7 @@ export type Asking = {
 
 const defaultLimit = 10;
 
-/** The period of a body, also as moments and with the organization's clock. */
+/** The period of a body, also as absolute times and with the organization's clock. */
 async function readRange({ db, organizationId }: Asking, body: Parameters<typeof readPeriod>[0]) {
   const now = await readLocalNow(db, organizationId);
   const period: Period = readPeriod(body, now, '');

@@ -1,25 +1,25 @@
 /**
- * A chunk: events of one organization and one day of UTC in columns, sorted by viewer and time. An event
- * never changes, so chunks are only appended and put together.
+ * A chunk: the events of one organization and one UTC day in columns, sorted by viewer and time.
+ * Events never change, so chunks are only appended and merged.
  */
 import { labelOf, type LoggedEvent } from '../events/events.ts';
 import { propertyColumn, propertiesOf, type Properties, type Scalar } from './properties.ts';
 
-/** An item's id as its 16 bytes in hexadecimal, without hyphens. */
+/** An item's id as 16 bytes in hexadecimal, without hyphens. */
 export type ItemKey = string;
 
 export type Columns = {
-  /** The viewer as `memberOf` knows them; never 0. */
+  /** The viewer as numbered by `memberOf`; never 0. */
   readonly member: Float64Array;
-  /** Milliseconds since the day began. */
+  /** Milliseconds since the start of the day. */
   readonly offset: Uint32Array;
   /** Indexes into `items`. */
   readonly item: Uint32Array;
   /** Indexes into `kinds`. */
   readonly kind: Uint16Array;
-  /** Indexes into `versions`, whose first is ''. */
+  /** Indexes into `versions`, whose first element is ''. */
   readonly version: Uint16Array;
-  /** Two characters as 16 bits; 0: unknown. */
+  /** Two characters as 16 bits; 0 if unknown. */
   readonly country: Uint16Array;
   /** Index into `devices`. */
   readonly device: Uint8Array;
@@ -97,7 +97,6 @@ export function chunkOf(events: readonly JourneyEvent[]): FullChunk {
   });
 }
 
-/** Puts chunks of one day together. */
 export function mergeChunks(parts: readonly FullChunk[]): FullChunk {
   const kinds = new Dictionary();
   const versions = new Dictionary();
@@ -131,7 +130,7 @@ export function mergeChunks(parts: readonly FullChunk[]): FullChunk {
   });
 }
 
-/** The rows for which `isKept` holds. */
+/** The rows for which `isKept` returns true. */
 export function filterChunk(chunk: FullChunk, isKept: (row: number) => boolean): FullChunk {
   const rows = Uint32Array.from({ length: chunk.rows }, (_, row) => row).filter(isKept);
   return select(chunk, rows);

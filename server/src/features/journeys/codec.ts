@@ -1,6 +1,7 @@
 /**
- * Chunks as bytes, compressed by zstd, in the order of the platform's bytes, which is little-endian
- * wherever Node runs: a head, the dictionaries as JSON, the ids of items, the columns.
+ * Binary format of chunks, compressed with zstd: a header, the dictionaries as JSON, the ids of
+ * items, and the columns. Values are in native byte order, which is little-endian wherever Node
+ * runs.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { emptyColumns, type Chunk, type Columns, type FullChunk } from './chunk.ts';
@@ -31,7 +32,7 @@ export function encodeChunk({ rows, kinds, versions, items, columns }: Chunk): B
   return zstdCompressSync(bytes, compression);
 }
 
-/** @throws Error when these are not the bytes of a chunk */
+/** @throws Error if the bytes are not a chunk */
 export function decodeChunk(stored: Buffer): Chunk {
   const bytes = alignedBytes(zstdDecompressSync(stored, decompression));
   if (bytes.readUInt32LE(0) !== version) throw new Error('These bytes are no chunk of journeys.');
@@ -60,7 +61,7 @@ export function decodeChunk(stored: Buffer): Chunk {
     rows,
     kinds,
     versions,
-    // Most questions do not need them.
+    // Decoded lazily, because most questions do not need them.
     get items() {
       return (items ??= readItems(bytes.toString('hex', itemsAt, itemsAt + itemCount * itemBytes)));
     },
@@ -68,7 +69,10 @@ export function decodeChunk(stored: Buffer): Chunk {
   };
 }
 
-/** One line with the names, then a line for each of them: a question parses only what it needs. */
+/**
+ * One line with the names, then one line per property, so that a question parses only what it
+ * needs.
+ */
 export function encodeProperties(properties: Properties): Buffer | null {
   if (properties.size === 0) return null;
   const columns = [...properties].toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -77,7 +81,7 @@ export function encodeProperties(properties: Properties): Buffer | null {
   return zstdCompressSync(Buffer.from(text), compression);
 }
 
-/** @param wanted the names that are needed; without it, all */
+/** @param wanted the names to decode; all if omitted */
 export function decodeProperties(stored: Buffer | null, wanted?: ReadonlySet<string>): Properties {
   const properties: Properties = new Map();
   if (stored === null) return properties;
@@ -113,7 +117,7 @@ function readItems(hex: string): string[] {
   );
 }
 
-/** A column of eight-byte numbers must begin at a multiple of eight. */
+/** A column of eight-byte numbers must be aligned to eight bytes. */
 function alignedBytes(bytes: Buffer): Buffer {
   if (bytes.byteOffset % 8 === 0) return bytes;
   const copy = Buffer.from(new ArrayBuffer(bytes.length));

@@ -1,9 +1,9 @@
 /**
- * Cohorts: viewers by their first day, first action or first content in the period, and how many of
- * them do something on each day, or in each week, after.
+ * Cohorts: groups viewers by their first day, first action or first content in the period, and
+ * counts how many of them do something on each following day or week.
  *
- * A viewer belongs to the first event that begins a cohort. Day n is the n-th day after that day by the
- * organization's clock, and counts for those viewers alone whose day n has begun.
+ * A viewer belongs to the first event that begins a cohort. Day n is the n-th day after that day by
+ * the organization's clock, and counts only viewers whose day n has begun.
  */
 import { dayMs } from '../../platform/time.ts';
 import type { ZoneClock } from '../../platform/zone-clock.ts';
@@ -31,7 +31,7 @@ export type CohortQuestion = {
   readonly lastDay: number;
   /** Whether a viewer may be in a cohort. */
   readonly takes: (member: number) => boolean;
-  /** By the event that begins the cohort. */
+  /** Dimension of the event that begins the cohort. */
   readonly breakdown: Dimension | null;
   readonly limit: number;
 };
@@ -41,7 +41,7 @@ type Cohort = { readonly viewers: Int32Array; readonly matured: Int32Array };
 export class Cohorts {
   readonly #asked: CohortQuestion;
   readonly #names = new Names(200_000);
-  /** By the name of an event, the id of an item, or the number of a day. */
+  /** Keyed by event name, item id or day number. */
   #cohorts = new Map<string, Cohort>();
   readonly #groups = new Names(100_000);
   readonly #beginnings = new NamesInGroups(this.#names, this.#groups);
@@ -75,7 +75,7 @@ export class Cohorts {
     };
   }
 
-  /** 0: the event begins no cohort. */
+  /** Returns 0 for an event that begins no cohort. */
   #nameOf({ kinds, items, columns }: Chunk): (row: number) => number {
     const { by } = this.#asked;
     if (by === 'day') {
@@ -143,7 +143,7 @@ export class Cohorts {
     return [...this.#cohorts.keys()];
   }
 
-  /** Puts cohorts of items together by their tags or authors. An item without any is in no cohort. */
+  /** Merges cohorts of items by their tags or authors. Items without any are dropped. */
   relabel(labels: ReadonlyMap<string, readonly string[]>): void {
     const before = this.#cohorts;
     this.#cohorts = new Map();

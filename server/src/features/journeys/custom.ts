@@ -1,4 +1,6 @@
-/** A report over events of one kind: how many, by how many viewers, and what a value of `data` is like. */
+/**
+ * A report on events of one kind: their number, their viewers, and statistics of a value in `data`.
+ */
 import { bucketIndex, bucketsOf, type Period } from '../analytics/analytics.ts';
 import type { ZoneClock } from '../../platform/zone-clock.ts';
 import { matcherOf, propertiesNeeded, valuesOf, type Matcher } from './matcher.ts';
@@ -15,13 +17,13 @@ export type CustomQuestion = {
   readonly events: Matcher;
   /** A key of `data` whose numbers are added up. */
   readonly property: string | null;
-  /** A key of `data` by whose values the events are split. */
+  /** A key of `data` whose values split the events. */
   readonly breakdown: string | null;
   readonly limit: number;
 };
 
 const maxEvents = 5_000_000;
-/** As in metrics: amounts beyond this are no measurements. */
+/** As in metrics, larger amounts are not treated as measurements. */
 const maxAmount = 1e9;
 
 class Tally {
@@ -34,7 +36,7 @@ class Tally {
     if (!Number.isNaN(value)) this.values.push(value);
   }
 
-  /** Adds in the order of size, so that the order of events does not show. */
+  /** Sums values in sorted order, so that the result does not depend on the order of events. */
   get sums() {
     const values = Float64Array.from(this.values).sort();
     const sum = values.reduce((total, value) => total + value, 0);
@@ -48,7 +50,6 @@ export class CustomReport {
   readonly #total = new Tally();
   readonly #buckets: Tally[];
   readonly #groups = new Map<number, Tally>();
-  /** By event: its bucket and its group. */
   readonly #bucketOf: number[] = [];
   readonly #groupOf: number[] = [];
 
@@ -81,7 +82,7 @@ export class CustomReport {
           );
         };
       },
-      // Events of one moment are counted alike.
+      // The order of simultaneous events does not matter here.
       compare: () => 0,
       visit: (found) => this.#visit(found),
     };
@@ -176,7 +177,7 @@ function amountOf(value: Scalar | undefined): number {
   return typeof value === 'number' && Math.abs(value) <= maxAmount ? value : NaN;
 }
 
-/** Texts and other values differ: "1" is not 1. */
+/** Distinguishes strings from other values: "1" is not 1. */
 function nameOf(value: Scalar | undefined): string {
   return value === undefined ? '' : JSON.stringify(value);
 }

@@ -1,4 +1,7 @@
-/** What questions can be broken down by and filtered by: what each event tells, its item now, its viewer. */
+/**
+ * Dimensions for breakdowns and filters: properties of each event, of its item now, and of its
+ * viewer.
+ */
 import { Type, type Static } from 'typebox';
 import { fieldError } from '../../platform/http/errors.ts';
 import { OneOf } from '../../platform/http/schemas.ts';
@@ -15,7 +18,7 @@ const ofItems = ['author', 'section', 'contentType', 'language'] as const;
 export const dimensions = [...ofEvents, ...ofItems, 'experimentVariant'] as const;
 type DimensionName = (typeof dimensions)[number];
 
-/** Values are what an answer shows; '' is unknown. */
+/** Values are as shown in the response; '' means unknown. */
 export type Dimension =
   | { readonly by: (typeof ofEvents)[number] }
   | { readonly by: 'item'; readonly valueOf: (item: ItemKey) => string }
@@ -24,7 +27,7 @@ export type Dimension =
 type Wanted = { readonly dimension: Dimension; readonly value: string };
 export type Selection = {
   readonly breakdown: Dimension | null;
-  /** Events count that have all of these. */
+  /** Only events that match all of these count. */
   readonly wanted: readonly Wanted[];
 };
 
@@ -108,7 +111,7 @@ async function findDimension(
   return { by: 'item', valueOf: (item) => values.get(item) ?? '' };
 }
 
-/** The question about the events that are wanted: the others are not there at all. */
+/** Restricts a question to matching events; others are treated as nonexistent. */
 export function askOnly(question: Question, wanted: Selection['wanted']): Question {
   if (wanted.length === 0) return question;
   return {
@@ -123,7 +126,7 @@ export function askOnly(question: Question, wanted: Selection['wanted']): Questi
   };
 }
 
-/** Numbers the values that rows of a chunk have; 0 without a break-down. */
+/** Returns a reader of numbers for the values of a chunk's rows; 0 without a breakdown. */
 export function groupReader(
   chunk: Chunk,
   breakdown: Dimension | null,
@@ -133,7 +136,7 @@ export function groupReader(
   return byValue(chunk, breakdown, (value) => names.numberOf(value));
 }
 
-/** Reads what follows from the value of a row. Each entry of a column is looked up once. */
+/** Returns a reader of results derived from row values. Each column entry is looked up once. */
 function byValue<Result>(
   chunk: Chunk,
   dimension: Dimension,

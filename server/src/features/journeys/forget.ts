@@ -1,4 +1,4 @@
-/** Taking erased viewers and deleted items out of chunks. */
+/** Removes erased viewers and deleted items from chunks. */
 import type { Tx } from '../../platform/database/database.ts';
 import type { Item, Viewer } from '../../platform/projections/projection.ts';
 import { erasedKeys, memberOf } from '../analytics/analytics.ts';
@@ -25,10 +25,10 @@ import { replaceChunk, selectChunks, type ReadChunk } from './queries.ts';
 const chunksAtOnce = 50;
 const always = { startMs: Date.UTC(1970, 0), endMs: Date.UTC(9999, 0) };
 
-/** The chunk as it is to be stored; null where it stays. */
+/** Returns the chunk to store, or null to leave it unchanged. */
 type Edit = (chunk: FullChunk) => FullChunk | null;
 
-/** Removes the viewer's events, and the viewer's id from what others have sent. */
+/** Removes the viewer's events, and the viewer's id from events of others. */
 export async function forgetViewer(tx: Tx, viewer: Viewer): Promise<number> {
   const { organizationId, userId } = viewer;
   const keys = await erasedKeys(tx, viewer);
@@ -50,7 +50,9 @@ export async function forgetViewer(tx: Tx, viewer: Viewer): Promise<number> {
   return removed;
 }
 
-/** Events of deleted items stay, as events of no item: a viewer was there. */
+/**
+ * Events of deleted items stay as events without an item, because they still show viewer activity.
+ */
 export async function forgetItems(tx: Tx, items: readonly Item[]): Promise<void> {
   for (const [organizationId, own] of Map.groupBy(items, (item) => item.organizationId)) {
     const gone = new Set(own.map(({ contentId }) => itemKey(contentId)));
@@ -81,7 +83,10 @@ async function rewrite(tx: Tx, organizationId: string, edit: Edit): Promise<void
   }
 }
 
-/** By the rules of the log, so that a rebuild gives the same. The same object where nothing changes. */
+/**
+ * Applies the same rules as the log, so that a rebuild gives the same result. Returns the same
+ * object if nothing changes.
+ */
 function forgetInProperties(
   properties: Properties,
   forget: (event: LoggedEvent) => LoggedEvent | null,

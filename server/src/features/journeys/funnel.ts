@@ -1,11 +1,11 @@
 /**
- * Funnels: how many get from step to step.
+ * Funnels: how many units get from step to step.
  *
- * A step is reached by an event at or after the one that reached the step before. A repeat of a step
- * takes the place of the earlier one, so the time between two steps is measured from the latest repeat;
- * other events in between do not matter. One event serves several steps, but advances an attempt by one.
- * What counts is the farthest step of a unit: of a session, or of a viewer within a window after the
- * first step. That is the rule of ClickHouse's `windowFunnel`, with times.
+ * A step is reached by an event at or after the one that reached the previous step. A repeated step
+ * replaces the earlier one, so the time between two steps is measured from the latest repeat; other
+ * events in between do not matter. One event may match several steps, but advances an attempt by
+ * one. The result of a unit (a session, or a viewer within a window after the first step) is its
+ * farthest step. This is the rule of ClickHouse's `windowFunnel`, with times.
  */
 import { hourMs } from '../../platform/time.ts';
 import { groupReader, type Dimension } from './dimensions.ts';
@@ -18,7 +18,7 @@ import { forEachSession, type ViewerEvents } from './viewer-rows.ts';
 export type FunnelQuestion = {
   readonly moments: Days;
   readonly steps: readonly Matcher[];
-  /** null: within one session. */
+  /** Null means within one session. */
   readonly windowHours: number | null;
   readonly breakdown: Dimension | null;
   readonly limit: number;
@@ -31,11 +31,11 @@ const stepMask = 2 ** stepBits - 1;
 type Tally = {
   readonly viewers: number[];
   readonly units: number[];
-  /** Milliseconds from the step before. */
+  /** Milliseconds since the previous step. */
   readonly times: number[][];
 };
 
-/** What one unit has reached: how many steps, in what time each, and where its attempt began. */
+/** The result of one unit: the number of steps, the time of each, and the start of its attempt. */
 type Reached = {
   readonly steps: number;
   readonly times: readonly number[];
@@ -61,7 +61,7 @@ export class Funnel {
       coder: (chunk, properties) => {
         const matches = steps.map((step) => matcherOf(step, chunk, properties));
         const groupOf = groupReader(chunk, breakdown, this.#groups);
-        // Sessions go on with events that are no step.
+        // Events that are no step still extend a session.
         const least = this.#asked.windowHours === null ? 0 : -1;
         return (row) => {
           let mask = 0;
@@ -96,7 +96,7 @@ export class Funnel {
     for (const [group, steps] of farthest) addViewer(this.#tallyOf(group), steps);
   }
 
-  /** Level by level, the latest attempt that has reached it. */
+  /** Tracks, for each step, the latest attempt that has reached it. */
   #follow({ at, codes }: ViewerEvents, from: number, to: number): Reached {
     const { steps, windowHours } = this.#asked;
     const windowMs = windowHours === null ? Infinity : windowHours * hourMs;
@@ -108,7 +108,7 @@ export class Funnel {
       const code = codes[row] ?? 0;
       if ((code & stepMask) === 0) continue;
       const moment = at[row] ?? 0;
-      // From the last step down, so that one event does not take two steps.
+      // From the last step down, so that one event does not advance twice.
       for (let step = steps.length - 1; step >= 0; step -= 1) {
         if ((code & (1 << step)) === 0) continue;
         const before = attempts[step - 1];

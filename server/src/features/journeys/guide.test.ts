@@ -1,4 +1,4 @@
-/** The examples of docs/journeys.md, sent as they stand there. */
+/** Sends the examples of docs/journeys.md verbatim. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';

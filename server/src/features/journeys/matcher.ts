@@ -1,4 +1,6 @@
-/** Which events a question is about: a kind, with conditions on the item and on values of `data`. */
+/**
+ * Selects the events of a question: a kind, with conditions on the item and on values of `data`.
+ */
 import { Type, type Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import { fieldError } from '../../platform/http/errors.ts';
@@ -28,21 +30,20 @@ import {
 const { contentId, tag, author, section } = filterQuery;
 
 const conditions = { contentId, tag, author, section, where: Type.Optional(Where) };
-/** Events of one kind. */
 export const Matched = Closed({ event: Kind, ...conditions });
 export type MatchedBody = Static<typeof Matched>;
 /** Events of one kind or of any. */
 export const MatchedAny = Closed({ event: Type.Optional(Kind), ...conditions });
 
 export type Matcher = {
-  /** null: any kind. */
+  /** Null means any kind. */
   readonly event: string | null;
-  /** null: any item, or none. */
+  /** Null means any item, or none. */
   readonly items: ReadonlySet<ItemKey> | null;
   readonly where: readonly Condition[];
 };
 
-/** What an organization has declared by its metrics. */
+/** The kinds and properties that an organization has declared through its metrics. */
 export type Declared = {
   readonly kinds: ReadonlySet<string>;
   readonly properties: ReadonlySet<string>;
@@ -115,7 +116,7 @@ export function propertiesNeeded(matchers: readonly Matcher[]): Set<string> {
   );
 }
 
-/** Whether a row of a chunk is such an event. */
+/** Returns a predicate for the rows of a chunk. */
 export function matcherOf(
   { event, items, where }: Matcher,
   chunk: Chunk,

@@ -1,4 +1,4 @@
-/** Numbers for names that a question comes across, so that rows carry small codes. */
+/** Assigns numbers to the names in a question, so that rows contain small codes. */
 import { ApiError } from '../../platform/http/errors.ts';
 
 export class Names {
@@ -6,7 +6,7 @@ export class Names {
   readonly #names: string[] = [];
   readonly #max: number;
 
-  /** @param max different names that one question may have */
+  /** @param max number of different names per question */
   constructor(max = 500_000) {
     this.#max = max;
   }
@@ -26,13 +26,12 @@ export class Names {
     return this.#names[number] ?? '';
   }
 
-  /** Orders numbers by their names: numbers depend on what was read first. */
+  /** Compares numbers by their names, because the numbers depend on the order of reading. */
   compare(number: number, other: number): number {
     return number === other ? 0 : compareNames(this.nameOf(number), this.nameOf(other));
   }
 }
 
-/** Numbers for pairs of the numbers of a name and of its group. */
 export class NamesInGroups {
   readonly #numbers = new Map<number, number>();
   readonly #pairs: { readonly name: number; readonly group: number }[] = [];
@@ -64,7 +63,7 @@ export class NamesInGroups {
     return this.#pairs[number]?.group ?? 0;
   }
 
-  /** Orders pairs by their names, and then by their groups. */
+  /** Orders pairs by name, then by group. */
   compare(number: number, other: number): number {
     return (
       this.#names.compare(this.nameOf(number), this.nameOf(other)) ||
@@ -74,7 +73,7 @@ export class NamesInGroups {
 }
 
 const maxPairs = 500_000;
-/** A pair is one number in a `Map`, so both parts are bounded. */
+/** A pair is a single number in a `Map`, so both parts are bounded. */
 const maxGroups = 2 ** 20;
 
 export function compareNames(a: string, b: string): number {
@@ -82,7 +81,7 @@ export function compareNames(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** The error for an answer that would need too much memory. */
+/** The error for a response that would need too much memory. */
 export function tooMany(max: number): ApiError {
   return new ApiError('LIMIT_EXCEEDED', {
     message: `The answer would have more than ${max} different values. Ask for fewer days, or less detail.`,

@@ -1,8 +1,9 @@
 /**
- * Paths: what viewers do next, or did before, from event to event of one session.
+ * Paths: what viewers do next, or did before, from event to event within a session.
  *
- * From the first event of a session that the question is about, or back from the last one. Equal events
- * in a row are one, unless the question says otherwise, and kinds that are left out are not there at all.
+ * A path starts at a session's first matching event, or goes back from its last one. Consecutive
+ * equal events count as one unless the question disables this, and excluded kinds are treated as
+ * nonexistent.
  */
 import { itemIdOf, itemKey, type Chunk } from './chunk.ts';
 import { groupReader, type Dimension } from './dimensions.ts';
@@ -18,24 +19,23 @@ export type PathQuestion = {
   readonly anchor: Matcher;
   readonly direction: 'after' | 'before';
   readonly steps: number;
-  /** Whether events of different items differ. */
+  /** Whether events of different items are distinguished. */
   readonly byItem: boolean;
   readonly exclude: ReadonlySet<string>;
   readonly collapse: boolean;
-  /** By the anchor. */
   readonly breakdown: Dimension | null;
   readonly limit: number;
   readonly sessionTimeoutMs: number;
 };
 
 const maxDifferent = 500_000;
-/** Paths and transitions, of all values of a break-down. */
+/** Maximum number of paths and transitions, over all values of a breakdown. */
 const maxCounted = 2_000_000;
-/** An event that is left out: only its time matters. */
+/** An excluded event, of which only the time matters. */
 const hidden = 0;
 
 class Tally {
-  /** For each step, how many sessions went from one node to another: by both, as `from to`. */
+  /** For each step, the number of sessions per transition, keyed by `from to`. */
   readonly transitions: Map<number, number>[];
   readonly ended: number[];
   readonly paths = new Map<string, number>();
@@ -82,7 +82,7 @@ export class Paths {
     };
   }
 
-  /** Codes are numbers of anchors, which are odd, or of other nodes. */
+  /** Codes are numbers of anchors if odd, otherwise of other nodes. */
   #node(code: number): number {
     return (code & 1) === 1 ? this.#anchors.nameOf(code >> 1) : code >> 1;
   }
@@ -136,7 +136,7 @@ export class Paths {
     return tally;
   }
 
-  /** The nodes from the anchor on, the anchor first, and the anchor's group; null without one. */
+  /** The nodes from the anchor on, and the anchor's group; null without an anchor. */
   #pathOf(codes: Int32Array): { path: number[]; group: number } | null {
     const { direction, steps, collapse } = this.#asked;
     const isAfter = direction === 'after';

@@ -1,4 +1,4 @@
-/** The projection `journeys`: the events of viewers as chunks, by which questions about sequences are answered. */
+/** The projection `journeys`: stores viewers' events as chunks, for questions about sequences. */
 import type { Tx } from '../../platform/database/database.ts';
 import type { ProjectionWriter } from '../../platform/projections/projection.ts';
 import { dayMs } from '../../platform/time.ts';
@@ -30,12 +30,12 @@ import {
   type StoredChunk,
 } from './queries.ts';
 
-/** As long as a report reaches back, and some days more. */
+/** The range of reports plus some days. */
 export const keptDays = 400;
-/** From this many rows on a chunk is of the next level. */
+/** A chunk with at least this many rows belongs to the next level. */
 const levelRows = [1_024, 16_384] as const;
 const fullLevel = levelRows.length;
-/** So many chunks of a level are put together to one. */
+/** This many chunks of a level are merged into one. */
 const minCrowd = 16;
 
 export const journeyEvents: EventProjection = {
@@ -80,7 +80,7 @@ class JourneyWriter implements ProjectionWriter<LoggedEvent> {
     this.#pass = [];
   }
 
-  /** Nobody's events are part of no journey. */
+  /** Skips events without a viewer, which belong to no journey. */
   #byDay(pass: readonly EventBlock[], items: ReadonlySet<string>): Day[] {
     const days = new Map<string, Day>();
     for (const { organizationId, events } of pass) {
@@ -110,7 +110,7 @@ class JourneyWriter implements ProjectionWriter<LoggedEvent> {
   }
 }
 
-/** The items of a pass that exist: the purge of an item visits each projection only once. */
+/** The existing items of a pass, because the purge of an item visits each projection only once. */
 async function findItems(tx: Tx, pass: readonly EventBlock[]): Promise<ReadonlySet<string>> {
   const named = new Map<string, ContentKey>();
   for (const { organizationId, events } of pass) {
@@ -134,7 +134,7 @@ function stored(day: JourneyDay, of: FullChunk): StoredChunk {
   };
 }
 
-/** Puts small chunks together, so that a day has few, and each row is rewritten twice at most. */
+/** Merges small chunks, so that a day has few and each row is rewritten at most twice. */
 async function compact(tx: Tx, days: readonly JourneyDay[]): Promise<void> {
   for (const level of await selectCrowdedLevels(tx, days, { fullLevel, minChunks: minCrowd })) {
     const merged = mergeChunks((await takeChunks(tx, level)).map(decodeFullChunk));

@@ -1,16 +1,15 @@
 /**
- * Values of `data` that questions can ask for. Which ones are kept follows from the event alone, so a
- * metric that is defined later makes no difference: texts, numbers and flags at the top level of `data`.
+ * Values of `data` that questions can use: strings, numbers and booleans at the top level. Which
+ * ones are stored depends only on the event, so a metric defined later makes no difference.
  */
 import type { LoggedEvent } from '../events/events.ts';
 
 export type Scalar = string | number | boolean;
-/** By kind and key. */
 export type Properties = Map<string, { readonly rows: number[]; readonly values: Scalar[] }>;
 
 const maxKeys = 16;
 const maxCharacters = 100;
-/** Ids name items, views and people, and are no properties. */
+/** Ids identify items, views and people, and are not stored as properties. */
 const isId = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 /** Half of all events, whose positions no question needs. */
 const withoutProperties: ReadonlySet<string> = new Set(['watchProgress']);
@@ -24,13 +23,13 @@ export function propertyName(kind: string, key: string): string {
   return `${kind} ${key}`;
 }
 
-/** The inverse of `propertyName`: kinds have no spaces. */
+/** The inverse of `propertyName`: kinds contain no spaces. */
 export function partsOfName(name: string): { kind: string; key: string } {
   const space = name.indexOf(' ');
   return { kind: name.slice(0, space), key: name.slice(space + 1) };
 }
 
-/** The first keys in the order of their names: the order in which they were sent does not matter. */
+/** Takes the first keys in alphabetical order, so that the order of sending does not matter. */
 export function propertiesOf({ event, data }: LoggedEvent): [name: string, value: Scalar][] {
   if (!keepsProperties(event)) return [];
   const found: [string, Scalar][] = [];

@@ -1,4 +1,7 @@
-/** The SQL of journeys. Chunks of a day are of three sizes; full ones are not put together any more. */
+/**
+ * SQL for journeys. The chunks of a day have three levels by size; full ones are not merged any
+ * more.
+ */
 import { sql, type RawBuilder } from 'kysely';
 import {
   bytesArray,
@@ -35,7 +38,7 @@ export async function insertChunks(tx: Tx, chunks: readonly StoredChunk[]): Prom
 
 export type CrowdedLevel = JourneyDay & { readonly level: number };
 
-/** Levels of these days with at least `minChunks` chunks that can still be put together. */
+/** Levels of these days with at least `minChunks` chunks that can still be merged. */
 export async function selectCrowdedLevels(
   tx: Tx,
   days: readonly JourneyDay[],
@@ -54,7 +57,7 @@ export async function selectCrowdedLevels(
   return rows;
 }
 
-/** Takes the chunks of a level out of the table. */
+/** Removes the chunks of a level and returns them. */
 export async function takeChunks(
   tx: Tx,
   { organizationId, dayMs, level }: CrowdedLevel,
@@ -70,7 +73,7 @@ type ChunkKey = { readonly day: string; readonly level: number; readonly chunk: 
 export type ReadChunk = ChunkKey & Bodies & { readonly dayMs: number };
 export type Days = { readonly startMs: number; readonly endMs: number };
 
-/** Chunks of days in their order, behind `after`. */
+/** Chunks in day order, after `after`. */
 export async function selectChunks(
   db: Db,
   organizationId: string,
@@ -129,7 +132,7 @@ export async function deleteOldChunks(tx: Tx, keptDays: number, limit: number): 
   return Number(numAffectedRows);
 }
 
-/** Takes over the days of which the log no longer holds every event. */
+/** Copies the days for which the log no longer contains every event. */
 export async function keepOldChunks(tx: Tx, schema: string, firstDayMs: number): Promise<void> {
   if (firstDayMs === -Infinity) return;
   const copy = sql.id(schema, 'journey_chunk');
@@ -148,7 +151,7 @@ const itemLabels = {
 } satisfies Record<string, RawBuilder<unknown>>;
 export type ItemLabel = keyof typeof itemLabels;
 
-/** What items have now: these, or all. Deleted ones are not there. */
+/** Current attributes of the given items, or of all. Deleted items are missing. */
 export async function selectItemLabels(
   db: Db,
   organizationId: string,

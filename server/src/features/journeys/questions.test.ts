@@ -1,4 +1,4 @@
-/** Who may ask, what is refused, and that nothing is left of an erased viewer. */
+/** Proves who may ask questions, what is rejected, and that nothing remains of an erased viewer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sampleEvent } from '../../../test/event-samples.ts';

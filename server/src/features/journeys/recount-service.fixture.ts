@@ -1,4 +1,4 @@
-/** A service whose answers about journeys are compared with a recount, live and after a rebuild. */
+/** Compares a service's journey responses with a recount, live and after a rebuild. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { atEnd, silentLog } from '../../../test/database.ts';
@@ -25,7 +25,7 @@ const dates = { startDate: asDay(range.from), endDate: asDay(range.to - dayMs) }
 
 const viewerCount = 1_000;
 
-/** Some viewers act before they sign in, and some buy something. */
+/** Some viewers act before they sign in, and some make a purchase. */
 function makeJourneys(seed: number, eventCount: number, items: readonly RecountedItem[]) {
   const random = createRandom(seed);
   const traffic = makeTraffic({
@@ -49,14 +49,14 @@ function makeJourneys(seed: number, eventCount: number, items: readonly Recounte
       eventId: `bought ${event.eventId}`,
       event: 'custom.purchase',
       data,
-      // Some at the same moment.
+      // Some at the same time.
       at: seen.at + Math.floor(random() * 3) * 1_000,
     };
     return [seen, bought];
   });
 }
 
-/** @param eventCount at least so many events are sent */
+/** @param eventCount minimum number of events to send */
 export async function compareJourneys(eventCount: number): Promise<void> {
   const items = makeItems(15, (index) => ['all', `group-${index % 3}`]).map((item, index) => ({
     ...item,

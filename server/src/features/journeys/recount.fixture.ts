@@ -1,6 +1,6 @@
 /**
- * Funnels, paths, cohorts and custom reports, counted again from plain arrays of events by the rules of
- * docs/journeys.md. It shares no code with what it checks: everything is slow and simple.
+ * Recounts funnels, paths, cohorts and custom reports from plain arrays of events, following
+ * docs/journeys.md. It shares no code with what it checks; everything is slow and simple.
  */
 import type { LoggedEvent } from '../events/events.ts';
 import { by, rate } from '../analytics/reports/recount-numbers.fixture.ts';
@@ -12,7 +12,7 @@ const noItem = '00000000-0000-0000-0000-000000000000';
 const sessionGap = 30 * 60_000;
 
 export type Is = (event: LoggedEvent) => boolean;
-/** What a break-down tells apart; '' is unknown. */
+/** The value of an event in a breakdown; '' means unknown. */
 export type SplitBy = (event: LoggedEvent) => string;
 const unsplit: SplitBy = () => '';
 type Dated = { from: number; to: number };
@@ -22,7 +22,7 @@ export class JourneyRecount {
   readonly #items: readonly RecountedItem[];
   readonly #only: Is;
 
-  /** @param only the events that a filter leaves */
+  /** @param only predicate of a filter */
   constructor(
     events: readonly LoggedEvent[],
     items: readonly RecountedItem[],
@@ -35,7 +35,6 @@ export class JourneyRecount {
     this.#only = only;
   }
 
-  /** The events of each person within a range. */
   #within({ from, to }: Dated): LoggedEvent[][] {
     return [...this.#people.values()]
       .map((events) =>
@@ -223,7 +222,7 @@ export class JourneyRecount {
       const firstDay = Math.floor(first.at / day);
       const periods = new Set(
         events
-          // Of other events of the same moment, those that begin nothing come before.
+          // Among simultaneous events, those that begin no cohort come first.
           .filter((event) => asked.returns(event) && (event.at > first.at || begins(event)))
           .filter(({ at }) => at >= first.at)
           .map(({ at }) => Math.floor((Math.floor(at / day) - firstDay) / asked.days)),
@@ -332,7 +331,7 @@ export class JourneyRecount {
   }
 }
 
-/** By recursion from the end: the latest earlier event that reached the step before counts. */
+/** Recursive from the end: uses the latest earlier event that reached the previous step. */
 function follow(events: readonly LoggedEvent[], steps: readonly Is[], windowMs: number) {
   const known = new Map<string, LoggedEvent[] | null>();
   const latest = (step: number, end: number): LoggedEvent[] | null => {
@@ -373,7 +372,7 @@ function follow(events: readonly LoggedEvent[], steps: readonly Is[], windowMs: 
   return { times, start };
 }
 
-/** The user of each device: of the first event that names both. */
+/** The user of each device, from the first event that names both. */
 function links(events: readonly LoggedEvent[]): Map<string, string> {
   const userOf = new Map<string, string>();
   for (const { userId, deviceId, event } of events.toSorted((a, b) => a.at - b.at)) {
@@ -410,7 +409,7 @@ function middle(sorted: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** Those of each value, the most frequent first. */
+/** Groups by value, most frequent first. */
 function groupsOf<One>(all: readonly One[], valueOf: (one: One) => string) {
   return [...Map.groupBy(all, valueOf)]
     .toSorted(([a, ones], [b, others]) => others.length - ones.length || compare(a, b))

@@ -1,4 +1,3 @@
-/** A request for each route of journeys that is answered with success. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 
 export function routeSamples(): Record<string, RouteSample> {

@@ -29,7 +29,7 @@ export type JourneyParts = {
 
 const config = { access: 'secret', scope: 'analytics:read' } as const;
 
-/** A question is a body, and changes nothing: `POST` needs no `Idempotency-Key` here. */
+/** A question is a request body and changes nothing, so `POST` needs no `Idempotency-Key` here. */
 export function addJourneyRoutes(app: HttpApp, parts: JourneyParts): void {
   const turns = new Turns();
   const answer = async <Data>(
@@ -116,7 +116,7 @@ function about<const Body extends TSchema, Data extends TSchema>(
   };
 }
 
-/** The moment up to which every event is in the answer. */
+/** The time up to which every event is included in the response. */
 async function readAsOf({ db, eventLog }: BacklogParts): Promise<string> {
   const nowMs = Date.now();
   const { ageMs } = await readBacklog({ db, eventLog }, 'journeys');

@@ -1,10 +1,10 @@
 /**
- * Reads the events of a period viewer by viewer, each viewer's in the order of time: what every question
- * about sequences is made from.
+ * Reads the events of a period viewer by viewer, in chronological order. All questions about
+ * sequences use this.
  *
- * Chunks are sorted by viewer, so a viewer is looked up once for each run of rows. A counting sort brings
- * the rows of a viewer together. Beyond some millions of events it takes rounds, each with a part of the
- * viewers, so that memory stays bounded.
+ * Chunks are sorted by viewer, so a viewer is looked up once per run of rows. A counting sort
+ * groups the rows by viewer. Beyond some millions of events it works in rounds, each for a part of
+ * the viewers, so that memory stays bounded.
  */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -16,26 +16,26 @@ import type { Properties } from './properties.ts';
 import { countRows, selectChunks, type Days, type ReadChunk } from './queries.ts';
 import { sortByViewer, ViewerRows, type Visit } from './viewer-rows.ts';
 
-/** About 100 MB of memory. */
+/** Takes about 100 MB of memory. */
 const rowsOfRound = 4_000_000;
-/** About ten seconds of one core. */
+/** Takes about ten seconds on one core. */
 export const maxRows = 40_000_000;
 const chunksAtOnce = 32;
 const maxTurnMs = 10;
 
 /** A question about the events of a period. */
 export type Question = {
-  /** The moments from `startMs` until before `endMs`. */
+  /** The range from `startMs` up to but excluding `endMs`. */
   readonly moments: Days;
   /** The values of `data` that it needs, by `propertyName`. */
   readonly properties: ReadonlySet<string>;
-  /** Says what a row of a chunk is to the question, from 0 on; below 0 the row is left out. */
+  /** Returns the code of a chunk's row for the question, from 0; negative to skip the row. */
   readonly coder: (
     chunk: Chunk,
     properties: Properties,
     dayStartMs: number,
   ) => (row: number) => number;
-  /** Orders events of the same millisecond, so that the answer does not depend on how they arrived. */
+  /** Orders events of the same millisecond, so that the result does not depend on their arrival. */
   readonly compare: (code: number, other: number) => number;
   readonly visit: Visit;
 };
@@ -102,7 +102,7 @@ function collect(
   }
 }
 
-/** Chunks in the order of their days. */
+/** Chunks in day order. */
 async function* readChunks(
   db: Db,
   organizationId: string,
@@ -120,7 +120,7 @@ async function* readChunks(
   }
 }
 
-/** The days of UTC that hold these moments. */
+/** The UTC days that cover the range. */
 function daysOf({ startMs, endMs }: Days): Days {
   return {
     startMs: Math.floor(startMs / dayMs) * dayMs,
@@ -128,7 +128,7 @@ function daysOf({ startMs, endMs }: Days): Days {
   };
 }
 
-/** Lets others have their turn in between. */
+/** Yields to the event loop after a time slice. */
 class Turn {
   #startedAt = performance.now();
 

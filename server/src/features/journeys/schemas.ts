@@ -1,4 +1,4 @@
-/** Questions about sequences of events, and their answers. */
+/** Schemas of questions about sequences of events, and of their responses. */
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf } from '../../platform/http/schemas.ts';
 import { cohortKinds } from './cohorts.ts';

@@ -1,4 +1,3 @@
-/** The table of journeys. */
 type JourneyChunkTable = {
   organization_id: string;
   day: string;

@@ -1,4 +1,4 @@
-/** Questions take turns: each needs a core and up to 100 MB of memory. */
+/** Runs one question at a time, because each needs a core and up to 100 MB of memory. */
 import { ApiError } from '../../platform/http/errors.ts';
 
 const maxWaiting = 10;
@@ -7,7 +7,7 @@ export class Turns {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @throws ApiError UNAVAILABLE when too many wait already */
+  /** @throws ApiError UNAVAILABLE if too many are waiting */
   async take<T>(work: () => Promise<T>): Promise<T> {
     if (this.#waiting >= maxWaiting) {
       throw new ApiError('UNAVAILABLE', {

@@ -1,6 +1,6 @@
-/** Rows of events in typed arrays, which are brought into the order of viewers and time. */
+/** Collects rows of events in typed arrays and sorts them by viewer and time. */
 
-/** The events of one viewer: those from `from` until before `to`, in the order of time. */
+/** The events of one viewer, from `from` up to but excluding `to`, in chronological order. */
 export type ViewerEvents = {
   readonly member: number;
   readonly at: Float64Array;
@@ -17,7 +17,7 @@ export class ViewerRows {
   code = new Int32Array(4_096);
   size = 0;
 
-  /** The number of a viewer, from 0 on. */
+  /** The zero-based number of a viewer. */
   viewerOf(member: number): number {
     let viewer = this.#viewers.get(member);
     if (viewer === undefined) {
@@ -58,7 +58,7 @@ export type SortedRows = {
 
 const viewersAtOnce = 500;
 
-/** @param compare orders codes of the same moment */
+/** @param compare orders the codes of simultaneous events */
 export function sortByViewer(
   rows: ViewerRows,
   compare: (code: number, other: number) => number,
@@ -99,7 +99,7 @@ export function sortByViewer(
 
 type Slice = Omit<ViewerEvents, 'member'>;
 
-/** Most slices are in order, or nearly. */
+/** Most slices are sorted or nearly so. */
 const maxInserted = 64;
 
 function sortSlice(slice: Slice, compare: (code: number, other: number) => number): void {
@@ -148,7 +148,7 @@ function sortLongSlice(
   }
 }
 
-/** Visits the sessions of a viewer: each ends after this long without an event. */
+/** Visits the sessions of a viewer. A session ends after this long without an event. */
 export function forEachSession(
   { at, from, to }: ViewerEvents,
   timeoutMs: number,

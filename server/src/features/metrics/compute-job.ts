@@ -1,11 +1,11 @@
 /**
- * Computes new metrics from the events that the log holds already.
+ * Computes new metrics from events already in the log.
  *
- * 1. A pass of the projection that begins after a metric was committed counts for it. The job waits for
- *    the pass before by its lock, and then reads everything up to the end of the log. What both count is
- *    counted once: see `insertEvents`.
- * 2. Each page is read and written under the lock of the projection. An erasure rewrites the log first and
- *    removes rows under the same lock, so no page brings an erased viewer back.
+ * 1. A pass of the projection that begins after a metric was committed counts it. The job waits for
+ *    the previous pass by taking its lock, and then reads everything up to the end of the log.
+ *    Events that both count are counted once; see `insertEvents`.
+ * 2. Each page is read and written under the lock of the projection. An erasure first rewrites the
+ *    log and then removes rows under the same lock, so no page brings an erased viewer back.
  */
 import { Type } from 'typebox';
 import { inTransaction, type Db } from '../../platform/database/database.ts';

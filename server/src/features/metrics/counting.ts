@@ -1,4 +1,4 @@
-/** From events of the log to what they count for in the metrics of their organizations. */
+/** Computes what events of the log contribute to the metrics of their organizations. */
 import type { Db } from '../../platform/database/database.ts';
 import { hashViewer, viewerOf } from '../analytics/analytics.ts';
 import type { LoggedEvent } from '../events/events.ts';
@@ -11,7 +11,7 @@ export type OrganizationEvents = {
   readonly events: readonly LoggedEvent[];
 };
 
-/** @returns what events of viewers count for; an event of nobody counts for nobody */
+/** @returns the contributions of events; an event without a viewer contributes nothing */
 export async function countEvents(
   db: Db,
   secrets: ViewerSecrets,
@@ -61,7 +61,9 @@ function countBlock(
   });
 }
 
-/** An event is known by eight bytes. Keyed, since a client may send the id of a person as its id. */
+/**
+ * Events are identified by eight bytes, keyed because a client may use a person's id as event id.
+ */
 export function eventKeyOf(
   secrets: ViewerSecrets,
   organizationId: string,

@@ -1,4 +1,3 @@
-/** Defining and deleting metrics. */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
@@ -19,7 +18,6 @@ import {
 import type { NewMetricBody } from './schemas.ts';
 
 export const maxMetrics = 100;
-/** The metrics that every organization has, whose names are taken. */
 const builtIn: readonly string[] = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'];
 
 export function presentMetric({ metricId, name, description, definition, ...row }: MetricRow) {
@@ -62,7 +60,7 @@ export async function createMetric(
   if (metric === null) {
     throw new ApiError('CONFLICT', { message: `There is a metric "${name}" already.` });
   }
-  // Without a unique key: one that runs may not see this metric any more.
+  // Without a unique key, because a running job may not see this metric any more.
   await enqueue(tx, computeMetricsJob, {}, { organizationId });
   return metric;
 }
@@ -108,7 +106,7 @@ function countedOf(
   };
 }
 
-/** @throws ApiError VALIDATION_ERROR when the operator does not take the value */
+/** @throws ApiError VALIDATION_ERROR if the operator does not accept the value */
 export function checkCondition(condition: Condition, path: string): Condition {
   const { operator, value } = condition;
   switch (operator) {

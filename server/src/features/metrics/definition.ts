@@ -1,5 +1,5 @@
 /**
- * What a metric is, and what an event counts for in it.
+ * The definition of a metric, and what an event contributes to it.
  *
  *   count   events of each participant
  *   sum     a field of `data`, added up for each participant
@@ -7,8 +7,8 @@
  *   mean    a field of `data`, over all events: Σ field / events
  *   ratio   Σ numerator / Σ denominator, each a count or the sum of a field
  *
- * Counts and amounts are in millionths, as whole numbers: sums of them are exact, so neither the order of
- * events nor a rebuild shows.
+ * Counts and amounts are integers in millionths, so sums are exact and independent of the order of
+ * events and of rebuilds.
  */
 import type { LoggedEvent } from '../events/events.ts';
 
@@ -27,32 +27,31 @@ export type Condition = {
   readonly value: Scalar | readonly Scalar[];
 };
 
-/** Which events count, and whether they count as one each or by a field. */
+/** Which events count, and whether each counts as one or by a field. */
 export type Counted = {
   readonly event: string;
   readonly where: readonly Condition[];
-  /** The key of `data` that is added up; null: each event counts as one. */
+  /** The key of `data` to add up; null counts each event as one. */
   readonly field: string | null;
 };
 
 export type MetricDefinition = {
   readonly type: MetricType;
   readonly counted: Counted;
-  /** Of ratios alone. */
+  /** Only for ratios. */
   readonly denominator: Counted | null;
-  /** From the exposure on; null: until the experiment ends. */
+  /** Time after the exposure; null means until the experiment ends. */
   readonly windowHours: number | null;
-  /** The most that a participant's sum counts for; in a mean, the most that one event counts for. */
+  /** Cap on a participant's sum; for a mean, cap on a single event. */
   readonly cap: number | null;
-  /** The direction that is better. */
   readonly direction: Direction;
 };
 
 export const unit = 1_000_000;
-/** Amounts beyond this are no measurements, and sums of them could no longer be exact. */
+/** Larger amounts are not treated as measurements, and their sums might not be exact. */
 const maxAmount = 1e9;
 
-/** What an event adds above and below the line, in millionths; null where it is not counted. */
+/** An event's addition to numerator and denominator in millionths, or null if it is not counted. */
 export function countEvent(
   { type, counted, denominator, cap }: MetricDefinition,
   event: LoggedEvent,
@@ -73,7 +72,7 @@ function amountOf({ event: kind, where, field }: Counted, { event, data }: Logge
   if (field === null) return unit;
   const amount = valueOf(data, field);
   if (typeof amount !== 'number' || !(Math.abs(amount) <= maxAmount)) return null;
-  // Never −0, which PostgreSQL would store as 0 but a comparison in tests would not.
+  // Avoid −0, which PostgreSQL stores as 0 but test comparisons distinguish.
   return Math.round(amount * unit) + 0;
 }
 
@@ -81,7 +80,7 @@ function valueOf(data: LoggedEvent['data'], field: string): unknown {
   return Object.hasOwn(data, field) ? data[field] : undefined;
 }
 
-/** An event without the field fulfils no condition, except that it has none. */
+/** An event without the field fails every condition, except that the field is missing. */
 function holds({ field, operator, value }: Condition, data: LoggedEvent['data']): boolean {
   return fulfils({ operator, value }, valueOf(data, field));
 }
@@ -121,7 +120,6 @@ function compare(
   return typeof found === 'number' && typeof value === 'number' && isFulfilled(found, value);
 }
 
-/** The kinds of events that a metric counts. */
 export function kindsOf({ counted, denominator }: MetricDefinition): string[] {
   return [...new Set([counted.event, ...(denominator === null ? [] : [denominator.event])])];
 }

@@ -1,6 +1,6 @@
 /**
- * Metrics that an organization defines over kinds of events, custom ones included. This is what other
- * features may use.
+ * Custom metrics that an organization defines over event kinds, including custom ones. This file is
+ * the interface for other features.
  */
 import { extensionPoint } from '../../platform/extension-point.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -20,12 +20,14 @@ export { eventsOfMetric, holdMetrics, selectMetrics, type MetricRow } from './qu
 export { versionAt } from './version-queries.ts';
 export { Kind, metricNamePattern, Where } from './schemas.ts';
 
-/** Finds what still uses a metric, in words that end the sentence "It is used by …"; null: nothing. */
+/**
+ * Finds what still uses a metric, worded to complete "It is used by …", or null if nothing does.
+ */
 export type MetricUse = (
   tx: Tx,
   organizationId: string,
   metricName: string,
 ) => Promise<string | null>;
 
-/** Features that use metrics say so here, so that none is deleted while it is needed. */
+/** Features that use metrics register here, so that no metric is deleted while it is in use. */
 export const metricUses = extensionPoint<MetricUse>('uses of metrics');

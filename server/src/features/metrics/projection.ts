@@ -1,7 +1,7 @@
 /**
- * The projection `metrics`: a row for each event that a metric counts, and the versions of the app that
- * viewers were seen with. Who was in which experiment at that
- * moment is joined when results are read, so an exposure may be told before or after its events.
+ * The projection `metrics`: a row for each event that a metric counts, and the app versions viewers
+ * were seen with. Experiment membership is joined when results are read, so an exposure may arrive
+ * before or after its events.
  */
 import type { Tx } from '../../platform/database/database.ts';
 import type { ProjectionWriter, Viewer } from '../../platform/projections/projection.ts';
@@ -38,7 +38,7 @@ import {
 } from './version-queries.ts';
 import { VersionNotes } from './versions.ts';
 
-/** Longer than any experiment runs, with its history. */
+/** Longer than any experiment runs, including its history. */
 const keptDays = 400;
 
 export const metricEvents: EventProjection = {
@@ -49,7 +49,7 @@ export const metricEvents: EventProjection = {
   partitionKey: partitionKeyOf,
   maxDuty: 1,
   eraseViewer: forgetViewer,
-  // Items are in conditions at most, and the log forgets them there.
+  // Items occur only in conditions, and the log removes them there.
   purgeItems: 'no items',
   expire: [
     deleteEventsOfDeleted,
@@ -61,7 +61,7 @@ export const metricEvents: EventProjection = {
     async keepOld(tx, schema, firstDayMs) {
       await keepOldEvents(tx, schema, firstDayMs);
       await keepOldVersions(tx, schema, firstDayMs);
-      // A metric that was defined while the log was read lacks the events before.
+      // A metric defined while the log was being read lacks earlier events.
       for (const organizationId of await markUncomputed(tx)) {
         await enqueue(tx, computeMetricsJob, {}, { organizationId });
       }
@@ -69,7 +69,7 @@ export const metricEvents: EventProjection = {
   },
 };
 
-/** An event of somebody else may have the viewer's id as its own; the log knows it by another one now. */
+/** Another viewer's event may use the viewer's id as its own id; the log has replaced it by now. */
 async function forgetViewer(tx: Tx, viewer: Viewer): Promise<number> {
   const { organizationId, userId } = viewer;
   const secrets = new ViewerSecrets();
@@ -79,7 +79,7 @@ async function forgetViewer(tx: Tx, viewer: Viewer): Promise<number> {
     before: eventKeyOf(secrets, organizationId, userId),
     after: eventKeyOf(secrets, organizationId, replacement),
   });
-  // An id that may as well be a version stays; see events/labels.ts.
+  // An id that could also be a version stays; see events/labels.ts.
   if (!isFixed('appVersion', userId)) {
     const { placeholder } = erasedId(userId, replacement);
     await renameVersion(tx, organizationId, { before: userId, after: placeholder });
@@ -97,7 +97,9 @@ class MetricWriter implements ProjectionWriter<LoggedEvent> {
     for (const block of blocks) if (block.events.length > 0) this.#pass.push(block);
   }
 
-  /** Metrics are read here, not before: one that was defined meanwhile counts in this pass. */
+  /**
+   * Metrics are read here, not earlier, so that one defined in the meantime counts in this pass.
+   */
   async write(tx: Tx): Promise<void> {
     const pass = this.#pass;
     this.#pass = [];

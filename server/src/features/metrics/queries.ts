@@ -1,4 +1,3 @@
-/** The SQL of metrics. */
 import { sql } from 'kysely';
 import { bytesArray, int8Array, timestampArray } from '../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
@@ -29,7 +28,6 @@ export async function selectMetrics(db: Db, organizationId: string): Promise<Met
   return rows;
 }
 
-/** The metrics of several organizations. */
 export async function selectAllMetrics(
   db: Db,
   organizationIds: readonly string[],
@@ -41,7 +39,7 @@ export async function selectAllMetrics(
   return rows;
 }
 
-/** Metrics by name, which stay until the transaction ends. */
+/** Metrics by name, locked against deletion until the transaction ends. */
 export async function holdMetrics(
   tx: Tx,
   organizationId: string,
@@ -67,7 +65,7 @@ export async function lockMetric(
   return rows[0] ?? null;
 }
 
-/** @returns null where a metric of that name exists */
+/** @returns null if a metric of that name exists */
 export async function insertMetric(
   tx: Tx,
   metric: Pick<MetricRow, 'organizationId' | 'metricId' | 'name' | 'description' | 'definition'>,
@@ -91,7 +89,7 @@ export async function markComputed(tx: Tx, numbers: readonly number[]): Promise<
     where number = any(${int8Array(numbers)}::int8[]) and computed_at is null`.execute(tx);
 }
 
-/** Metrics have to be computed once more, since a rebuild may have missed new ones. */
+/** Marks metrics to be computed again, because a rebuild may have missed new ones. */
 export async function markUncomputed(tx: Tx): Promise<string[]> {
   const { rows } = await sql<{ organization_id: string }>`
     update metric set computed_at = null where deleted_at is null
@@ -99,7 +97,6 @@ export async function markUncomputed(tx: Tx): Promise<string[]> {
   return [...new Set(rows.map((row) => row.organization_id))];
 }
 
-/** What one event counts for in a metric. */
 export type CountedEvent = {
   readonly metricNumber: number;
   readonly viewerKey: Buffer;
@@ -109,7 +106,7 @@ export type CountedEvent = {
   readonly denominator: number;
 };
 
-/** Each event counts once: it is known by its key. */
+/** Each event counts once; it is identified by its key. */
 export async function insertEvents(tx: Tx, events: readonly CountedEvent[]): Promise<void> {
   if (events.length === 0) return;
   await sql`
@@ -130,7 +127,7 @@ export async function deleteEventsOf(tx: Tx, viewerKeys: readonly Buffer[]): Pro
   return Number(numAffectedRows);
 }
 
-/** Knows an event by another key. Erasures are rare, so the rows of the organization are searched. */
+/** Changes the key of an event. Erasures are rare, so this scans the rows of the organization. */
 export async function replaceEventKey(
   tx: Tx,
   organizationId: string,
@@ -142,7 +139,6 @@ export async function replaceEventKey(
       select number from metric where organization_id = ${organizationId})`.execute(tx);
 }
 
-/** Removes what deleted metrics have counted. */
 export async function deleteEventsOfDeleted(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from metric_event where ctid = any(array(
@@ -160,7 +156,7 @@ export async function deleteOldEvents(tx: Tx, keptDays: number, limit: number): 
   return Number(numAffectedRows);
 }
 
-/** Takes over what happened before the first day of the log. */
+/** Copies rows from before the first day of the log. */
 export async function keepOldEvents(tx: Tx, schema: string, firstDayMs: number): Promise<void> {
   if (!Number.isFinite(firstDayMs)) return;
   const firstDay = sql`(${timestampArray([firstDayMs])}::timestamptz[])[1]`;
@@ -172,7 +168,7 @@ export async function keepOldEvents(tx: Tx, schema: string, firstDayMs: number):
     on conflict do nothing`.execute(tx);
 }
 
-/** The events that a metric counts, as a query for other statements: viewer_key, at, numerator, denominator. */
+/** The events that a metric counts, as a subquery: viewer_key, at, numerator, denominator. */
 export function eventsOfMetric(metricNumber: number) {
   return sql`(select viewer_key, at, numerator, denominator from metric_event
     where metric_number = ${metricNumber}::int)`;

@@ -12,7 +12,7 @@ export type MetricRouteParts = {
   readonly db: Db;
   readonly mutations: Mutations;
   readonly uses: readonly MetricUse[];
-  /** Called after a metric was committed. */
+  /** Called after a metric is committed. */
   readonly onQueued: () => void;
 };
 

@@ -3,7 +3,7 @@ import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.
 import { customKindPattern, eventKinds } from '../events/events.ts';
 import { directions, metricTypes, operators } from './definition.ts';
 
-/** What a metric may be called; results have it as a key. */
+/** The form of metric names, which are keys in results. */
 export const metricNamePattern = '^[A-Za-z][A-Za-z0-9_]{0,63}$';
 
 const Field = (description: string) =>

@@ -1,4 +1,3 @@
-/** The tables of metrics. */
 import type { ColumnType } from 'kysely';
 import type {
   DefaultTimestamp,

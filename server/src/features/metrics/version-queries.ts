@@ -1,4 +1,3 @@
-/** The SQL of the versions of the app that viewers use. */
 import { sql, type RawBuilder } from 'kysely';
 import { bytesArray, textArray, timestampArray } from '../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../platform/database/database.ts';
@@ -13,7 +12,7 @@ export type SeenVersion = {
 const keepEarlier = sql`on conflict (viewer_key, version) do update
   set first_at = excluded.first_at where excluded.first_at < known.first_at`;
 
-/** Keeps the earliest moment. Each viewer and version is given once. */
+/** Keeps the earliest time. Each viewer and version may be given only once. */
 export async function upsertVersions(tx: Tx, seen: readonly SeenVersion[]): Promise<void> {
   if (seen.length === 0) return;
   await sql`
@@ -32,7 +31,6 @@ export async function deleteVersionsOf(tx: Tx, viewerKeys: readonly Buffer[]): P
   return Number(numAffectedRows);
 }
 
-/** Calls a version otherwise, with all viewers of an organization. */
 export async function renameVersion(
   tx: Tx,
   organizationId: string,
@@ -59,7 +57,7 @@ export async function deleteOldVersions(tx: Tx, keptDays: number, limit: number)
   return Number(numAffectedRows);
 }
 
-/** Takes over what happened before the first day of the log. */
+/** Copies rows from before the first day of the log. */
 export async function keepOldVersions(tx: Tx, schema: string, firstDayMs: number): Promise<void> {
   if (!Number.isFinite(firstDayMs)) return;
   await sql`
@@ -71,8 +69,8 @@ export async function keepOldVersions(tx: Tx, schema: string, firstDayMs: number
 }
 
 /**
- * The version that a viewer used at a moment, as an expression for other statements: of those seen until
- * then the latest, else the first one after it; null where none was told.
+ * The version that a viewer used at a given time, as an SQL expression: the latest one seen by
+ * then, otherwise the first one after it, or null if none was reported.
  */
 export function versionAt(viewerKey: RawBuilder<unknown>, at: RawBuilder<unknown>) {
   return sql<string | null>`(

@@ -1,4 +1,4 @@
-/** From events of the log to the versions of the app that viewers were seen with. */
+/** Extracts from events the app versions that viewers were seen with. */
 import type { Db } from '../../platform/database/database.ts';
 import { hashViewer, viewerOf } from '../analytics/analytics.ts';
 import type { ViewerSecrets } from '../organizations/organizations.ts';
@@ -7,11 +7,11 @@ import type { SeenVersion } from './version-queries.ts';
 
 const maxKnown = 200_000;
 
-/** Remembers what was written, since nearly every event tells what one before has told. */
+/** Caches what was written, because nearly every event repeats an earlier one. */
 export class VersionNotes {
   readonly #known = new Map<string, number>();
 
-  /** The versions that are news. They must be written. */
+  /** Returns the new versions, which the caller must write. */
   async take(
     db: Db,
     secrets: ViewerSecrets,

@@ -1,4 +1,4 @@
-/** Makes runs of saved reports, tells webhooks, and mails them. */
+/** Creates runs of saved reports, announces them to webhooks, and mails them. */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { OrganizationId } from '../../platform/ids.ts';
@@ -37,7 +37,7 @@ export function makeHandler({ db, runReport, publicUrl }: ReportJobParts): Handl
     try {
       made = await runReport(organizationId, row.report, { ...row.query, startDate, endDate });
     } catch (error) {
-      // What the query asks for can't be answered any more, such as hours that are gone.
+      // The query cannot be answered any more, such as for expired hours.
       if (!(error instanceof ApiError) || error.statusCode >= 500) throw error;
       await context.finish((tx) => failRun(tx, runId, error.message));
       return done;
@@ -105,7 +105,7 @@ function mailText(row: ReportRow, run: MadeRun, publicUrl: string): string {
   ].join('\n\n');
 }
 
-/** The plain numbers of a report's summary, where it has one. */
+/** The scalar values of a report's summary, if it has one. */
 function summaryOf(data: object | null): [name: string, value: string][] {
   const { summary } = (data ?? {}) as { summary?: Readonly<Record<string, unknown>> };
   return Object.entries(summary ?? {}).flatMap(([name, value]): [string, string][] =>

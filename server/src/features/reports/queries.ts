@@ -1,4 +1,3 @@
-/** The SQL of saved reports and their runs. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId, TypeId } from '../../platform/ids.ts';
@@ -27,7 +26,7 @@ const columns = sql`report_id as "reportId", organization_id as "organizationId"
   query, range, schedule, recipients, posts_webhook as "postsWebhook", is_enabled as "isEnabled",
   next_at as "nextAt", created_at as "createdAt"`;
 
-/** Creations of one organization take turns, so that none counts what another one adds. */
+/** Serializes creations within an organization, so that concurrent ones cannot exceed the limit. */
 export async function lockReports(tx: Tx, organizationId: string): Promise<number> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(${`reports ${organizationId}`}, 77))`.execute(tx);
@@ -95,7 +94,7 @@ export async function lockReport(
   return rows[0] ?? null;
 }
 
-/** Locks one report that is due at a moment; null where there is none. */
+/** Locks one report that is due at a given time, or returns null. */
 export async function lockDueReport(tx: Tx, at: Date): Promise<ReportRow | null> {
   const { rows } = await sql<ReportRow>`
     select ${columns} from saved_report where is_enabled and next_at <= least(${at}, now())
@@ -126,7 +125,7 @@ const runColumns = sql`run.run_id as "runId", run.report_id as "reportId", run.d
   run.as_of as "asOf", run.error_message as error, run.created_at as "createdAt",
   run.made_at as "madeAt", run.mailed_at as "mailedAt"`;
 
-/** @returns null where there is a run of that due time already */
+/** @returns null if that due time already has a run */
 export async function insertRun(
   tx: Tx,
   {
@@ -151,7 +150,7 @@ export async function findRun(db: Db, reportId: string, runId: string): Promise<
   return rows[0] ?? null;
 }
 
-/** Newest first, behind a position. */
+/** Newest first, after a position. */
 export async function listRuns(
   db: Db,
   reportId: string,

@@ -1,4 +1,7 @@
-/** Proves that each due time of a saved report is told and mailed, whatever step the service is killed at. */
+/**
+ * Proves that each due time of a saved report is announced and mailed, at whatever step the service
+ * is killed.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -21,7 +24,7 @@ import { eventually, temporaryFolder } from '../../../test/service.ts';
 
 type Mail = { readonly name: string; readonly id: string };
 const mails: Mail[] = [];
-/** What happens before the mail server acknowledges a mail. */
+/** Runs before the mail server acknowledges a mail. */
 let beforeTaken: () => Promise<void> = async () => undefined;
 
 async function startMailServer(): Promise<string> {
@@ -39,7 +42,7 @@ async function startMailServer(): Promise<string> {
       });
     },
   });
-  // Clients that are killed close their connections in the middle.
+  // Killed clients close their connections halfway.
   server.on('error', () => undefined);
   const listener = server.listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -47,7 +50,7 @@ async function startMailServer(): Promise<string> {
   return `smtp://127.0.0.1:${(listener.address() as AddressInfo).port}`;
 }
 
-/** A report whose only due time has come, at the beginning of this hour. */
+/** A report that has just become due once, at the start of this hour. */
 async function makeDue(instance: Instance, name: string): Promise<string> {
   const hour = new Date().getUTCHours();
   const body = {
@@ -114,7 +117,7 @@ test('killed at each step, each due time is told once and mailed', async () => {
     await killBeforeWrite(instance, table, () => blockedOn(instance, table));
     await restart();
   }
-  // The mail server has the mail, and has not said so.
+  // The mail server has the mail but has not acknowledged it.
   await begin();
   const taking = Promise.withResolvers<void>();
   beforeTaken = async () => {
@@ -124,7 +127,7 @@ test('killed at each step, each due time is told once and mailed', async () => {
   };
   await taking.promise;
   await restart();
-  // It has said so, and nobody has noted it.
+  // The mail server has acknowledged it, but this is not recorded yet.
   await begin();
   const noting = Promise.withResolvers<void>();
   beforeTaken = async () => {
@@ -156,7 +159,7 @@ test('killed at each step, each due time is told once and mailed', async () => {
     assert.equal(new Set(told.map((event) => event.id)).size, 1, `step ${step} has one event`);
     const sent = mails.filter(({ name }) => name === `step ${step}`);
     assert.deepEqual([...new Set(sent.map((mail) => mail.id))], [`report-${runs[0]?.id}@reelfeed`]);
-    // A mail whose acknowledgement was lost is sent again, by the same Message-ID.
+    // A mail whose acknowledgement was lost is sent again with the same Message-ID.
     assert.equal(sent.length, step < 3 ? 1 : 2, `mails of step ${step}`);
   }
   await stopInstance(instance);

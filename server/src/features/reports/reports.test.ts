@@ -1,4 +1,4 @@
-/** Proves that saved reports are made once for each due time, told, mailed, and shown by link. */
+/** Proves that saved reports run once per due time, are announced, mailed, and shown by link. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

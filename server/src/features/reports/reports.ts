@@ -1,4 +1,4 @@
-/** Saved reports: a report of analytics with its query, its days and its schedule, kept by name. */
+/** Saved reports: an analytics report with its query, range and schedule, stored under a name. */
 import type { Static } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
@@ -37,7 +37,7 @@ function readReport(given: Given, hasMail: boolean): Checked {
       throw fieldError(`query.${parameter}`, `is no parameter of ${report}`);
     }
   }
-  // Hours are kept for 90 days, today included, and a report by hour covers a month.
+  // Hourly data is kept for 90 days including today, and an hourly report covers a month.
   if (range === 'last90Days' && (report === 'hours' || query['granularity'] === 'hour')) {
     throw fieldError('range', 'is too long for hours');
   }
@@ -62,7 +62,6 @@ function dueAfter(
   return new Date(nextDue(schedule, scheduleClock(schedule, organizationClock), afterMs));
 }
 
-/** The clock by which a schedule is read. */
 export function scheduleClock({ timeZone }: Schedule, organizationClock: ZoneClock): ZoneClock {
   return timeZone === undefined ? organizationClock : clockOf(timeZone);
 }
@@ -85,7 +84,11 @@ export async function createReport(
   return insertReport(tx, { ...checked, reportId: newTypeId('rpt'), organizationId, nextAt });
 }
 
-/** Changes a report. It is due next after this moment. @throws ApiError NOT_FOUND, VALIDATION_ERROR */
+/**
+ * Changes a report. Its next due time is computed from now.
+ *
+ * @throws ApiError NOT_FOUND, VALIDATION_ERROR
+ */
 export async function changeReport(
   tx: Tx,
   { organizationId, id }: { readonly organizationId: OrganizationId; readonly id: string },

@@ -1,4 +1,3 @@
-/** A request for each route of saved reports that is answered with success. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
 

@@ -1,13 +1,13 @@
 /**
- * Runs of saved reports: what a report said at a due time.
+ * Runs of saved reports: the result of a report at a due time.
  *
- * 1. The run of a due time and the move to the next one are one transaction, and a due time has one run at
- *    most, so each gets exactly one, whatever is killed.
- * 2. A run is made by a job. Its result, the event for webhooks and the job that mails it are one
- *    transaction. A mail may be sent twice where a kill comes between the mail server's answer and ours;
- *    both have the same Message-ID.
- * 3. A run waits until the reports have counted everything that was answered before its due time.
- * 4. Due times that nobody was there for are made up for, those of the last seven days.
+ * 1. Creating the run of a due time and moving to the next one is one transaction, and a due time
+ *    has at most one run, so each gets exactly one even after a crash.
+ * 2. A job executes a run. Its result, the webhook event and the job that mails it are one
+ *    transaction. A mail may be sent twice if the service is killed between the mail server's
+ *    acknowledgement and recording it; both have the same Message-ID.
+ * 3. A run waits until the reports have counted everything acknowledged before its due time.
+ * 4. Missed due times of the last seven days are made up for.
  */
 import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
@@ -53,7 +53,7 @@ const maxBackMs = 7 * dayMs;
 /**
  * Starts the runs that are due.
  *
- * @param countedUntil the moment up to which reports have counted everything
+ * @param countedUntil the time up to which reports have counted everything
  * @returns how many
  */
 export async function startDueRuns(
@@ -86,7 +86,10 @@ async function startScheduled(
   await moveReport(tx, row.reportId, new Date(nextDue(schedule, clock, afterMs)));
 }
 
-/** @param dueAt null for a run that was asked for @returns null where that due time has a run already */
+/**
+ * @param dueAt null for a run on request
+ * @returns null if that due time already has a run
+ */
 export async function startRun(
   tx: Tx,
   { reportId, organizationId, range }: ReportRow,

@@ -12,7 +12,7 @@ test('a schedule keeps its hour of the clock when clocks change', () => {
   assert.equal(due(daily, '2026-03-28T05:59:59Z'), '2026-03-28T06:00:00.000Z');
   assert.equal(due(daily, '2026-03-28T06:00:00Z'), '2026-03-29T05:00:00.000Z');
   assert.equal(due(daily, '2026-10-24T06:00:00Z'), '2026-10-25T06:00:00.000Z');
-  // The hour that is skipped and the one that comes twice are due once.
+  // The skipped hour and the repeated hour are each due once.
   const night = { every: 'day', hour: 2 } as const;
   let moment = '2026-03-27T12:00:00Z';
   const days = [];
@@ -34,7 +34,7 @@ test('weeks and months are due on their day', () => {
 });
 
 test('ranges end with the last day that is over by the clock', () => {
-  // A Tuesday, already the 25th in Berlin.
+  // A Tuesday in UTC, already the 25th in Berlin.
   const at = Date.parse('2026-11-24T23:30:00Z');
   const of = (range: Parameters<typeof daysOf>[0]) => Object.values(daysOf(range, berlin, at));
   assert.deepEqual(of('yesterday'), ['2026-11-24', '2026-11-24']);

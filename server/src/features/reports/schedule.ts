@@ -1,4 +1,4 @@
-/** When a saved report is made, and which days it is about. Times are those of a wall clock. */
+/** When a saved report runs, and which days it covers. Times are wall clock times. */
 import { dayMs, hourMs } from '../../platform/time.ts';
 import type { ZoneClock } from '../../platform/zone-clock.ts';
 
@@ -21,7 +21,7 @@ export type Schedule =
 
 const daysToLookAhead = 62;
 
-/** The first moment after another one at which a schedule is due. @param clock of its time zone */
+/** The first due time of a schedule after a given time. @param clock of its time zone */
 export function nextDue(schedule: Schedule, clock: ZoneClock, afterMs: number): number {
   const today = startOfDay(clock.localOf(afterMs));
   for (let ahead = 0; ahead <= daysToLookAhead; ahead += 1) {
@@ -56,7 +56,7 @@ export type Range = (typeof ranges)[number];
 
 export type Days = { readonly startDate: string; readonly endDate: string };
 
-/** The days of a range that are over at a moment. @param clock of the organization */
+/** The complete days of a range at a given time. @param clock of the organization */
 export function daysOf(range: Range, clock: ZoneClock, atMs: number): Days {
   const today = startOfDay(clock.localOf(atMs));
   const until = (endMs: number, startMs: number) => ({

@@ -1,4 +1,3 @@
-/** The tables of saved reports. */
 import type { ColumnType, Generated } from 'kysely';
 import type {
   DefaultTimestamp,

@@ -1,4 +1,3 @@
-/** What webhooks are told of saved reports. */
 import { Type } from 'typebox';
 import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { runnableReportNames } from '../analytics/analytics.ts';

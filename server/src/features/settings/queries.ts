@@ -1,4 +1,4 @@
-/** The SQL of settings, flags and the configuration version. */
+/** SQL for settings, flags and the configuration version. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { SettingKind } from './tables.ts';

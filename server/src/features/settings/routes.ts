@@ -1,4 +1,4 @@
-/** The routes of base values: the same five for settings and for flags. */
+/** Routes for base values: the same five for settings and for flags. */
 import type { Db } from '../../platform/database/database.ts';
 import type { SettingKind } from './tables.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
@@ -24,7 +24,7 @@ export type SettingRouteParts = {
   db: Db;
   cursors: ListCursors;
   mutations: Mutations;
-  /** Called after a change was committed. */
+  /** Called after a change is committed. */
   onChange: () => void;
 };
 

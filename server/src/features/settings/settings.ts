@@ -1,9 +1,9 @@
 /**
  * Settings and flags that clients read: the base values, which experiments and rollouts override.
- * This is what other features may use.
+ * This file is the interface for other features.
  *
- * Every change to what viewers are given grows the organization's configuration version in its
- * transaction, so that processes notice it which hold a view of it in memory.
+ * Every change to what viewers are given increments the organization's configuration version in the
+ * same transaction, so that processes notice that their in-memory views are outdated.
  */
 export {
   listConfigurationVersions,
@@ -14,10 +14,10 @@ export {
 } from './queries.ts';
 export type { SettingKind } from './tables.ts';
 
-/** The hint that the configuration of viewers has changed. Give it after the commit. */
+/** Hint that the configuration of viewers has changed. Give it after the commit. */
 export const configurationChanged = 'configuration-changed';
 
-/** A setting's name: parts of letters, digits, `_` and `-`, joined by dots. */
+/** A setting's key: segments of letters, digits, `_` and `-`, separated by dots. */
 export const keyPattern = '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$';
 export const maxKeyCharacters = 200;
 
@@ -27,7 +27,7 @@ export function isKey(text: string): boolean {
   return text.length <= maxKeyCharacters && keyForm.test(text);
 }
 
-/** Checks the value of a setting or flag. Returns the problem, or null. */
+/** The problem with the value of a setting or flag, or null. */
 export function problemOfValue(kind: 'setting' | 'flag', value: unknown): string | null {
   if (kind === 'setting') {
     const isScalar = ['string', 'number', 'boolean'].includes(typeof value);

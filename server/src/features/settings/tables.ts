@@ -1,4 +1,3 @@
-/** The tables of settings and flags. */
 import type { Generated } from 'kysely';
 import type { DefaultTimestamp, Json } from '../../platform/database/column-types.ts';
 

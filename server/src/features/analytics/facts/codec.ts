@@ -1,6 +1,7 @@
 /**
- * Facts as bytes: columns one behind the other, each in as few bytes a value as it needs, compressed by
- * zstd. In the order of the platform's bytes, which is little-endian wherever Node runs.
+ * Binary format of facts: columns one after another, each with the fewest bytes per value that it
+ * needs, compressed with zstd. Values are in native byte order, which is little-endian wherever
+ * Node runs.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Hash } from '../statistics/viewer-key.ts';
@@ -15,17 +16,20 @@ import {
 } from './facts.ts';
 
 const version = 2;
-/** Its chunks have 11 keys, no `unlikes`, and watched shares in thousandths. */
+/** Version 1 has 11 keys, no `unlikes`, and watched shares in thousandths. */
 const earlierVersion = 1;
 const earlierKeys = 11;
 const headerBytes = 16;
 const contentBytes = 16;
 const contentUnits = contentBytes / 2;
 const labelBytes = 8;
-/** Smaller ones are not compressed: reading one would take several times as long. */
+/**
+ * Smaller chunks are stored uncompressed, because decompressing would make reading several times
+ * slower.
+ */
 const minCompressedBytes = 64 * 1024;
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Facts mostly fit in one such buffer. By default zlib fills many of 16 KiB and joins them. */
+/** Most facts fit in one such buffer. By default zlib fills many of 16 KiB and joins them. */
 const decompression = { chunkSize: 1024 * 1024 };
 
 export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer {
@@ -57,7 +61,7 @@ export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer 
   return size < minCompressedBytes ? bytes : zstdCompressSync(bytes, compression);
 }
 
-/** @throws Error when these are not the bytes of facts */
+/** @throws Error if the bytes are not a facts chunk */
 export function decodeFacts(chunk: Buffer): Facts {
   const bytes = alignedBytes(isPlain(chunk) ? chunk : zstdDecompressSync(chunk, decompression));
   if (!isPlain(bytes)) throw new Error('These bytes are no facts.');
@@ -78,7 +82,7 @@ export function decodeFacts(chunk: Buffer): Facts {
   let contents: ContentKey[] | null = null;
   return {
     rows,
-    // Few reports need them.
+    // Decoded lazily, because few reports need them.
     get contents() {
       return (contents ??= readContents(bytes.toString('utf16le', headerBytes, labelsAt)));
     },
@@ -101,7 +105,7 @@ const watchedShareColumn = countOffset + columnIndex.watched_share;
 const earlierColumns = factColumnCount - newKeys - 2;
 const unitsInThousandth = watchedShareUnits / 1_000;
 
-/** The columns of the earlier version in the present order and units. */
+/** Converts version 1 columns to the current order and units. */
 function fromEarlier(stored: readonly (ColumnValues | null)[]): (ColumnValues | null)[] {
   const none = Array.from({ length: newKeys }, () => null);
   const columns = stored.toSpliced(earlierKeys, 0, ...none).toSpliced(unlikesColumn, 0, null);
@@ -130,7 +134,7 @@ function viewOf(bytes: Buffer, at: number, width: number, rows: number): ColumnV
   }
 }
 
-/** The first stands for no item. */
+/** Index 0 means no item. */
 function readContents(units: string): ContentKey[] {
   const keys = [''];
   for (let at = contentUnits; at < units.length; at += contentUnits) {

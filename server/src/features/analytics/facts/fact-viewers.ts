@@ -1,4 +1,4 @@
-/** The viewers of groups of facts: who is in which, and how many are in several together. */
+/** The viewers of groups of facts: which group each viewer is in, and how many are in several. */
 import { MemberPairs } from './member-pairs.ts';
 
 const flagBits = 31;
@@ -10,12 +10,15 @@ export class FactViewers {
   readonly #members: number[] = [];
   readonly #groups: number[] = [];
 
-  /** @param weight of the fact; a viewer is in a group while the weights add up to more than 0 */
+  /** @param weight of the fact; a viewer is in a group while its weights add up to more than 0 */
   add(member: number, group: number, weight: number): void {
     this.#open.add(member, group, weight);
   }
 
-  /** To be called when all facts of the groups so far have been added: the open pairs stay few then. */
+  /**
+   * Call this once all facts of the groups so far have been added, to keep the number of open pairs
+   * small.
+   */
   settle(): void {
     this.#open.forEach((member, group) => {
       this.#members.push(member);
@@ -31,7 +34,6 @@ export class FactViewers {
     }
   }
 
-  /** By group. */
   countByGroup(groups: number): Int32Array {
     const counts = new Int32Array(groups);
     for (const group of this.#groups) counts[group] = (counts[group] ?? 0) + 1;
@@ -39,9 +41,9 @@ export class FactViewers {
   }
 
   /**
-   * Unique viewers of sets of groups: whoever is in several groups of a set counts once.
+   * Unique viewers of sets of groups: a viewer in several groups of a set counts once.
    *
-   * @param setsOf by group, the sets that it belongs to, from 0 to `sets` − 1
+   * @param setsOf by group, the sets it belongs to, from 0 to `sets` − 1
    */
   countBySet(sets: number, setsOf: readonly (readonly number[])[]): number[] {
     const counts = Array.from({ length: sets }, () => 0);
@@ -60,7 +62,7 @@ export class FactViewers {
   }
 }
 
-/** Sets as bits of numbered words. */
+/** Represents sets as bits of numbered words. */
 function flagsOfSets(sets: readonly number[]): { word: number; flags: number }[] {
   const words = new Map<number, number>();
   for (const set of sets) {

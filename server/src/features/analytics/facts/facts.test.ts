@@ -24,7 +24,7 @@ const ids = [
   ...Array.from({ length: 5 }, (_, index) => `0198c0de-0000-7000-8000-00000000000${index}`),
 ];
 
-/** Few values, so that many facts are equal; some are as large as they can be. */
+/** Draws from few values so that many facts are equal. Some values are the largest possible. */
 function someFact(weight: number): Fact {
   const counts = emptyAudienceCounts();
   counts[below(3)] = [1, 300, 70_000, 2 ** 32 - 1][below(4)] ?? 0;
@@ -57,7 +57,7 @@ function build(facts: readonly Fact[]): Facts {
   return builder.build();
 }
 
-/** The weights of facts by what they say. */
+/** The total weight of each distinct fact. */
 function weigh(facts: readonly Fact[]): Map<string, number> {
   const weights = new Map<string, number>();
   for (const { weight, ...rest } of facts) {
@@ -118,7 +118,7 @@ test('chunks of the version before are read in the present order and units', () 
   assert.deepEqual(read.columns[sessions], row.columns[sessions]);
 });
 
-/** Earlier chunks had 11 keys and 26 counts: no `unlikes`, and no follow-on plays. */
+/** Version 1 chunks had 11 keys and 26 counts: no `unlikes`, and no follow-on plays. */
 function asEarlierChunk(bytes: Buffer, { contents, labels }: Facts): Buffer {
   const widthsAt = 16 + contents.length * 16 + labels.length * 8;
   const widths = [...bytes.subarray(widthsAt, widthsAt + factColumnCount)];
@@ -169,7 +169,7 @@ test('viewers of sets of groups count once in each set, however many sets there 
       viewers.add(member, group, 1);
       for (const set of setsOf[group] ?? []) expected[set]?.add(member);
     }
-    // Somebody whose facts are gone again counts nowhere.
+    // A viewer whose facts are cancelled out counts nowhere.
     viewers.add(7, group, 1);
     viewers.add(7, group, -1);
     if (group % 3 === 0) viewers.settle();

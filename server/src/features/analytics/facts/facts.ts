@@ -1,18 +1,18 @@
 /**
- * Facts: one row for each view and each session, with what it counts for and all that a filter can ask
- * for. Reports with filters add up the rows that match; see docs/decisions/0024.
+ * Facts: one row per view and session, with its counts and everything a filter can ask for. Reports
+ * with filters add up the matching rows; see docs/decisions/0024.
  *
- * A row has a weight. A view that changes writes its old row with weight −1 and its new row with +1, so
- * tables of facts are only ever appended to, sums over them are right at any moment, and equal rows can
- * be put together at any time: their weights add up, and rows of weight 0 go.
+ * Each row has a weight. When a view changes, its old row is written again with weight −1 and its
+ * new row with +1. Fact tables are therefore append-only, sums over them are always correct, and
+ * equal rows can be merged at any time: their weights add up, and rows of weight 0 are dropped.
  */
 import { audienceColumns } from '../projections/engagement/contribution.ts';
 import type { Hash } from '../statistics/viewer-key.ts';
 
-/** Columns of a row beside its counts, as numbers. */
+/** Columns of a row besides its counts, as numbers. */
 const keyColumns = [
   'weight',
-  /** The viewer as `memberOf` knows them; 0: unknown, or erased. */
+  /** The viewer as numbered by `memberOf`; 0 if unknown or erased. */
   'member',
   /** Index into `contents`; 0 for a session. */
   'content',
@@ -20,26 +20,26 @@ const keyColumns = [
   'hour',
   /** Index into `factDevices`. */
   'device',
-  /** Two characters as 16 bits; 0: unknown. */
+  /** Two characters as 16 bits; 0 if unknown. */
   'country',
-  /** Indexes into `labels`; 0: unknown. */
+  /** Indexes into `labels`; 0 if unknown. */
   'entryPoint',
   'appVersion',
-  /** Milliseconds of the first start plus 1; 0: none. */
+  /** Start-up time of the first play in milliseconds plus 1; 0 if none. */
   'startup',
-  /** The step of the last position (`positionStep`) plus 1; 0: nothing was played. */
+  /** The step of the last position (`positionStep`) plus 1; 0 if nothing was played. */
   'reached',
-  /** 1 for views that make a unique viewer. */
+  /** 1 for views that count towards unique viewers. */
   'isWatched',
-  // Chunks of the first version end here (`codec.ts`).
-  /** Indexes into `labels`; 0: unknown. */
+  // Version 1 chunks end here (`codec.ts`).
+  /** Indexes into `labels`; 0 if unknown. */
   'feedId',
   'sharePlatform',
   'rendition',
   'codec',
   'errorCode',
   'errorMessage',
-  /** Its position in the feed plus 1; 0: unknown. */
+  /** Its position in the feed plus 1; 0 if unknown. */
   'position',
 ] as const;
 
@@ -58,13 +58,12 @@ export const labelColumns = [
 ] as const satisfies readonly KeyColumn[];
 export type LabelColumn = (typeof labelColumns)[number];
 
-/** Where each column stands. */
 export const factColumn = Object.freeze(
   Object.fromEntries(keyColumns.map((name, index) => [name, index])),
 ) as Readonly<Record<KeyColumn, number>>;
 
 export const countOffset = keyColumns.length;
-/** Those of rollups, and what only facts count: plays of a session behind its first. */
+/** The counts of rollups, plus one that only facts have: plays in a session after the first. */
 export const factCounts = [...audienceColumns, 'follow_on_plays'] as const;
 export type CountName = (typeof factCounts)[number];
 export const countIndex = Object.freeze(
@@ -76,9 +75,9 @@ export const factDevices = ['', 'ios', 'android', 'web'] as const;
 export type ColumnValues = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
 /**
- * The 16 bytes of an item's id as eight UTF-16 units, or ''. A report reads millions of them and shows a
- * few, so only those are written out as UUIDs. V8 copies slices of up to twelve units, which makes them
- * twice as fast as keys of a `Map` as slices of sixteen.
+ * The 16 bytes of an item's id as eight UTF-16 units, or ''. A report reads millions of these and
+ * shows only a few, so only the latter are formatted as UUIDs. V8 copies slices of up to twelve
+ * units, which makes them twice as fast as `Map` keys as slices of sixteen.
  */
 export type ContentKey = string;
 
@@ -98,7 +97,7 @@ export type Facts = {
   readonly contents: readonly ContentKey[];
   /** Hashes of labels; the first is ''. */
   readonly labels: readonly Hash[];
-  /** By `factColumn`, then counts; null where all are 0. The weight is zigzag-coded. */
+  /** By `factColumn`, then counts; null if all values are 0. The weight is zigzag-encoded. */
   readonly columns: readonly (ColumnValues | null)[];
 };
 
@@ -122,7 +121,7 @@ export type Fact = Readonly<
   Record<Exclude<KeyColumn, 'content' | LabelColumn>, number> & Record<LabelColumn, Hash>
 > & {
   readonly contentId: string;
-  /** By `countIndex`. */
+  /** Indexed by `countIndex`. */
   readonly counts: ArrayLike<number>;
 };
 
@@ -176,7 +175,7 @@ export function indexIn<Key>(dictionary: Map<Key, number>, key: Key): number {
   return index;
 }
 
-/** The values in as few bytes as hold them. */
+/** Stores the values in the narrowest integer type that holds them. */
 export function narrow(values: ArrayLike<number>): ColumnValues | null {
   let greatest = 0;
   for (let row = 0; row < values.length; row += 1) {
@@ -184,7 +183,7 @@ export function narrow(values: ArrayLike<number>): ColumnValues | null {
     if (value > greatest) greatest = value;
   }
   if (greatest === 0) return null;
-  // The constructors convert arrays several times as fast as `from`.
+  // The constructors convert arrays several times faster than `from`.
   if (greatest < 2 ** 8) return new Uint8Array(values);
   if (greatest < 2 ** 16) return new Uint16Array(values);
   return greatest < 2 ** 32 ? new Uint32Array(values) : new Float64Array(values);

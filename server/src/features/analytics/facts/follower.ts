@@ -34,10 +34,10 @@ import {
   type FactDay,
 } from './queries.ts';
 
-/** From this many rows on a chunk is of the next level. */
+/** A chunk with at least this many rows belongs to the next level. */
 const levelRows = [512, 8_192] as const;
 const fullLevel = levelRows.length;
-/** So many chunks of a level are put together to one. */
+/** This many chunks of a level are merged into one. */
 const minCrowd = 16;
 
 export const facts: EngagementFollower = {
@@ -166,7 +166,9 @@ function chunkOf(day: FactDay, of: Facts): FactChunk {
   return { ...day, chunk: newUuid7(), level: larger.length, rows: of.rows, body: encodeFacts(of) };
 }
 
-/** Puts small chunks together, so that a day has few, and each row is rewritten a few times at most. */
+/**
+ * Merges small chunks, so that a day has few of them and each row is rewritten only a few times.
+ */
 async function compact(tx: Tx, days: readonly FactDay[]): Promise<void> {
   const crowded = await selectCrowdedLevels(tx, days, { fullLevel, minChunks: minCrowd });
   for (const level of crowded) {

@@ -1,4 +1,7 @@
-/** Taking erased viewers and deleted items out of facts, which stay: they say what was watched. */
+/**
+ * Removes erased viewers and deleted items from facts. The facts themselves stay, because they
+ * record what was watched.
+ */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import type { DeletedItem, Viewer } from '../../../platform/feature.ts';
 import { partitionOf } from '../../../platform/projections/partitions.ts';
@@ -17,13 +20,14 @@ const chunksAtOnce = 50;
 const always = { startMs: Date.UTC(1970, 0), endMs: Date.UTC(9999, 0) };
 
 type Page = { readonly last: ReadChunk | null; readonly isLast: boolean };
-/** The facts as they are to be stored; null where they stay. */
+/** Returns the facts to store, or null to leave them unchanged. */
 type Edit = (facts: Facts) => Facts | null;
 
 /**
- * Takes a viewer out: as the one who watched, and as a label, which an earlier version let be any text.
+ * Removes a viewer: as the member of a fact, and as a label, because an earlier version accepted
+ * any text as a label.
  *
- * @returns how many rows of facts named the viewer
+ * @returns the number of fact rows that named the viewer
  */
 export async function forgetViewerInFacts(tx: Tx, viewer: Viewer): Promise<number> {
   const { organizationId, userId } = viewer;
@@ -45,8 +49,9 @@ export async function forgetViewerInFacts(tx: Tx, viewer: Viewer): Promise<numbe
 }
 
 /**
- * Lets facts of deleted items be those of no item. Some chunks go in each transaction, under the lock of
- * the projection that writes them. Call it when that writes nothing for the items any more.
+ * Reassigns the facts of deleted items to no item. Each transaction handles some chunks, under the
+ * lock of the projection that writes them. Call it once the projection no longer writes facts for
+ * the items.
  */
 export async function forgetItemsInFacts(
   db: Db,
@@ -86,7 +91,7 @@ async function rewritePage(
   return { last: chunks.at(-1) ?? null, isLast: chunks.length < chunksAtOnce };
 }
 
-/** Changes the facts themselves. @returns how many rows */
+/** Edits the facts in place. @returns the number of changed rows */
 function forgetMembers({ columns }: Facts, members: ReadonlySet<number>): number {
   const column = columns[factColumn.member];
   if (column === null || column === undefined) return 0;
@@ -103,7 +108,7 @@ function renameLabel(facts: Facts, label: Hash): Facts | null {
   if (!facts.labels.includes(label)) return null;
   const other = hashText(otherLabel);
   const labels = facts.labels.map((one) => (one === label ? other : one));
-  // Merging makes one of labels and of rows that have become equal.
+  // Merging deduplicates labels and rows that have become equal.
   return mergeFacts([{ ...facts, labels }]);
 }
 

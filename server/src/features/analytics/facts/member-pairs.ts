@@ -1,6 +1,6 @@
 /**
- * How often each viewer is in each group: a hash table in typed arrays, since a report looks at millions
- * of facts and a `Map` takes four times as long.
+ * Counts how often each viewer is in each group. This is a hash table in typed arrays, because a
+ * report reads millions of facts and a `Map` takes four times as long.
  */
 export class MemberPairs {
   #members = new Float64Array(1_024);
@@ -14,7 +14,7 @@ export class MemberPairs {
     this.#counts[place] = (this.#counts[place] ?? 0) + times;
   }
 
-  /** For pairs that carry flags instead of a count. Returns those of the 32 that were not set before. */
+  /** For pairs that carry flags instead of a count. Returns the flags that were not set before. */
   setFlags(member: number, group: number, flags: number): number {
     const place = this.#claim(member, group);
     const before = this.#counts[place] ?? 0;
@@ -28,7 +28,7 @@ export class MemberPairs {
     this.#size = 0;
   }
 
-  /** Those that are left when everything is added up. */
+  /** Visits the pairs whose sum is positive. */
   forEach(visit: (member: number, group: number) => void): void {
     const [members, groups, counts] = [this.#members, this.#groups, this.#counts];
     for (let place = 0; place < members.length; place += 1) {

@@ -1,4 +1,7 @@
-/** Puts facts of one organization and day together: equal rows become one, whose weight is their sum. */
+/**
+ * Merges facts of one organization and day: equal rows become one row with the sum of their
+ * weights.
+ */
 import {
   decodeWeight,
   encodeWeight,
@@ -39,7 +42,7 @@ export function mergeFacts(parts: readonly Facts[]): Facts {
 }
 
 type Renaming = { readonly content: number[]; readonly label: number[] };
-/** Null where all values are 0. */
+/** Null if all values are 0. */
 type Joined = Float64Array | null;
 
 function join(
@@ -69,7 +72,7 @@ function select(values: Joined, kept: readonly number[]): ColumnValues | null {
   return narrow(selected);
 }
 
-/** How the numbers of a column change with the dictionaries; null where they stay. */
+/** How the indexes of a column change with the dictionaries, or null if they stay. */
 function renaming(maps: Renaming | undefined, column: number): readonly number[] | null {
   if (column === content) return maps?.content ?? null;
   return ofLabels.has(column) ? (maps?.label ?? null) : null;
@@ -88,14 +91,14 @@ function copy(
   for (let row = 0; row < values.length; row += 1) into[at + row] = names[values[row] ?? 0] ?? 0;
 }
 
-/** The first of equal rows, and the sum of their weights where it is not 0. */
+/** The first of each set of equal rows, with the sum of their weights unless that is 0. */
 function addUpEqualRows(columns: readonly Joined[], total: number) {
   const hashes = hashRows(columns, total);
   const weightsIn = columns[weightColumn];
   const sums = new Int32Array(total);
   const rowOf = new Map<number, number>();
   for (let row = 0; row < total; row += 1) {
-    // The rare row that only has the hash of another one takes the next free hash.
+    // A row that only collides with another one's hash, which is rare, takes the next free hash.
     let hash = hashes[row] ?? 0;
     let first = rowOf.get(hash);
     while (first !== undefined && !areEqual(columns, first, row)) {
@@ -118,7 +121,10 @@ function areEqual(columns: readonly Joined[], a: number, b: number): boolean {
   return true;
 }
 
-/** 52 bits of all columns but the weight, column by column, which is several times as fast as by row. */
+/**
+ * Hashes all columns but the weight into 52 bits, column by column, which is several times faster
+ * than row by row.
+ */
 function hashRows(columns: readonly Joined[], total: number): Float64Array {
   const one = new Int32Array(total).fill(0x2545f491);
   const other = new Int32Array(total).fill(0x1b873593);

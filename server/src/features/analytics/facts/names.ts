@@ -1,6 +1,7 @@
 /**
- * The texts that hashes of labels in facts stand for, for reports that list them. Only known labels have
- * one (`events/labels.ts`), and what is equal in error messages. They stay as long as facts, for ever.
+ * The texts behind the label hashes in facts, for reports that list them. Only known labels
+ * (`events/labels.ts`) and normalized error messages have a stored text. Like facts, the texts are
+ * kept for ever.
  */
 import { sql } from 'kysely';
 import { bytesArray, textArray } from '../../../platform/database/binary-arrays.ts';
@@ -21,7 +22,7 @@ const ofViews = [
   'errorMessage',
 ] as const;
 
-/** Fields whose labels facts know by hashes. */
+/** Fields whose labels are stored in facts as hashes. */
 export const labelFields = [
   'entryPoint',
   'appVersion',
@@ -34,7 +35,10 @@ export const labelFields = [
 
 type Name = { readonly organizationId: string; readonly hash: Hash; readonly text: string };
 
-/** The names of the labels that are new in their views or sessions. Entry points are few and known. */
+/**
+ * The names of labels that are new in their views or sessions. Entry points are left out: they are
+ * few and known.
+ */
 export function namesOf({ views, sessions }: EngagementChanges): Name[] {
   const names = new Map<string, Name>();
   const add = (organizationId: string, hash: Hash) => {
@@ -62,7 +66,7 @@ export function namesOf({ views, sessions }: EngagementChanges): Name[] {
 
 export async function insertNames(tx: Tx, names: readonly Name[]): Promise<void> {
   if (names.length === 0) return;
-  // In one order, so that two processes that write the same names don't wait for each other.
+  // Sorted, so that two processes writing the same names cannot deadlock.
   const keyOf = ({ organizationId, hash }: Name) => `${organizationId} ${hash}`;
   const sorted = names.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   await sql`
@@ -74,7 +78,9 @@ export async function insertNames(tx: Tx, names: readonly Name[]): Promise<void>
     on conflict (organization_id, hash) do nothing`.execute(tx);
 }
 
-/** The texts of all labels of an organization: of feed pages, of which there are many, or of the others. */
+/**
+ * All label texts of an organization: either those of feed pages, which are many, or all others.
+ */
 export async function readNames(
   db: Db,
   organizationId: string,
@@ -88,7 +94,7 @@ export async function readNames(
   return new Map(rows.map(({ hash, text }) => [hash.toString('latin1'), text]));
 }
 
-/** Error messages are any text: those that hold the viewer's id lose theirs. */
+/** Error messages are free text: those that contain the viewer's id are blanked. */
 export async function forgetNames(
   tx: Tx,
   { organizationId, userId }: Viewer,
@@ -111,7 +117,7 @@ function isKnownLabel(text: string): boolean {
   return labelFields.some((field) => labelOf(field, text) !== otherLabel);
 }
 
-/** Whether a text has the id as a word of its own. */
+/** Whether a text contains the id as a separate word. */
 function names(text: string, id: string): boolean {
   const isPart = (character: string | undefined) => /[\p{L}\p{N}]/u.test(character ?? '');
   for (let at = text.indexOf(id); at >= 0; at = text.indexOf(id, at + 1)) {

@@ -1,4 +1,6 @@
-/** The SQL of facts. Chunks of a day are of three sizes; full ones are not put together any more. */
+/**
+ * SQL for facts. The chunks of a day have three levels by size; full ones are not merged any more.
+ */
 import { sql } from 'kysely';
 import {
   bytesArray,
@@ -32,7 +34,7 @@ export async function insertChunks(tx: Tx, chunks: readonly FactChunk[]): Promis
 
 export type CrowdedLevel = FactDay & { readonly level: number };
 
-/** Levels of these days with at least `minChunks` chunks that can still be put together. */
+/** Levels of these days with at least `minChunks` chunks that can still be merged. */
 export async function selectCrowdedLevels(
   tx: Tx,
   days: readonly FactDay[],
@@ -51,7 +53,6 @@ export async function selectCrowdedLevels(
   return rows;
 }
 
-/** Takes the chunks of a level out of the table. */
 export async function takeChunks(tx: Tx, { organizationId, dayMs, level }: CrowdedLevel) {
   const { rows } = await sql<{ body: Buffer }>`
     delete from view_fact where organization_id = ${organizationId}
@@ -63,7 +64,7 @@ export async function takeChunks(tx: Tx, { organizationId, dayMs, level }: Crowd
 type ChunkKey = { day: string; level: number; chunk: string };
 export type ReadChunk = ChunkKey & { readonly dayMs: number; readonly body: Buffer };
 
-/** Chunks of days in their order, behind `after`. */
+/** Chunks in day order, after `after`. */
 export async function selectChunks(
   db: Db,
   organizationId: string,

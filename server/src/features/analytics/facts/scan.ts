@@ -40,11 +40,11 @@ export async function sumFacts(
   return sums;
 }
 
-/** Chunks of some megabytes in all. */
+/** Together, these chunks are a few megabytes. */
 const chunksAtOnce = 32;
 const maxTurnMs = 10;
 
-/** Adds the facts of a range to several sums at once: reading them is most of the work. */
+/** Adds the facts of a range to several sums at once, because reading them is most of the work. */
 export async function addFacts(
   db: Db,
   organizationId: string,
@@ -63,7 +63,7 @@ export async function addFacts(
     if (matching.rows.length > 0) {
       for (const sums of all) addMatching(sums, facts, matching, { dayMs: chunk.dayMs, people });
     }
-    // Others have their turn in between.
+    // Yields to the event loop.
     if (performance.now() - turnAt > maxTurnMs) {
       await new Promise(setImmediate);
       turnAt = performance.now();
@@ -72,7 +72,7 @@ export async function addFacts(
   for (const sums of all) sums.end();
 }
 
-/** Chunks in the order of their days. The next ones are on their way while these are looked at. */
+/** Chunks in day order. Prefetches the next ones while the current ones are processed. */
 async function* readChunks(
   db: Db,
   organizationId: string,
@@ -186,7 +186,7 @@ function groupsOf(sums: FactSums, facts: Facts, rows: Int32Array, dayMs: number)
 }
 
 const countColumn = (name: CountName) => countOffset + countIndex[name];
-/** The columns of which one must not be 0; all facts without any. */
+/** Columns of which at least one must be nonzero; undefined accepts all facts. */
 const wantedColumns: Readonly<Record<ViewersOf, readonly number[] | undefined>> = {
   watching: [factColumn.isWatched],
   reacting: [countColumn('likes'), countColumn('shares'), countColumn('saves')],

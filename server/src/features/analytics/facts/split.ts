@@ -1,4 +1,4 @@
-/** Groups facts by one or two dimensions at once, some of which a report looks up beside the facts. */
+/** Groups facts by one or two dimensions, some of which a report looks up outside the facts. */
 import { entryPointOfHash } from '../projections/engagement/label.ts';
 import type { Hash } from '../statistics/viewer-key.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from './facts.ts';
 import type { Grouped, Matching } from './sums.ts';
 
-/** What rows are told apart by. Keys are what a report shows; '' is unknown. */
+/** A dimension that separates rows. Its keys are shown in the report; '' means unknown. */
 export type SplitDimension =
   | { readonly by: 'device' | 'country' | 'entryPoint' | 'position' }
   | {
@@ -19,11 +19,11 @@ export type SplitDimension =
       readonly column: KeyColumn;
       readonly nameOf: (hash: Hash) => string;
     }
-  /** Items may have several, such as tags. */
+  /** An item may have several keys, such as tags. */
   | { readonly by: 'item'; readonly keysOf: (item: ContentKey) => readonly string[] }
   | { readonly by: 'viewer'; readonly keyOf: (member: number) => string };
 
-/** Far more than there are keys of one dimension; the product of two is still exact. */
+/** Far more than the number of keys of one dimension; the product of two is still exact. */
 const maxKeys = 2 ** 26;
 const nothing: readonly number[] = [];
 
@@ -38,8 +38,8 @@ export class Split {
 
   /**
    * @param options.leavesOutSessions for dimensions that only views have
-   * @param groupOf the group of a pair of keys; null if it has none
-   * @param rest the group of rows that have none
+   * @param groupOf the group of a pair of keys, or null if it has none
+   * @param rest the group of rows without a key
    */
   constructor(
     dimensions: readonly SplitDimension[],
@@ -55,19 +55,21 @@ export class Split {
     this.#rest = rest;
   }
 
-  /** What each dimension has where a pair has this number. */
   namesOf(key: number): string[] {
     const places = [key % maxKeys, Math.floor(key / maxKeys)];
     return this.#names.map((names, dimension) => names[places[dimension] ?? 0] ?? '');
   }
 
-  /** The number of a pair, also before a fact has it. */
+  /** The number of a pair, even if no fact has it yet. */
   numberOf(names: readonly string[]): number {
     const [first = 0, second = 0] = names.map((name, dimension) => this.#number(dimension, name));
     return first + second * maxKeys;
   }
 
-  /** A row that has several keys of a dimension is in several groups. Sums may share a split. */
+  /**
+   * A row with several keys in a dimension belongs to several groups. Several sums may share a
+   * split.
+   */
   group(facts: Facts, matching: Matching): Grouped {
     if (this.#last?.matching !== matching) {
       this.#last = { matching, grouped: this.#groupRows(facts, matching) };
@@ -111,7 +113,7 @@ export class Split {
     return number;
   }
 
-  /** Reads the keys of a row. Each value of a column is looked up once. */
+  /** Reads the keys of a row. Each column value is looked up once. */
   #reader(
     dimension: SplitDimension,
     index: number,
@@ -172,7 +174,7 @@ function namer(dimension: SplitDimension, facts: Facts): (value: number) => read
   }
 }
 
-/** Rows with their groups, in arrays that grow: few dimensions have several keys for a row. */
+/** Growable arrays of rows with their groups, since few dimensions have several keys per row. */
 class Entries {
   #rows: Int32Array;
   #weights: Int32Array;

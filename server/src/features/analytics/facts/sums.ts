@@ -1,4 +1,4 @@
-/** What facts add up to, in groups that a report chooses. */
+/** Sums of facts, in groups chosen by a report. */
 import type { Hash } from '../statistics/viewer-key.ts';
 import { FactViewers } from './fact-viewers.ts';
 import type { Split } from './split.ts';
@@ -11,17 +11,16 @@ import {
   type CountName,
 } from './facts.ts';
 
-/** What a fact must have; all of it. */
+/** Conditions on facts; all must hold. */
 export type FactFilter = {
   readonly device?: number;
   readonly country?: number;
   readonly entryPoint?: string;
   readonly appVersion?: Hash;
-  /** Items; sessions match only without. */
+  /** Items. If set, sessions do not match. */
   readonly contentIds?: ReadonlySet<ContentKey>;
 };
 
-/** What facts are grouped by. Hours and days are moments of the organization's clock. */
 export type FactGrouping = 'hour' | 'day' | 'content' | 'device' | 'country' | 'entryPoint';
 
 export type FactRange = {
@@ -30,15 +29,18 @@ export type FactRange = {
   readonly filter: FactFilter;
 };
 
-/** Whose views are counted: of those who watched, reacted (liked, shared or saved), liked, or did anything. */
+/**
+ * Which viewers to count: those who watched, reacted (liked, shared or saved), liked, or did
+ * anything.
+ */
 export type ViewersOf = 'watching' | 'reacting' | 'liking' | 'active';
 
-/** Which values to add up, and by what to group them. */
+/** Which values to add up, and how to group them. */
 export type FactQuery = {
   readonly groupBy: FactGrouping;
-  /** Chooses the groups instead. */
+  /** Overrides `groupBy`. */
   readonly split?: Split;
-  /** Groups by time as well: keys are `${moment} ${key}`. */
+  /** Groups by time as well; keys are `${time} ${key}`. */
   readonly within?: 'hour' | 'day';
   /** The counts to add up; all by default. */
   readonly counts?: readonly CountName[];
@@ -49,21 +51,20 @@ export type FactQuery = {
 
 export type Startups = Map<number, { count: number; total: number }>;
 export type FactCounts = Record<CountName, number>;
-/** A moment, an id, or a name; '' is unknown. */
+/** A time, an id or a name; '' means unknown. */
 export type GroupKey = string | number;
 
-/** The numbers of rows that a filter asks for, and their weights. */
 export type Matching = { readonly rows: Int32Array; readonly weights: Int32Array };
 export type Grouped = Matching & { readonly groups: Int32Array };
 
-/** What facts add up to. Groups without any facts are missing. */
+/** Sums of facts. Groups without facts are missing. */
 export class FactSums {
   readonly query: FactQuery;
   readonly groups = new Map<GroupKey, number>();
   readonly viewers = new FactViewers();
   readonly startups = new Map<number, Startups>();
   readonly reached = new Map<number, Map<number, number>>();
-  /** Where each count stands in a group; −1: it is not added up. */
+  /** The offset of each count within a group; −1 if it is not added up. */
   readonly #places: readonly number[];
   readonly #width: number;
   #counts: Float64Array;
@@ -91,7 +92,6 @@ export class FactSums {
     return group;
   }
 
-  /** Adds the values of rows to a count of their groups, as often as their weights say. */
   addCounts(count: number, values: ColumnValues, { rows, weights }: Matching, groups: Int32Array) {
     const counts = this.#counts;
     const [width, place] = [this.#width, this.#places[count] ?? 0];
@@ -115,7 +115,6 @@ export class FactSums {
     return this.#counts[group * this.#width + place] ?? 0;
   }
 
-  /** Groups of which any count is not 0. */
   countedGroups(): GroupKey[] {
     const length = this.#width;
     return [...this.groups]
@@ -125,14 +124,13 @@ export class FactSums {
       .map(([key]) => key);
   }
 
-  /** Unique viewers of each group. */
   viewersByGroup(): Map<GroupKey, number> {
     const counts = this.viewers.countByGroup(this.groups.size);
     return new Map([...this.groups].map(([key, group]) => [key, counts[group] ?? 0]));
   }
 
   /**
-   * Unique viewers of sets of groups: a viewer of several groups of a set counts once.
+   * Unique viewers of sets of groups: a viewer in several groups of a set counts once.
    *
    * @param setsOf the sets that a group belongs to, from 0 to `sets` − 1
    */
@@ -140,13 +138,13 @@ export class FactSums {
     return this.viewers.countBySet(sets, [...this.groups.keys()].map(setsOf));
   }
 
-  /** To be called behind the last fact of each day. */
+  /** Call after the last fact of each day. */
   endDay(): void {
     const { groupBy, within } = this.query;
     if (groupBy === 'hour' || groupBy === 'day' || within !== undefined) this.viewers.settle();
   }
 
-  /** To be called behind the last fact. */
+  /** Call after the last fact. */
   end(): void {
     this.viewers.settle();
     if (this.query.groupBy !== 'content' || this.query.within !== undefined) return;

@@ -15,7 +15,11 @@ import { retention } from './retention/retention.ts';
 
 export type { ProjectionSettings };
 
-/** Every projection of this feature. @param followers make other tables from views and sessions */
+/**
+ * All projections of this feature.
+ *
+ * @param followers maintain further tables from views and sessions
+ */
 export function createProjections(
   settings: ProjectionSettings,
   followers: readonly EngagementFollower[],
@@ -33,7 +37,7 @@ export function createProjections(
 
 export const defaultSessionTimeoutMs = 30 * 60_000;
 
-/** All projections of this feature alone, with default settings. */
+/** Only this feature's own projections, with default settings. */
 export const allProjections = createProjections({ sessionTimeoutMs: defaultSessionTimeoutMs }, [
   facts,
 ]);

@@ -4,9 +4,9 @@ import type { EventBlock } from '../../events/events.ts';
 import { OrganizationClocks, type ViewerSecrets } from '../../organizations/organizations.ts';
 
 /**
- * Gives each block to a collector with the clock of its organization. Collecting cannot wait for the
- * database, so blocks of organizations whose clock, or whose secret where the collector hashes viewers, is
- * not known yet wait for the next write.
+ * Passes each block to a collector together with its organization's clock. Collecting is
+ * synchronous, so blocks of organizations whose clock (or viewer secret, if the collector hashes
+ * viewers) is not loaded yet wait for the next write.
  */
 export class ClockedBlocks {
   readonly #collect: (block: EventBlock, clock: ZoneClock) => void;
@@ -33,7 +33,7 @@ export class ClockedBlocks {
     }
   }
 
-  /** Collects what has waited; call it before a pass is written. */
+  /** Collects the waiting blocks. Call it before a pass is written. */
   async settle(tx: Tx): Promise<void> {
     await this.#clocks.load(tx, this.#organizations);
     await this.#secrets?.load(tx, this.#organizations);

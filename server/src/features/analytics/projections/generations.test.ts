@@ -1,4 +1,7 @@
-/** Views and sessions over days: they end by silence, and a rebuild finds what the live pass found. */
+/**
+ * Proves that views and sessions end by silence over several days, and that a rebuild agrees with
+ * the live pass.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -25,7 +28,7 @@ const contentIds = makeContentIds(4);
 const [contentId = ''] = contentIds;
 const endMs = Date.UTC(2026, 10, 20, 12);
 
-/** Puts events into the log as if each block had been received when its first event happened. */
+/** Appends events as if each block had been received when its first event happened. */
 async function appendInTime(db: Db, events: readonly LoggedEvent[], blockSize: number) {
   await append(
     db,
@@ -73,7 +76,7 @@ function progress(at: number, watchTime: number, rest: Partial<LoggedEvent> = {}
 }
 
 describe('a rebuild equals what was counted live', () => {
-  // The same sessions go on over two weeks, and so over several generations of state.
+  // The same sessions continue for two weeks and thus for several generations of state.
   const random = createRandom(8);
   const people = makeTraffic({
     seed: 31,
@@ -125,7 +128,7 @@ describe('a session ends', () => {
     await append(db, [progress(endMs + 60 * minuteMs, 5)]);
     await projectAll(db);
     assert.deepEqual(await sessionsOf(db), { sessions: 2, views: 2, watchMs: 25_000 });
-    // It came late, and shows that there was no pause.
+    // A late event reveals that there was no pause.
     await append(db, [progress(endMs + 45 * minuteMs, 21)]);
     await projectAll(db);
     assert.deepEqual(await sessionsOf(db), { sessions: 1, views: 1, watchMs: 21_000 });

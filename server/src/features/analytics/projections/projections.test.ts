@@ -34,8 +34,8 @@ const traffic = makeTraffic({
   viewers: 40,
   sessions: 120,
 });
-// The projection of the last minutes forgets by the clock. No event is so old that one run of this test
-// counts it and the next, a few minutes later, does not.
+// The realtime projection expires data by the clock. Leave out events near its limit, which one run
+// of this test would count and the next, a few minutes later, would not.
 const isAtTheEdge = (at: number) => Math.abs(endMs - keptMinutes * minuteMs - at) < 15 * minuteMs;
 const events = traffic.filter(({ at }) => !isAtTheEdge(at));
 

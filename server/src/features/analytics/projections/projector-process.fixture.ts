@@ -1,6 +1,6 @@
 /**
- * A projector for tests, to be killed: works on the database whose connection is the first argument,
- * with leases of as many milliseconds as the second says, and ends with its parent.
+ * A projector process for tests to kill. It works on the database given as first argument, with the
+ * lease time in milliseconds given as second, and exits with its parent.
  */
 import { pino } from 'pino';
 import { openDatabase, type DatabaseConnection } from '../../../platform/database/database.ts';

@@ -1,4 +1,4 @@
-/** Projections in tests: events into the log, all of it into the tables, and the tables compared. */
+/** Test helpers for projections: append events to the log, project them, and compare the tables. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
@@ -15,9 +15,9 @@ import { ProjectionRun } from '../../../platform/projections/run.ts';
 
 export const organizationId = 'org_01jd0000000000000000000000';
 
-/** Makes an organization with these items, of which the last is a live stream. */
+/** Creates an organization with these items. The last item is a live stream. */
 export async function insertItems(db: Db, contentIds: readonly string[]): Promise<void> {
-  // The same secret in every database, so that their tables can be compared.
+  // The same secret in every database makes their tables comparable.
   await sql`
     insert into organization (organization_id, name, viewer_secret)
     values (${organizationId}, 'Test', ${Buffer.alloc(32, 7)}) on conflict do nothing`.execute(db);
@@ -35,7 +35,7 @@ export function makeContentIds(count: number): string[] {
   return Array.from({ length: count }, () => newContentId());
 }
 
-/** Puts events into the log as they are, in blocks of these sizes in turn. */
+/** Appends events unchanged, in blocks whose sizes cycle through these. */
 export async function append(
   db: Db,
   events: readonly LoggedEvent[],
@@ -48,7 +48,7 @@ export async function append(
   }
 }
 
-/** Projects all that is in the log, in passes of so many blocks, without a projector. */
+/** Projects the whole log without a projector, in passes of this many blocks. */
 export async function projectAll(db: Db, blocksOfPass = 1_000): Promise<void> {
   const eventLog = openEventLog(db);
   const names = allProjections.map(({ name }) => name);
@@ -69,7 +69,7 @@ export async function projectAll(db: Db, blocksOfPass = 1_000): Promise<void> {
   }
 }
 
-/** A database with these items, and events in its log and in the tables of all projections. */
+/** A database with these items, and with events in its log and in the tables of all projections. */
 export async function openProjected(
   contentIds: readonly string[],
   events: readonly LoggedEvent[],
@@ -83,8 +83,8 @@ export async function openProjected(
 }
 
 /**
- * Resolves when running projectors have written everything that is in the log now. `live` is left out:
- * it skips what is old when it is started again.
+ * Resolves once running projectors have written everything currently in the log. Excludes `live`,
+ * which skips old events when it restarts.
  */
 export async function waitForProjections(db: Db, withinMs = 20_000): Promise<void> {
   const end = Date.now() + withinMs;
@@ -105,7 +105,7 @@ const compared = allProjections
   .flatMap(({ tables }) => tables)
   .filter((table) => table !== 'live_viewer' && table !== 'view_fact');
 
-/** What the tables of all projections hold, in one order. */
+/** The sorted contents of all projection tables. */
 export async function readTables(db: Db): Promise<Record<string, string[]>> {
   const tables: Record<string, string[]> = {};
   for (const table of compared) {
@@ -116,7 +116,7 @@ export async function readTables(db: Db): Promise<Record<string, string[]>> {
   return { ...tables, view_fact: await readFacts(db) };
 }
 
-/** Facts of each day, equal ones put together: how they are cut into chunks does not matter. */
+/** The merged facts of each day: how they are split into chunks does not matter. */
 export async function readFacts(db: Db): Promise<string[]> {
   const { rows } = await sql<{ day: string; body: Buffer }>`
     select organization_id || ' ' || day as day, body from view_fact`.execute(db);
@@ -142,7 +142,7 @@ function describeFact({ columns, contents, labels }: Facts, row: number): string
   return [...names, ...values].join(' ');
 }
 
-/** Compares what the tables hold one by one, so that a failure names its table. */
+/** Compares table by table, so that a failure names its table. */
 export async function assertTables(db: Db, expected: Record<string, string[]>): Promise<void> {
   const found = await readTables(db);
   for (const [table, rows] of Object.entries(expected)) {

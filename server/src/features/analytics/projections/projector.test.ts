@@ -53,7 +53,7 @@ test('an event is counted well within a second, when it was told of and when it 
     latencies.push(performance.now() - startedAt);
     await pause(250, 'the projector finds nothing new');
   }
-  // Polling is the longest way there; the limit is generous, since tests share their machine.
+  // Polling is the slowest path. The limit is generous because tests share their machine.
   assert.ok(Math.max(...latencies) < 3_000, latencies.join(' '));
 });
 
@@ -106,7 +106,7 @@ test('a block that cannot be taken is named in the log, waited for, and never sk
   assert.match(found['content_counter']?.find((row) => row.includes('total')) ?? '', /,7,0,0,0,0/);
 });
 
-/** The projection, but it cannot take events of the viewer `poison`. */
+/** The projection, except that it fails on events of the viewer `poison`. */
 function refusing(projection: EventProjection, isPoisonous: () => boolean): EventProjection {
   return {
     ...projection,

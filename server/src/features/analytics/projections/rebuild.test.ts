@@ -38,7 +38,7 @@ async function rebuildAll(db: Db): Promise<void> {
   }
 }
 
-/** The names of all indexes with their tables, and how the tables are stored. */
+/** The names of all indexes with their tables, and the storage options of the tables. */
 async function readShape(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     select tablename, indexname, regexp_replace(indexdef, '.* USING', '') as shape, reloptions
@@ -52,7 +52,7 @@ describe('a rebuild', () => {
     const db = await openProjected(contentIds, makeEvents(1));
     const expected = await readTables(db);
     const shape = await readShape(db);
-    // What is wrong in the tables goes with them.
+    // The rebuild also replaces wrong data in the tables.
     await sql`update content_counter set plays = plays + 1`.execute(db);
     await sql`delete from viewer_set`.execute(db);
     await sql`delete from reactor_set`.execute(db);
@@ -86,7 +86,7 @@ describe('a rebuild', () => {
   });
 
   test('keeps the days that the log has lost, and the cohorts of viewers', async () => {
-    // Events of old days, received on those days; the log drops them later.
+    // Old events received on their own days, which the log drops later.
     const db = await openProjected(contentIds, makeEvents(3));
     const expected = await readTables(db);
     await sql`delete from event_block where sequence = 1`.execute(db);

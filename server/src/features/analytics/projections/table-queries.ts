@@ -1,4 +1,4 @@
-/** The SQL that projections share: expiry, erasure, purges, and what a rebuild keeps. */
+/** SQL that projections share: expiry, erasure, purges, and what a rebuild keeps. */
 import { sql, type RawBuilder } from 'kysely';
 import { textArray, uuidArray } from '../../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../../platform/database/database.ts';
@@ -7,7 +7,7 @@ import { organizationTimeZone } from '../../organizations/organizations.ts';
 import { organizationRows } from '../../organizations/organizations.ts';
 import { erasedKeys } from '../statistics/viewer-keys.ts';
 
-/** A table with rows by hour beside rows that stay. */
+/** A table with hourly rows that expire, besides rows that stay. */
 type HourTable =
   | 'content_counter'
   | 'audience_counter'
@@ -15,13 +15,13 @@ type HourTable =
   | 'reactor_set'
   | 'quality_counter';
 
-/** How long rows by hour stay. Reports by hour reach as far back. */
+/** Retention of hourly rows, and thus the range of hourly reports. */
 export const hoursKeptDays = 90;
 
-/** Removes rows by hour whose time is over. Days and totals stay. */
+/** Removes expired hourly rows. Daily rows and totals stay. */
 export function expireHours(table: HourTable): Expiry {
   return async (tx, limit) => {
-    // Through the primary key, organization by organization: old hours are the first of their grain.
+    // Uses the primary key, organization by organization: old hours come first within their grain.
     const { numAffectedRows = 0n } = await sql`
       delete from ${sql.table(table)} where ctid = any(array(
         select old.ctid from ${organizationRows} organization, lateral (
@@ -44,7 +44,6 @@ type ItemTable =
   | 'viewer_reaction'
   | 'reaction_counter';
 
-/** Every row of these items in a table. */
 export async function deleteItemRows(
   tx: Tx,
   table: ItemTable,
@@ -57,12 +56,13 @@ export async function deleteItemRows(
       as gone (organization_id, content_id)
     where counted.organization_id = gone.organization_id
       and counted.content_id = gone.content_id
-      -- Lets the index of viewer_set be used, which leaves out the sets of organizations.
+      -- Lets PostgreSQL use the partial index of viewer_set, which leaves out the sets of
+      -- organizations.
       and counted.content_id <> '00000000-0000-0000-0000-000000000000'
   `.execute(tx);
 }
 
-/** Removes the rows of an erased viewer. @returns how many */
+/** Removes the rows of an erased viewer. @returns the number of rows */
 export async function deleteViewerRows(
   tx: Tx,
   table: 'viewer_activity' | 'viewer_reaction' | 'live_viewer',
@@ -76,10 +76,10 @@ export async function deleteViewerRows(
 }
 
 /**
- * Whether a day of an organization began before the log's first: part of it may be missing there.
- * Days are those of the organization's clock, while the log's are of UTC.
+ * Whether a day of an organization began before the log's first day, so that the log may lack part
+ * of it. Days here follow the organization's clock, while the log's are in UTC.
  *
- * @param day the beginning of the day, or any moment of it
+ * @param day the start of the day, or any time within it
  */
 export function isBeforeLog(day: RawBuilder<unknown>, firstDayMs: number): RawBuilder<boolean> {
   const zone = organizationTimeZone(sql.ref('kept.organization_id'));
@@ -90,7 +90,7 @@ export function isBeforeLog(day: RawBuilder<unknown>, firstDayMs: number): RawBu
       + interval '1 day' - interval '1 microsecond') at time zone 'UTC' end`;
 }
 
-/** Takes over the periods before the log's first day into the copies that a rebuild has made. */
+/** Copies the periods before the log's first day into the copies of a rebuild. */
 export async function keepOldPeriods(
   tx: Tx,
   rebuild: { schema: string; tables: readonly HourTable[]; firstDayMs: number },
@@ -101,7 +101,7 @@ export async function keepOldPeriods(
   for (const table of tables) await keepOldRows(tx, { schema, table, isOld });
 }
 
-/** @param what.isOld about a row `kept` */
+/** @param what.isOld condition on a row `kept` */
 export async function keepOldRows(
   tx: Tx,
   what: { schema: string; table: string; isOld: RawBuilder<unknown> },

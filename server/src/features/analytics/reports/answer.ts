@@ -1,4 +1,4 @@
-/** How every report answers: as JSON with the moment that its numbers are of, or as CSV. */
+/** Sends reports as JSON, with the time up to which their numbers are complete, or as CSV. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { IsObject, type Static, type TObject } from 'typebox';
 import { csvLine, wantsCsv, type CsvValue } from '../../../platform/csv.ts';
@@ -7,16 +7,16 @@ import type { ReportParts } from './report-parts.ts';
 
 type Meta = { readonly asOf: string };
 
-/** What a CSV of a report holds, and the schema of a row, whose fields are the columns. */
+/** The rows of a CSV report, and the schema of a row, whose fields become the columns. */
 export type CsvRows<Row extends TObject> = {
   readonly row: Row;
   readonly rows: readonly Static<Row>[];
 };
 
 /**
- * Reads a report and answers it: its data as JSON, or its rows as CSV.
+ * Reads a report and sends it as JSON or CSV.
  *
- * @param read is given the parts with the database that it should read; it may be called twice
+ * @param read receives the parts with the database to read from; it may be called twice
  */
 export async function answerReport<Data, Row extends TObject>(
   { headers }: FastifyRequest,
@@ -26,13 +26,14 @@ export async function answerReport<Data, Row extends TObject>(
 ): Promise<{ data: Data; meta: Meta }> {
   const { asOf, report } = await parts.heavyReads.read(async (db) => {
     const asked = { ...parts, db };
-    // Read before the numbers and from the same database, so that it promises no more than they hold.
+    // Read before the numbers and from the same database, so that it never promises more than they
+    // contain.
     return { asOf: await readAsOf(asked), report: await read(asked) };
   });
   return answerWithMeta({ headers }, reply, { asOf }, report);
 }
 
-/** The same for a report that knows the moment that its numbers are of. */
+/** Like `answerReport`, for a report that provides its own `asOf`. */
 export async function answerWithMeta<Data, Row extends TObject>(
   { headers }: Pick<FastifyRequest, 'headers'>,
   reply: FastifyReply,
@@ -53,8 +54,8 @@ async function sendCsv<Row extends TObject>(
 }
 
 /**
- * The moment up to which everything that was answered is in the reports. Younger events may be in them
- * as well: it is as late as can be promised.
+ * The time up to which every acknowledged event is in the reports. Some later events may be
+ * included too; this is the latest time that can be guaranteed.
  */
 export async function readAsOf(
   { db, eventLog }: Pick<ReportParts, 'db' | 'eventLog'>,
@@ -65,7 +66,7 @@ export async function readAsOf(
   return new Date(nowMs - ageMs).toISOString();
 }
 
-/** A header and a line for each row. Without rows there is the header alone. */
+/** A header and a line per row. Without rows, only the header. */
 export function toCsv<Row extends TObject>(table: CsvRows<Row>): string {
   const { columns, rows } = flatten(table);
   return `${[columns, ...rows].map(csvLine).join('\r\n')}\r\n`;
@@ -76,7 +77,7 @@ export type FlatTable = {
   readonly rows: readonly (readonly CsvValue[])[];
 };
 
-/** The fields of nested objects are columns with names such as `startupTime.p50`. */
+/** Fields of nested objects become columns such as `startupTime.p50`. */
 export function flatten<Row extends TObject>({ row: schema, rows }: CsvRows<Row>): FlatTable {
   const columns = [...columnsOf('', schema)];
   return {

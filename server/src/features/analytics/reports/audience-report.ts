@@ -1,4 +1,4 @@
-/** Who watches: active viewers of rolling days, weeks and months, and who of them is new. */
+/** Active viewers of rolling days, weeks and months, and how many of them are new. */
 import { dayMs } from '../../../platform/time.ts';
 import type { CountSource } from './count-source.ts';
 import { ratio } from './metrics.ts';
@@ -8,9 +8,9 @@ const weekDays = 7;
 const monthDays = 30;
 
 /**
- * The audience at the end of a period, or today if that comes earlier; new and returning viewers for
- * each of its days. Active viewers have played something; new ones have done anything at all for the
- * first time.
+ * The audience at the end of a period (or today, if earlier), and new and returning viewers for
+ * each day. Active viewers have played something; new viewers have done anything for the first
+ * time.
  */
 export async function reportAudience(
   counts: CountSource,
@@ -38,7 +38,7 @@ export async function reportAudience(
   };
 }
 
-/** The days, weeks and months that end with a moment. */
+/** The day, week and month that end at a given time. */
 function rollingSpans(endMs: number) {
   const last = (days: number) =>
     ({ startMs: endMs - days * dayMs, endMs, granularity: 'day' }) as const;

@@ -1,4 +1,4 @@
-/** The SQL of benchmarks: items like one, and what was counted in the first days of each. */
+/** SQL for benchmarks: similar items, and the counts of each item's first days. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -30,7 +30,7 @@ export async function findMeasured(
   return rows[0] ?? null;
 }
 
-/** Items of a kind that were made before a moment, the latest first. */
+/** Items of a kind created before a given time, latest first. */
 export async function listMeasured(
   db: Db,
   organizationId: OrganizationId,
@@ -50,7 +50,10 @@ export async function listMeasured(
 /** The first days of an item, by the organization's clock. */
 export type Span = { readonly contentId: string; readonly startMs: number };
 
-/** Items with their days: each is a look-up, since the keys have the item behind the day. */
+/**
+ * Items with their days. Each is a separate index lookup, because the item comes after the day in
+ * the key.
+ */
 function daysOf(spans: readonly Span[], days: number) {
   return sql`unnest(${spans.map(({ contentId }) => contentId)}::uuid[],
       ${spans.map(({ startMs }) => new Date(startMs))}::timestamptz[]) as span (id, start)

@@ -1,4 +1,4 @@
-/** Whether an item does well: against similar items and the last ones, all at the same age in days. */
+/** Compares an item with similar items and with the latest ones, all at the same age in days. */
 import { sql } from 'kysely';
 import { dayMs } from '../../../platform/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
@@ -21,7 +21,10 @@ import { watchedPoints } from './content-report.ts';
 import { nobody, noCounters, presentCounted, type Counters } from './metrics.ts';
 import { bucketStart, type LocalNow } from './period.ts';
 
-/** Metrics of the first days of an item. People are not among them: they are not known by item and age. */
+/**
+ * Metrics of an item's first days. Unique viewers are left out, because they are not stored by item
+ * and age.
+ */
 export const benchmarked = [
   'plays',
   'totalWatchTime',
@@ -38,15 +41,15 @@ export const benchmarked = [
 ] as const;
 type Metric = (typeof benchmarked)[number];
 
-/** Of these alone less is better. */
+/** Metrics for which lower is better. */
 const lowerIsBetter: ReadonlySet<Metric> = new Set(['swipeAwayRate']);
 
-/** Seconds; an item belongs to the first class that it fits in. */
+/** Upper bounds in seconds; an item belongs to the first class that fits. */
 const lengthClasses = [15, 60, 300, 1_200] as const;
 /** Older items are compared by their first four weeks. */
 const maxDays = 28;
 const maxSimilar = 100;
-/** A band of fewer would be chance. */
+/** With fewer items, the band would be mostly chance. */
 export const minSimilar = 5;
 const lastItems = 10;
 
@@ -102,7 +105,7 @@ export async function reportBenchmark(
   };
 }
 
-/** Items of the same class, and the last ones before this one. */
+/** Items of the same class, and the items created just before this one. */
 async function findOthers(db: Db, organizationId: OrganizationId, item: MeasuredItem) {
   const list = (of: ReturnType<typeof sql>, before: Date, limit: number) =>
     listMeasured(db, organizationId, { of, before, limit });
@@ -113,7 +116,7 @@ async function findOthers(db: Db, organizationId: OrganizationId, item: Measured
       : sql`duration_seconds > ${least}::float8 and duration_seconds <= ${most}::float8`;
   const isSimilar = sql`content_type = ${item.contentType} and ${isOfLength}`;
   const [similar, ofOrganization, ofAuthor] = await Promise.all([
-    // Those that are too young for the comparison are the latest.
+    // Fetch more than needed: the latest items are too young for the comparison.
     list(isSimilar, new Date(), 5 * maxSimilar),
     list(sql`true`, item.createdAt, lastItems - 1),
     list(sql`author = ${item.author}`, item.createdAt, lastItems - 1),
@@ -125,7 +128,7 @@ function present(counters: Counters) {
   return presentCounted(counters, nobody);
 }
 
-/** In seconds, without the first and with the last. */
+/** In seconds; excludes the lower bound and includes the upper one. */
 function lengthRange(duration: number | null): [number, number] {
   const most = lengthClasses.find((end) => (duration ?? 0) <= end) ?? 1e9;
   const least = lengthClasses.filter((end) => end < most).at(-1) ?? -1;
@@ -138,7 +141,7 @@ function lengthClassOf(duration: number | null) {
   return { from: Math.max(0, from), to: to === 1e9 ? null : to };
 }
 
-/** Quartiles by linear interpolation; null where there are too few values. */
+/** Quartiles by linear interpolation; null with too few values. */
 function bandOf(values: readonly (number | null)[]): Band | null {
   const known = values.filter((value) => value !== null).toSorted((a, b) => a - b);
   if (known.length < minSimilar) return null;
@@ -155,7 +158,7 @@ function bandOf(values: readonly (number | null)[]): Band | null {
   };
 }
 
-/** The place among the others, 1 for the best; equal values share one. */
+/** The rank among the others, 1 for the best; ties share a rank. */
 function rank(value: number | null, others: readonly (number | null)[], lowerWins: boolean) {
   const known = others.filter((other) => other !== null);
   if (value === null) return null;
@@ -180,7 +183,7 @@ function curveOf(
     .map((points) => new Map(points.map(({ second, watched }) => [second, watched])));
   return watchedPoints(sums.get(item.contentId) ?? emptyDetail()).map((point) => ({
     ...point,
-    // Beyond its end nobody has watched an item.
+    // Nobody watches an item past its end.
     typical: bandOf(curves.map((curve) => curve.get(point.second) ?? 0)),
   }));
 }

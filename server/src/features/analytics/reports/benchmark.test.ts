@@ -1,4 +1,4 @@
-/** Proves benchmarks against a recount: bands, ranks and curves of the first days of items. */
+/** Proves bands, ranks and curves of benchmarks against a recount. */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { query } from '../../../../test/seed.ts';
@@ -9,7 +9,7 @@ import { makeTraffic } from './traffic.fixture.ts';
 
 const today = Math.floor(Date.now() / dayMs) * dayMs;
 const made = makeItems(14);
-/** Ten short clips and four longer ones, made on the days from eight to two ago. */
+/** Ten short clips and four longer ones, created between eight and two days ago. */
 const items = made.map((item, index) => ({
   ...item,
   seconds: index < 10 ? 12 : 45,
@@ -46,7 +46,7 @@ type Benchmark = {
 before(async () => {
   await service.insertItems(made);
   for (const [index, { id, seconds, author, daysAgo }] of items.entries()) {
-    // Those of one day follow each other by seconds.
+    // Items of the same day are a second apart.
     const createdAt = new Date(today - daysAgo * dayMs + (index + 1) * 1_000);
     await query(
       service,
@@ -65,7 +65,7 @@ function firstDays(item: Item, days: number): Range {
   return { startDate: nameOf(start), endDate: nameOf(start + (days - 1) * dayMs) };
 }
 
-/** By R's default definition, written from its formula. */
+/** R's default quantile definition, written from its formula. */
 function quartilesOf(values: readonly (number | null)[]): Band {
   const sorted = values.filter((value) => value !== null).toSorted((a, b) => a - b);
   if (sorted.length < 5) return null;

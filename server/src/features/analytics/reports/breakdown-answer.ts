@@ -1,4 +1,3 @@
-/** Answers reports with their break-downs. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type, type TObject, type TProperties } from 'typebox';
 import { answerReport, type CsvRows } from './answer.ts';
@@ -19,7 +18,10 @@ export async function answerBroken<Data, Row extends TObject, Metrics extends ob
   return answerReport(request, reply, parts, async (asked) => withBreakdown(await read(asked)));
 }
 
-/** With a break-down, CSV holds its rows, the rest and the total instead; `group` tells which. */
+/**
+ * With a breakdown, the CSV contains its rows, the rest and the total instead; `group` tells them
+ * apart.
+ */
 export function withBreakdown<Data, Row extends TObject, Metrics extends object>({
   data,
   breakdown,

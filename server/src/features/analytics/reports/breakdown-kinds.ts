@@ -1,4 +1,3 @@
-/** What each report tells of a row of its break-down. */
 import type { OrganizationId } from '../../../platform/ids.ts';
 import type { CountName } from '../facts/facts.ts';
 import {

@@ -1,7 +1,7 @@
 /**
- * Break-downs of reports: what a filter asks for, split by one or two dimensions. The facts are read
- * twice, first to find the greatest groups, then to add up these and the rest. So memory is bounded by
- * the rows of the answer, and unique viewers are exact in each.
+ * Breakdowns of reports: the numbers of a filter, split by one or two dimensions. Facts are read
+ * twice, first to find the largest groups and then to add up these and the rest. Memory is
+ * therefore bounded by the rows of the response, and unique viewers are exact in each.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
@@ -50,19 +50,22 @@ export function readBreakdown({ breakdown, top, experiment }: BreakdownQuery): B
   return { dimensions: known, top: top ?? defaultTop, experiment: experiment ?? null };
 }
 
-/** For reports that have none. @throws ApiError VALIDATION_ERROR */
+/** For reports without breakdowns. @throws ApiError VALIDATION_ERROR */
 export function refuseBreakdown({ breakdown }: BreakdownQuery, instead: string): void {
   if (breakdown !== undefined) {
     throw fieldError('query.breakdown', `is not for this report: ${instead}`);
   }
 }
 
-/** What one row of a break-down was counted. */
+/** The numbers of one row of a breakdown. */
 export type Part = {
   readonly counts: FactCounts;
   readonly people: People;
   readonly startups: Startups;
-  /** Whether sessions are told: one is about many items. */
+  /**
+   * Whether the row can have session metrics; it cannot if it is about items, since a session spans
+   * many.
+   */
   readonly hasSessions: boolean;
 };
 
@@ -82,13 +85,13 @@ export type BreakdownWanted<Metrics> = {
   readonly within: Within;
   readonly filter: ReportFilter | null;
   readonly breakdown: Breakdown;
-  /** The rows with most of it are told. */
+  /** Shows the rows with the highest value of this count. */
   readonly rankedBy: CountName;
   readonly variantsOf: VariantsOf;
   readonly present: (part: Part) => Metrics;
 };
 
-/** A group with any of these may be a row. */
+/** A group qualifies as a row if any of these is positive. */
 const rankCounts = [
   'plays',
   'impressions',
@@ -100,7 +103,7 @@ const rankCounts = [
   'shares',
   'saves',
 ] as const satisfies readonly CountName[];
-/** Of groups with equal counts, so many are looked at. */
+/** Maximum number of groups considered among those with equal counts. */
 const maxTied = 1_000;
 
 export async function reportBreakdown<Metrics>(
@@ -177,7 +180,7 @@ async function findGreatest(
     .map(({ names }) => names);
 }
 
-/** The last groups are the rest, and all together. */
+/** The last groups are the rest and the total. */
 async function sumGroups(
   db: Db,
   organizationId: OrganizationId,
@@ -189,7 +192,7 @@ async function sumGroups(
   for (const [index, names] of greatest.entries()) groups.set(split.numberOf(names), index);
   const groupsAndRest = Array.from({ length: rest + 1 }, (_, group) => group);
   const parts = splitPeople(split, groupsAndRest);
-  // Rows of several groups, as with tags, count once in all.
+  // A fact in several groups, as with tags, counts once in the total.
   const everything = new Split([], { leavesOutSessions }, () => null, 0);
   const total = splitPeople(everything, [0]);
   await addFacts(db, organizationId, range, [...parts.parts, ...total.parts]);

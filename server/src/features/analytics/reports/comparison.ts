@@ -1,13 +1,13 @@
-/** How a metric has moved against the period before. */
+/** The change of a metric against the previous period. */
 export type Comparison = {
-  /** Relative, such as 0.25 for a quarter more. Null when there is nothing to divide by. */
+  /** Relative, such as 0.25 for a quarter more. Null if the base is zero. */
   change: number | null;
   direction: 'up' | 'down' | 'flat';
 };
 
 /**
- * Compares each metric with its value before. A rate that one of the periods does not have is no
- * movement; growth from zero has a direction, but no ratio.
+ * Compares each metric with its previous value. A rate missing in either period counts as flat.
+ * Growth from zero has a direction but no ratio.
  */
 export function compare<Name extends string>(
   now: Readonly<Record<Name, number | null>>,

@@ -7,7 +7,7 @@ import { inSpan, type Span } from './counter-queries.ts';
 import type { Counters } from './metrics.ts';
 
 /**
- * Which items a list without a filter is about: those with a row on one of the days, and with one of the
+ * The items in a list without a filter: those with a row on one of the days and with one of the
  * tags.
  */
 export type ItemFilter = {
@@ -23,8 +23,8 @@ export type Order = 'asc' | 'desc';
 export type ColumnSort = keyof typeof sortedBy;
 
 /**
- * What items are sorted by, as a number, with the columns that it needs. Rates are null where there
- * is nothing to divide by; the formulas are those of `presentCounted`.
+ * The sort keys as numbers, with the columns each needs. Rates are null if the denominator is zero;
+ * the formulas are those of `presentCounted`.
  */
 const sortedBy = {
   impressions: ['impressions', sql`impressions`],
@@ -54,17 +54,17 @@ const sortedBy = {
     'watched_share measured_views',
     sql`watched_share::float8 / nullif(measured_views, 0)`,
   ],
-  // Ids grow with the time of creation, so their order is all that is needed.
+  // Ids are ordered by creation time, so the tie-break on the id is sufficient.
   createdAt: ['', sql`0`],
 } as const satisfies Record<string, readonly [columns: string, position: RawBuilder<unknown>]>;
 
-/** Items without the rate that the list is sorted by come last in either order. */
+/** Items without the sort rate come last in either order. */
 export const lastPosition: Record<Order, number> = { asc: 1e300, desc: -1 };
 
 /**
- * The items with the sums of the columns that are named. Adding up before items are looked up joins
- * each item once, not once a day. Summing all columns here, not only for the page in the end, took
- * three times as long (10,000 items, 30 days).
+ * The items with the sums of the named columns. Aggregating before joining the items joins each
+ * item once instead of once per day. Summing all columns here, instead of only for the final page,
+ * took three times as long (10,000 items, 30 days).
  */
 function countedItems(
   organizationId: OrganizationId,
@@ -88,7 +88,7 @@ function sumOf(column: string) {
   return sql`sum(${sql.ref(column)})::bigint as ${sql.ref(column)}`;
 }
 
-/** All counters of a row of `page`: a look-up for each day. */
+/** All counters of a row of `page`: an index lookup per day. */
 function allCounters(organizationId: OrganizationId, { days }: ItemFilter) {
   return sql`
     cross join lateral (
@@ -98,7 +98,7 @@ function allCounters(organizationId: OrganizationId, { days }: ItemFilter) {
     ) total`;
 }
 
-/** A page of the items by one of their numbers; `after` is where the page before has ended. */
+/** A page of items sorted by one of their numbers; `after` is where the previous page ended. */
 export async function listItemCounters(
   db: Db,
   organizationId: OrganizationId,
@@ -142,7 +142,7 @@ export async function countItems(
   return rows[0]?.count ?? 0;
 }
 
-/** The items themselves, for an order that SQL cannot make. */
+/** Only item ids, for sort orders that SQL cannot express. */
 export async function listItemIds(
   db: Db,
   organizationId: OrganizationId,
@@ -155,7 +155,6 @@ export async function listItemIds(
   return rows.map((row) => row.content_id);
 }
 
-/** The counters of the items that are named. */
 export async function findItemCounters(
   db: Db,
   organizationId: OrganizationId,

@@ -45,7 +45,7 @@ type ListedStatistics = {
 };
 type After = { position: number; contentId: string } | null;
 
-/** What items can be sorted by only after their viewers were counted. */
+/** Sort keys that require counting each item's viewers first. */
 const peopleSorts = {
   uniqueViewers: ({ uniqueViewers }: People) => uniqueViewers,
   reactingViewers: ({ reactingViewers }: People) => reactingViewers,
@@ -86,7 +86,7 @@ export function listStatistics(
   };
 }
 
-/** Adds the viewers of items, and what was counted of them in as many days before. */
+/** Adds the viewers of items, and their counts in the previous period. */
 async function withPeople(
   db: Db,
   organizationId: OrganizationId,
@@ -115,7 +115,7 @@ async function withPeople(
   }));
 }
 
-/** As many days right before the period. */
+/** The period of the same length immediately before. */
 function periodBefore({ startMs, endMs }: Period): Period {
   return { startMs: startMs - (endMs - startMs), endMs: startMs, granularity: 'day' };
 }
@@ -138,7 +138,7 @@ type FilteredOptions = {
   order: Order;
 };
 
-/** The same for what a filter asks for: all items are added up for each page. */
+/** Like `listStatistics`, for a filter: every page adds up all items. */
 function listFiltered(
   db: Db,
   organizationId: OrganizationId,
@@ -169,7 +169,7 @@ function listFiltered(
         return { counters, people, content_id: contentId, title, position, previous };
       });
   };
-  // A page and its total come from one look at the facts.
+  // A page and its total share one scan of the facts.
   let all: Promise<Listed[]> | null = null;
   const items = () => (all ??= readAll());
   return {
@@ -197,8 +197,8 @@ function comparer(order: Order): (a: Placed, b: Placed) => number {
 }
 
 /**
- * Viewers of several days can only be merged here, so all items are counted for each page. It takes
- * seconds for ten thousand items and a month; the other orders don't cost that.
+ * Viewer sets of several days can only be merged here, so every page counts all items. With ten
+ * thousand items and a month this takes seconds; other orders avoid it.
  */
 async function listByPeople(
   db: Db,

@@ -1,4 +1,4 @@
-/** Reads the list of items by their metrics: its pages for a route, its beginning for a saved report. */
+/** Reads the list of items by metric: pages for the route, the first rows for a saved report. */
 import type { Static } from 'typebox';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { contentBreakdown, readReportBreakdown } from './breakdown-kinds.ts';
@@ -24,10 +24,10 @@ export async function readContentQuery(
   return {
     period,
     filter,
-    /** What a cursor is bound to. */
+    /** The query that a cursor is bound to. */
     words: {
       ...filter,
-      // The days, not the words of the query: a cursor of the default range ends with its day.
+      // Uses the resolved days, so a cursor of the default range expires with its day.
       days: `${formatDay(period.startMs)}/${formatDay(period.endMs)}`,
       tags: tags ?? null,
       sort,
@@ -45,7 +45,7 @@ function split(list: string | undefined): string[] | null {
     .filter((tag) => tag !== '');
 }
 
-/** A page as rows of CSV. */
+/** A page as CSV rows. */
 export function rowsOf(page: readonly Static<typeof ContentStatistics>[]) {
   return {
     row: ContentStatisticsRow,
@@ -63,7 +63,7 @@ export function readContentBreakdown(
   return readReportBreakdown(parts, organizationId, query, asked);
 }
 
-/** The beginning of the list. */
+/** The first rows of the list. */
 export async function readContentTop(
   parts: ReportParts,
   organizationId: OrganizationId,

@@ -1,4 +1,4 @@
-/** The statistics of items: all of them as a list, or one with its series and distributions. */
+/** The statistics of items: all as a list, or one with its series and distributions. */
 import type { Db } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import { parseContentId, type OrganizationId } from '../../../platform/ids.ts';
@@ -69,7 +69,7 @@ export function presentItemMetrics<N extends number | null>(
   return { ...presentCounted(counters, people), swipesAway: counters.swipes_away };
 }
 
-/** The most played first; what is unknown has no label. */
+/** Most played first; unknown values have no label. */
 function presentBreakdown(breakdown: Breakdown) {
   return [...breakdown]
     .filter(([, { plays, watchMs }]) => plays > 0 || watchMs > 0)
@@ -81,7 +81,7 @@ function presentBreakdown(breakdown: Breakdown) {
     }));
 }
 
-/** How often each step was watched, by views: over 1 where viewers watch it again. */
+/** How often each step was watched, relative to views; above 1 if viewers rewatch it. */
 export function watchedPoints({
   positions,
   reruns,
@@ -95,7 +95,7 @@ export function watchedPoints({
   return reachingSteps(runs).map(({ second, count }) => ({ second, watched: count / views }));
 }
 
-/** The share of views that have reached each step, up to the last step that one has reached. */
+/** The share of views that reached each step, up to the last step that any view reached. */
 export function dropoffPoints(
   positions: ReadonlyMap<number, number>,
 ): { second: number; retained: number }[] {
@@ -104,7 +104,7 @@ export function dropoffPoints(
   return points.map(({ second, count }) => ({ second, retained: count / total }));
 }
 
-/** How many have reached each step or a later one, by where each has ended. */
+/** The number of views that reached each step or a later one, from where each ended. */
 function reachingSteps(ends: ReadonlyMap<number, number>): { second: number; count: number }[] {
   const ended = [...ends].filter(([, count]) => count > 0);
   const last = Math.max(-1, ...ended.map(([second]) => second));

@@ -1,6 +1,7 @@
 /**
- * What reports are made from. Two sources give the same answers: the roll-ups of an organization, which
- * count every event as it comes, and the facts of single views and sessions, from which a filter chooses.
+ * The data source of reports. Two implementations give the same results: an organization's rollups,
+ * which count every event as it arrives, and the facts of single views and sessions, which can be
+ * filtered.
  */
 import type { Breakdown } from '../projections/engagement/content-detail.ts';
 import type { Segment, Series } from './counter-queries.ts';
@@ -13,41 +14,52 @@ import type { SegmentKind } from './query-schemas.ts';
 import type { RetentionCount } from './retention-queries.ts';
 
 export type CountSource = {
-  /** Whether sessions can be told. They are about many items, so single items have none. */
+  /**
+   * Whether session metrics are available. A session spans many items, so single items have none.
+   */
   readonly hasSessions: boolean;
 
-  /** The counters of each hour or day, and different viewers of the period and of other spans of days. */
+  /**
+   * The counters of each hour or day, and unique viewers of the period and of other spans of days.
+   */
   overTime(period: Period, others: readonly Period[]): Promise<OverTime>;
 
-  /** The counters of each hour that the hours of the week are made from. */
+  /** The hourly counters from which the hours of the week are computed. */
   byHour(period: Period): Promise<Series<AudienceCounters>>;
 
-  /** The counters over time, and split by device, country or tag, the most played first; '' is unknown. */
+  /**
+   * The counters over time, and split by device, country or tag, most played first; '' means
+   * unknown.
+   */
   bySegment(
     period: Period,
     kind: SegmentKind,
   ): Promise<{ series: Series<AudienceCounters>; segments: CountedSegment[] }>;
 
-  /** The numbers and distributions of one item. */
   ofItem(period: Period, contentId: string): Promise<ItemCounts>;
 
-  /** How playback went. `lists` are the counts of what clients name; null where facts tell them. */
+  /**
+   * Playback statistics. `lists` counts labels sent by clients, or is null if facts provide them.
+   */
   playback(period: Period): Promise<{
     series: Series<AudienceCounters>;
     startups: StartupCount[];
     lists: QualityCount[] | null;
   }>;
 
-  /** Active viewers of a month and of its last week and day; new and returning ones by day since 1970. */
+  /**
+   * Active viewers of a month and of its last week and day, and new and returning viewers by day
+   * since 1970.
+   */
   audience(
     period: Period,
     spans: readonly [month: Period, week: Period, day: Period],
   ): Promise<{ active: UniqueViewers; byDay: Map<number, DayCounts> }>;
 
-  /** Viewers by their first day and the days on which they were back. */
+  /** Viewers by their first day and the days on which they returned. */
   cohorts(period: Period): Promise<RetentionCount[]>;
 
-  /** The items that moved most, the greatest difference first. */
+  /** The items with the largest change, largest first. */
   moved(query: MoversQuery): Promise<MovedItem[]>;
 };
 
@@ -67,9 +79,9 @@ export type ItemCounts = {
   readonly people: PeopleCounts;
   readonly devices: Breakdown;
   readonly countries: Breakdown;
-  /** Views by how far they got, in seconds as `positionStep` gives them. */
+  /** Views by how far they got, in seconds from `positionStep`. */
   readonly positions: ReadonlyMap<number, number>;
-  /** Where further runs of the same views ended; null where that is not known. */
+  /** Where replays within a view ended, or null if unknown. */
   readonly reruns: ReadonlyMap<number, number> | null;
 };
 

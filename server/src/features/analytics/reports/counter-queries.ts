@@ -7,7 +7,7 @@ import type { AudienceCounters, Counters } from './metrics.ts';
 import { movedColumns, type MovedItem, type MoversQuery } from './movers-query.ts';
 import type { Period } from './period.ts';
 
-/** Of which rows a report is made: those of one grain from a moment until before another. */
+/** The rows of a report: those of one grain, from `startMs` up to but excluding `endMs`. */
 export type Span = { grain: 'hour' | 'day'; startMs: number; endMs: number };
 
 export type Series<T> = (T & { startMs: number })[];
@@ -15,16 +15,16 @@ export type Series<T> = (T & { startMs: number })[];
 type Dated<T> = T & { period: Date };
 
 function sums(columns: readonly string[]) {
-  // A sum of bigint is numeric, which would come as text.
+  // A sum of bigint is numeric, which the driver returns as text.
   return sql.join(columns.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`));
 }
 
-/** Within a span; the columns are the same in all tables of counters. */
+/** The condition for a span. All counter tables have these columns. */
 export function inSpan({ grain, startMs, endMs }: Span) {
   return sql`grain = ${grain} and period >= ${new Date(startMs)} and period < ${new Date(endMs)}`;
 }
 
-/** The organization as a whole, by hour or day. */
+/** The totals of the organization, by hour or day. */
 export async function readSeries(
   db: Db,
   organizationId: OrganizationId,
@@ -37,7 +37,10 @@ export async function readSeries(
   return rows.map(toSeries);
 }
 
-/** One item, by hour or day: each period is a look-up, since the key has the item behind it. */
+/**
+ * One item, by hour or day. Each period is an index lookup, because the item comes after it in the
+ * key.
+ */
 export async function readItemCounters(
   db: Db,
   organizationId: OrganizationId,
@@ -59,7 +62,7 @@ function toSeries<T>({ period, ...counters }: Dated<T>) {
 
 export type Segment<T> = { segment: string; counters: T };
 
-/** Split by device or country, the most played first; the unknown ones are under ''. */
+/** Split by device or country, most played first; '' means unknown. */
 export async function readAudienceSegments(
   db: Db,
   organizationId: OrganizationId,
@@ -76,7 +79,7 @@ export async function readAudienceSegments(
 }
 
 /**
- * By the tags that items have now, the most played first; items without tags are in none. An item
+ * Split by the current tags of items, most played first. Items without tags are left out; an item
  * counts under each of its tags.
  */
 export async function readTagSegments(
@@ -101,7 +104,7 @@ export async function readTagSegments(
   return rows.map(({ segment, ...counters }) => ({ segment, counters }));
 }
 
-/** The items that moved most, the greatest difference first. */
+/** The items with the largest change, largest first. */
 export async function readMovedItems(
   db: Db,
   organizationId: OrganizationId,

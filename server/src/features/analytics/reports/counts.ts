@@ -5,7 +5,7 @@ import { FilteredCounts } from './filtered-counts.ts';
 import type { ReportFilter } from './filter.ts';
 import { RolledUpCounts } from './rolled-up-counts.ts';
 
-/** Chooses the source of a report: roll-ups, or the facts that match a filter. */
+/** Chooses the source of a report: rollups, or the facts that match a filter. */
 export function countsOf(
   db: Db,
   organizationId: OrganizationId,

@@ -1,4 +1,3 @@
-/** The metrics of items day by day, for exports. */
 import { dayMs } from '../../../platform/time.ts';
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
@@ -14,7 +13,7 @@ import { nobody, type Counters } from './metrics.ts';
 import { formatDay } from './period.ts';
 import { countPeopleOfItems } from './unique-viewers.ts';
 
-/** A page of the items that were counted on a day, by their ids. */
+/** A page of the items with counts on a day, in id order. */
 export async function readDailyMetrics(
   db: Db,
   organizationId: OrganizationId,
@@ -45,7 +44,7 @@ export async function readDailyMetrics(
   }));
 }
 
-/** The same of what a filter asks for: all items of a day at once, by their ids. */
+/** Like `readDailyMetrics`, with a filter: all items of a day at once, in id order. */
 export async function readFilteredDailyMetrics(
   db: Db,
   organizationId: OrganizationId,

@@ -4,7 +4,7 @@ import type { OrganizationId } from '../../../platform/ids.ts';
 import { readDetail, type ContentDetail } from '../projections/engagement/content-detail.ts';
 import { contentItems } from '../../content/content.ts';
 
-/** The distributions of one item on each day on which it has any. */
+/** The distributions of one item on each day that has any. */
 export async function readDetails(
   db: Db,
   organizationId: OrganizationId,
@@ -22,8 +22,9 @@ export async function readDetails(
 export type Feedback = { notInterested: number; reports: number; credibleReports: number };
 
 /**
- * How many viewers do not want an item and how many report it, by the last that each of them told; and how
- * many of those who report it were active on two days or more, which made-up viewers are not soon.
+ * How many viewers do not want an item and how many report it, by each viewer's last word. Also
+ * counts the reporters who were active on at least two days, which fake viewers take a while to
+ * achieve.
  */
 export async function readFeedback(
   db: Db,
@@ -42,7 +43,7 @@ export async function readFeedback(
   return rows[0] ?? { notInterested: 0, reports: 0, credibleReports: 0 };
 }
 
-/** The title of an item that is there, archived or not. */
+/** The title of an existing item, archived or not. */
 export async function findTitle(
   db: Db,
   organizationId: OrganizationId,

@@ -1,4 +1,4 @@
-/** What reports can be broken down by, and where each value comes from. */
+/** The dimensions of breakdowns, and where their values come from. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import { extensionPoint } from '../../../platform/extension-point.ts';
@@ -34,20 +34,20 @@ const ofSessions: readonly Dimension[] = [
   'experimentVariant',
 ];
 
-/** The variants of an experiment, and which of them viewers were exposed to first. */
+/** The variants of an experiment, and the variant each viewer was exposed to first. */
 export type Variants = {
   readonly ids: readonly string[];
   readonly byViewer: ReadonlyMap<number, string>;
 };
 
-/** Resolves to null without such an experiment. */
+/** Resolves to null if the experiment does not exist. */
 export type VariantsOf = (
   db: Db,
   organizationId: string,
   experimentId: string,
 ) => Promise<Variants | null>;
 
-/** The feature that owns experiments contributes it. */
+/** Registered by the feature that owns experiments. */
 export const experimentVariants = extensionPoint<VariantsOf>('variants of viewers');
 
 type Found = { readonly dimension: SplitDimension; readonly ofViews: boolean };
@@ -73,7 +73,10 @@ export async function findDimension(
   return { dimension: { by: 'viewer', keyOf }, ofViews };
 }
 
-/** Tells the variant of a viewer; '' without one. A device has that of its user. */
+/**
+ * Returns a function that gives a viewer's variant, or '' if it has none. A device has the variant
+ * of its user.
+ */
 export async function variantReader(
   db: Db,
   organizationId: string,
@@ -87,7 +90,7 @@ function isOneOf<Name extends string>(names: readonly Name[], name: string): nam
   return (names as readonly string[]).includes(name);
 }
 
-/** A label whose text was erased, or is not known, counts as `other`. */
+/** A label whose text was erased or is unknown counts as `other`. */
 export async function findLabels(
   db: Db,
   organizationId: OrganizationId,
@@ -97,7 +100,7 @@ export async function findLabels(
   return { by: 'label', column, nameOf: (hash) => texts.get(hash) ?? otherLabel };
 }
 
-/** What items have now; deleted ones have nothing. */
+/** Current attributes of items; deleted items have none. */
 async function findItems(
   db: Db,
   organizationId: OrganizationId,

@@ -11,7 +11,7 @@ import { Movers, Sources } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
-/** What is on the rise, and where viewers come from. */
+/** Reports on trending items and on traffic sources. */
 export function addDiscoveryRoutes(app: HttpApp, parts: ReportParts): void {
   addMoversRoute(app, parts);
   addSourcesRoute(app, parts);

@@ -26,7 +26,7 @@ export async function reportEngagement(
   };
 }
 
-/** A session is about many items and tags, so it belongs to none of them. */
+/** A session spans many items and tags, so it belongs to none of them. */
 export const noSessions = {
   sessions: null,
   averageSessionLength: null,

@@ -12,7 +12,6 @@ import { Engagement, Retention } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
-/** How viewers stay, come back, and what playback is like for them. */
 export function addEngagementRoutes(app: HttpApp, parts: ReportParts): void {
   addEngagementRoute(app, parts);
   addQualityRoute(app, parts);

@@ -1,4 +1,4 @@
-/** Filters of reports: what is added up are the facts that match all of a filter (`../facts`). */
+/** Filters of reports. Reports with a filter add up the facts that match all of it (`../facts`). */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
@@ -32,9 +32,9 @@ export const filterNames = [
 ] as const;
 
 /**
- * The filter that a query asks for, which may hold other parameters; null without one.
+ * Extracts the filter from a query, which may contain other parameters. Returns null without one.
  *
- * @param path where the fields are, for errors
+ * @param path of the fields, for error messages
  * @throws ApiError VALIDATION_ERROR
  */
 export function readFilter(query: ReportFilter, path = 'query'): ReportFilter | null {
@@ -42,7 +42,7 @@ export function readFilter(query: ReportFilter, path = 'query'): ReportFilter | 
   if (given.length === 0) return null;
   const { contentId } = query;
   const country = query.country?.toUpperCase();
-  // As events are judged: no event is from a country that does not exist.
+  // Same rule as for events: none comes from a country that does not exist.
   if (country !== undefined && !isCountry(country)) {
     throw fieldError(`${path}.country`, 'must be a country of ISO 3166-1, such as DE');
   }
@@ -55,12 +55,12 @@ export function readFilter(query: ReportFilter, path = 'query'): ReportFilter | 
   };
 }
 
-/** Whether only some items are asked for: sessions are about many. */
+/** Whether the filter selects items, in which case there are no session metrics. */
 export function isAboutItems({ contentId, tag, author, section }: ReportFilter): boolean {
   return [contentId, tag, author, section].some((value) => value !== undefined);
 }
 
-/** What facts must have. Tags, authors and sections are those that items have now. */
+/** The conditions on facts. Tags, authors and sections are the items' current ones. */
 export async function toFactFilter(
   db: Db,
   organizationId: OrganizationId,
@@ -76,7 +76,7 @@ export async function toFactFilter(
   };
 }
 
-/** The ids of the items that a filter asks for; null where it does not ask for items. */
+/** The ids of the items that a filter selects, or null if it does not select by item. */
 export async function findFilteredItems(
   db: Db,
   organizationId: OrganizationId,

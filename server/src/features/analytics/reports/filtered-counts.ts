@@ -1,4 +1,4 @@
-/** The numbers of reports with a filter, from the facts of views and sessions that match it. */
+/** The numbers of reports with a filter, from the matching facts. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { FactSums } from '../facts/sums.ts';
@@ -95,7 +95,7 @@ export class FilteredCounts implements CountSource {
     };
   }
 
-  /** The first start of each view, where roll-ups count every start. */
+  /** Uses the first start of each view, whereas rollups count every start. */
   async playback(period: Period) {
     const found = await this.#series(period, { startups: true });
     const startups = [...found.sums.groups].flatMap(([moment, group]) =>

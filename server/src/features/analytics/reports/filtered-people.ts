@@ -1,4 +1,4 @@
-/** New and returning viewers, and cohorts, of what a filter asks for. */
+/** New and returning viewers, and cohorts, under a filter. */
 import { sql } from 'kysely';
 import { dayMs } from '../../../platform/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
@@ -21,7 +21,7 @@ export function activeSums(): FactSums {
   return new FactSums({ groupBy: 'day', counts: [], viewers: 'active' });
 }
 
-/** By day, counted from 1 January 1970. */
+/** By day since 1 January 1970. */
 export async function countNewAndReturning(
   db: Db,
   organizationId: OrganizationId,
@@ -39,8 +39,8 @@ export async function countNewAndReturning(
 }
 
 /**
- * Cohorts of the viewers who had a matching view or session on their first day. They have come back
- * with whatever they did later.
+ * Cohorts of viewers with a matching view or session on their first day. Any later activity counts
+ * as coming back.
  */
 export async function countFilteredRetention(
   db: Db,
@@ -76,8 +76,9 @@ function forEachActiveDay(
 }
 
 /**
- * Cohorts of all viewers: how many came for the first time on a day and were there on another, both
- * counted from 1 January 1970. A device that belongs to a user is one viewer with that user.
+ * Cohorts of all viewers: how many came for the first time on one day and were active on another,
+ * both counted from 1 January 1970. A device that belongs to a user is the same viewer as that
+ * user.
  */
 export async function countCohorts(
   db: Db,
@@ -89,7 +90,7 @@ export async function countCohorts(
 }
 
 class CohortCounts {
-  /** Viewers by the first day, then by day. */
+  /** Viewers by first day, then by day. */
   readonly #cohorts = new Map<number, Map<number, number>>();
 
   add(activity: Buffer): void {
@@ -106,7 +107,7 @@ class CohortCounts {
   }
 }
 
-/** The first day of each viewer, counted from 1 January 1970, by member. Custom events do not count. */
+/** The first day of each viewer since 1 January 1970, by member. Custom events do not count. */
 export async function readFirstDays(
   db: Db,
   organizationId: OrganizationId,

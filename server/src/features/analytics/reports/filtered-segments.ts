@@ -1,4 +1,4 @@
-/** What a filter asks for, split by device, country or tag, and by item. */
+/** The facts of a filter, split by device, country or tag, and by item. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -11,12 +11,12 @@ import { GroupedPeople } from './grouped-people.ts';
 import { nobody, sumCounters, type AudienceCounters, type People } from './metrics.ts';
 import type { SegmentKind } from './query-schemas.ts';
 
-/** There are fewer devices and countries; of the tags, these are the most played ones. */
+/** Limits tags to the most played. There are fewer devices and countries than this. */
 export const maxTags = 100;
 
 type Wanted = { readonly within: Within; readonly filter: ReportFilter };
 
-/** What segments are made from. */
+/** The sums from which segments are computed. */
 export function segmentPeople(
   kind: SegmentKind,
   parts: Pick<FactQuery, 'counts'> = {},
@@ -43,7 +43,7 @@ export async function peopleOf(
   return new Map(tags.map((tag, place) => [tag, people[place] ?? nobody]));
 }
 
-/** The most played first; the unknown ones are under ''. */
+/** Most played first; '' means unknown. */
 export async function segmentsOf(
   db: Db,
   organizationId: OrganizationId,
@@ -57,7 +57,7 @@ function groupsOf(sums: FactSums): Segment<AudienceCounters>[] {
   return inOrder([...sums.groups.keys()].map((key) => [String(key), sums.countsOf(key)]));
 }
 
-/** The facts of items that a filter asks for, by item. */
+/** The facts of a filter, by item. */
 export async function sumItems(
   db: Db,
   organizationId: OrganizationId,
@@ -84,7 +84,7 @@ export async function findNames(
   return rows;
 }
 
-/** Ids of the items that facts were added up for, where any count is not 0. */
+/** Ids of items with any nonzero count. */
 export function countedItems(sums: FactSums): string[] {
   return sums
     .countedGroups()

@@ -11,10 +11,10 @@ import { zipPeople, type PeopleCounts, type UniqueViewers } from './people-count
 
 export type Within = { readonly startMs: number; readonly endMs: number };
 
-/** Which values the series holds: all counts by default, and what else is asked for. */
+/** The values of the series: all counts by default, plus what else is requested. */
 export type SeriesParts = Pick<FactQuery, 'counts' | 'startups' | 'reached'> & {
   readonly viewers?: 'watching';
-  /** Counts those who reacted beside those who watched. */
+  /** Also counts viewers who reacted. */
   readonly reactors?: boolean;
 };
 
@@ -28,12 +28,11 @@ export class FilteredSeries {
     this.#reactors = reactors ? new FactSums({ groupBy, counts: [], viewers: 'reacting' }) : null;
   }
 
-  /** All that facts are added to. */
   get parts(): FactSums[] {
     return this.#reactors === null ? [this.sums] : [this.sums, this.#reactors];
   }
 
-  /** The counts of each hour or day on which there were any. */
+  /** The counts of each hour or day that has any. */
   series({ startMs, endMs }: Within): Series<AudienceCounters> {
     return [...this.sums.groups.keys()]
       .map(Number)
@@ -46,7 +45,7 @@ export class FilteredSeries {
     return viewersIn(this.sums, period, others);
   }
 
-  /** The same of viewers who watched and of those who reacted. */
+  /** Like `viewers`, for viewers who watched and viewers who reacted. */
   people(period: Period, ...others: Within[]): PeopleCounts<number> {
     const reactors =
       this.#reactors === null ? noViewers : viewersIn(this.#reactors, period, others);
@@ -69,7 +68,7 @@ function viewersIn(
       Number(key) >= startMs && Number(key) < endMs ? [set] : [],
     ),
   );
-  // Hours and days are groups by themselves.
+  // Hours and days are groups already.
   const byGroup = sums.viewersByGroup();
   return {
     total,
@@ -81,7 +80,7 @@ function viewersIn(
   };
 }
 
-/** @param options.fromMs where to begin when that is before the period */
+/** @param options.fromMs where to start if that is before the period */
 export async function readFilteredSeries(
   db: Db,
   organizationId: OrganizationId,
@@ -94,7 +93,7 @@ export async function readFilteredSeries(
   return series;
 }
 
-/** Adds the facts that a filter asks for to several sums at once. */
+/** Adds the facts that match a filter to several sums at once. */
 export async function addFiltered(
   db: Db,
   organizationId: OrganizationId,

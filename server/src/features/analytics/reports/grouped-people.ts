@@ -1,4 +1,4 @@
-/** Counts of groups of facts with the viewers of each group: those who watched and those who reacted. */
+/** Counts of groups of facts, with the viewers of each group who watched and who reacted. */
 import { FactSums, type FactGrouping, type FactQuery, type GroupKey } from '../facts/sums.ts';
 import type { People } from './metrics.ts';
 import { zipByKey } from './people-counts.ts';
@@ -18,7 +18,6 @@ export class GroupedPeople {
     });
   }
 
-  /** All that facts are added to. */
   get parts(): FactSums[] {
     return [this.sums, this.#reactors];
   }
@@ -27,7 +26,7 @@ export class GroupedPeople {
     return zipByKey(byName(this.sums.viewersByGroup()), byName(this.#reactors.viewersByGroup()));
   }
 
-  /** Viewers of sets of groups, such as the items of a tag: each once in a set. */
+  /** Viewers of sets of groups, such as the items of a tag, each counted once per set. */
   bySet(sets: number, setsOf: (key: string) => readonly number[]): People[] {
     const count = (sums: FactSums) => sums.viewersBySet(sets, (key) => setsOf(String(key)));
     const [watching, reacting] = [count(this.sums), count(this.#reactors)];

@@ -12,7 +12,7 @@ import { Benchmark, BenchmarkRow, Hours, Viewers } from './schemas.ts';
 
 const { config, tags } = reportRoute;
 
-/** Who watches, how often and when, and whether an item does well. */
+/** Reports on viewers, viewing times and item benchmarks. */
 export function addHabitRoutes(app: HttpApp, parts: ReportParts): void {
   addViewersRoute(app, parts);
   addHoursRoute(app, parts);

@@ -1,4 +1,4 @@
-/** When viewers watch: the hours of the week, by the organization's clock. */
+/** Viewing by hour of the week, by the organization's clock. */
 import { dayMs, hourMs } from '../../../platform/time.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
@@ -6,12 +6,12 @@ import type { CountSource } from './count-source.ts';
 import { seconds, sumCounters } from './metrics.ts';
 import { bucketStart, type Period } from './period.ts';
 
-/** Each hour of each weekday, Monday (1) first, with what happened in it on all days of the range. */
+/** Each hour of each weekday, Monday (1) first, with its activity over all days of the range. */
 export async function reportHours(
   counts: CountSource,
   { period, nowMs }: { period: Period; nowMs: number },
 ) {
-  // Older hours are going, and zeros in their place would be a lie.
+  // Older hours expire, and zeros in their place would be wrong.
   if (period.startMs <= bucketStart(nowMs, 'day') - hoursKeptDays * dayMs) {
     throw fieldError('query.startDate', `hours are kept for ${hoursKeptDays} days`);
   }
@@ -35,7 +35,7 @@ export async function reportHours(
   });
 }
 
-/** From 0 for the first hour of Monday. 1 January 1970 was a Thursday. */
+/** Starts at 0 for the first hour of Monday. 1 January 1970 was a Thursday. */
 function hourOfWeek(ms: number): number {
   return (Math.floor(ms / dayMs + 3) % 7) * 24 + Math.floor((ms % dayMs) / hourMs);
 }

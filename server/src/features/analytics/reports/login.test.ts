@@ -1,4 +1,6 @@
-/** Proves that a login in the middle of a visit leaves it one session, live, late and rebuilt. */
+/**
+ * Proves that a login in the middle of a visit does not split the session: live, late and rebuilt.
+ */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { inTransaction, openDatabase } from '../../../platform/database/database.ts';
@@ -19,7 +21,7 @@ const dayOf = (daysAgo: number) => new Date(today - daysAgo * dayMs).toISOString
 const range: Range = { startDate: dayOf(5), endDate: dayOf(1) };
 const hourly: Range = { ...range, granularity: 'hour' };
 
-/** Half of the sessions of users begin before the login; in some, another user goes on. */
+/** Half of the users' sessions begin before the login; in some, another user continues. */
 function withLogins(events: readonly LoggedEvent[]): LoggedEvent[] {
   const random = createRandom(3);
   const sessions = Map.groupBy(events, ({ sessionId, userId }) => `${userId} ${sessionId}`);
@@ -92,7 +94,7 @@ describe('sessions with logins are as they are recounted', () => {
   before(async () => {
     assert.ok(events.some(({ userId }) => userId?.endsWith('-other') === true));
     await service.insertItems(items);
-    // Late and out of order, so that a login is known before what it continues.
+    // Late and out of order, so that a login arrives before the events it continues.
     await service.append(shuffled(events, 7), [300, 20, 700]);
     await service.projected();
   });

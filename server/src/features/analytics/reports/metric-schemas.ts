@@ -1,4 +1,7 @@
-/** What the schemas of reports are made from. Times are seconds, rates 0 to 1 and null without a base. */
+/**
+ * Building blocks of report schemas. Times are in seconds; rates are from 0 to 1, or null if the
+ * denominator is zero.
+ */
 import { Type, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Nullable } from '../../../platform/http/schemas.ts';
 
@@ -17,7 +20,6 @@ export function Report<T extends TSchema>(data: T) {
   return Type.Object({ data, meta: Type.Object(meta) }, { description: 'The result.' });
 }
 
-/** A page of a report that is a list. */
 export function ReportList<T extends TSchema, More extends TProperties>(item: T, more: More) {
   return Type.Object(
     {
@@ -33,7 +35,7 @@ export function ReportList<T extends TSchema, More extends TProperties>(item: T,
   );
 }
 
-/** In the description of every report. */
+/** Appears in the description of every report. */
 export const asCsv = 'With `Accept: text/csv` it answers';
 
 export const count = (description?: string) =>
@@ -43,7 +45,7 @@ export const rate = (description: string) =>
   Nullable(Type.Number({ minimum: 0, maximum: 1, description }));
 export const average = (description: string) => Nullable(seconds(description));
 
-/** What the events of a set of views add up to, without who has watched. */
+/** The totals of a set of views, without viewers. */
 export const counted = {
   impressions: count(),
   plays: count(),
@@ -81,7 +83,7 @@ export const date = Type.String({
 
 export const label = (description: string) => Nullable(Type.String({ description }));
 
-/** The schema of a break-down, which is in an answer where one is asked for. */
+/** The schema of a breakdown, which is present if requested. */
 export function BreakdownOf<Metrics extends TObject>(metrics: Metrics) {
   return Type.Optional(
     Type.Object(

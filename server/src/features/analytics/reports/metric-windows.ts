@@ -1,4 +1,4 @@
-/** Metrics of windows of whole hours, for what watches them: the formulas are those of reports. */
+/** Metrics of windows of whole hours, for alerts. The formulas are those of reports. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { dayMs, hourMs } from '../../../platform/time.ts';
@@ -18,7 +18,10 @@ import { readLabelSeries } from './quality-queries.ts';
 
 type CountedBy = keyof AudienceCounters | 'starts' | null;
 
-/** The metrics that can be watched, by report, each with the count that it needs; null: it is one. */
+/**
+ * The metrics that can be watched, by report, each with the count it is based on; null if it is a
+ * count itself.
+ */
 export const watchedMetrics = {
   overview: {
     impressions: null,
@@ -59,22 +62,22 @@ export const watchedMetrics = {
 export type WatchedReport = keyof typeof watchedMetrics;
 export const watchedReports = Object.keys(watchedMetrics) as WatchedReport[];
 
-/** What is watched: `metric` is one of `watchedMetrics[report]`. */
+/** A watched metric: `metric` is one of `watchedMetrics[report]`. */
 export type WatchedMetric = {
   readonly report: WatchedReport;
   readonly metric: string;
   readonly filter?: ReportFilter;
 };
 
-/** @param base of how much the value is made; null for a count */
+/** @param base the count that the value is based on, or null if it is a count itself */
 export type WindowValue = { readonly value: number | null; readonly base: number | null };
 
-/** Whether sessions are asked for where there are none: they are about many items. */
+/** Whether session metrics are requested together with an item filter, which rules them out. */
 export function isUnanswerable({ report, filter }: WatchedMetric): boolean {
   return report === 'engagement' && filter !== undefined && isAboutItems(filter);
 }
 
-/** Whether a metric is a count, whose fall to zero says something. */
+/** Whether a metric is a count, so that a drop to zero is meaningful. */
 export function isCount({ report, metric }: WatchedMetric): boolean {
   return countedBy(report, metric) === null;
 }
@@ -89,7 +92,9 @@ type Hours = { audience: Series<AudienceCounters>; starts: Start[] };
 type Hour<T> = ReadonlyMap<number, readonly T[]>;
 type ByHour = { audience: Hour<Series<AudienceCounters>[number]>; starts: Hour<Start> };
 
-/** The values of windows in their order. Their bounds are whole hours of the organization's clock. */
+/**
+ * The values of the windows, in order. Window bounds are whole hours of the organization's clock.
+ */
 export async function readWindows(
   db: Db,
   organizationId: OrganizationId,
@@ -109,7 +114,7 @@ export async function readWindows(
   return windows.map((window) => valueOf(watched, byHour, window));
 }
 
-/** Windows that are near each other are read together. */
+/** Windows close to each other are read together. */
 function spansOf(windows: readonly Within[]): Within[] {
   const spans: { startMs: number; endMs: number }[] = [];
   for (const { startMs, endMs } of windows.toSorted((a, b) => a.startMs - b.startMs)) {
@@ -158,7 +163,7 @@ async function readHours(
   return { audience: [], starts };
 }
 
-/** Windows do not count people. */
+/** Windows do not count viewers. */
 const uncounted = { uniqueViewers: null, reactingViewers: null };
 
 function valueOf({ report, metric }: WatchedMetric, hours: ByHour, window: Within): WindowValue {

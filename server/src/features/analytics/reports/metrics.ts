@@ -1,4 +1,4 @@
-/** Counters become metrics: the formulas of docs/analytics.md. */
+/** Computes metrics from counters, with the formulas of docs/analytics.md. */
 
 import {
   audienceColumns,
@@ -7,7 +7,7 @@ import {
 } from '../projections/engagement/contribution.ts';
 
 export type Counters = Readonly<Record<(typeof contentColumns)[number], number>>;
-/** `audience_counter` knows sessions as well. */
+/** `audience_counter` also counts sessions. */
 export type AudienceCounters = Readonly<Record<(typeof audienceColumns)[number], number>>;
 
 type Sums = Record<(typeof audienceColumns)[number], number>;
@@ -16,7 +16,7 @@ export const noCounters = Object.freeze(
   Object.fromEntries(audienceColumns.map((column) => [column, 0])),
 ) as AudienceCounters;
 
-/** All of them together; content counters have no sessions. */
+/** Adds counters up; content counters have no sessions. */
 export function sumCounters(
   parts: Iterable<Counters & Partial<AudienceCounters>>,
 ): AudienceCounters {
@@ -27,7 +27,7 @@ export function sumCounters(
   return sum;
 }
 
-/** Null without a denominator: an answer never holds NaN or Infinity. */
+/** Null if the denominator is zero, so that responses never contain NaN or Infinity. */
 export function ratio(numerator: number, denominator: number): number | null {
   return denominator === 0 ? null : numerator / denominator;
 }
@@ -36,7 +36,7 @@ export function seconds(ms: number): number {
   return ms / 1_000;
 }
 
-/** How many different viewers have watched, and have liked, shared or saved; null where it is not known. */
+/** Unique viewers who watched, and who liked, shared or saved; null if unknown. */
 export type PeopleOf<N extends number | null> = {
   readonly uniqueViewers: N;
   readonly reactingViewers: N;
@@ -46,8 +46,8 @@ export type People = PeopleOf<number>;
 export const nobody: People = { uniqueViewers: 0, reactingViewers: 0 };
 
 /**
- * The share of the viewers who have reacted. Whoever reacts in a time without watching in it counts for
- * the numerator alone, so the rate is cut at 1.
+ * The share of viewers who reacted. A viewer who reacts without watching in the period counts only
+ * in the numerator, so the rate is capped at 1.
  */
 export function engagementRateOf(people: PeopleOf<number | null>): number | null {
   const { uniqueViewers, reactingViewers } = people;
@@ -56,9 +56,9 @@ export function engagementRateOf(people: PeopleOf<number | null>): number | null
 }
 
 /**
- * What a set of events and views adds up to. A view counts where it began and a play where it
- * happened, so a view that began right before the hour can put a completed play into an hour with
- * fewer plays: the completion rate is cut at 1.
+ * The metrics of a set of events and views. A view counts when it began and a play when it
+ * happened, so a view that began just before the hour may add a completed play to an hour with
+ * fewer plays. The completion rate is therefore capped at 1.
  */
 export function presentCounted<N extends number | null>(counters: Counters, people: PeopleOf<N>) {
   const { impressions, plays, completions, likes, shares, saves } = counters;
@@ -80,7 +80,7 @@ export function presentCounted<N extends number | null>(counters: Counters, peop
   };
 }
 
-/** How views went: see docs/metrics.md. */
+/** Metrics of views; see docs/metrics.md. */
 function presentViews(counters: Counters) {
   const { views } = counters;
   return {
@@ -94,7 +94,7 @@ function presentViews(counters: Counters) {
   };
 }
 
-/** Mean of watch time by duration. */
+/** Mean of watch time divided by duration. */
 export function percentWatched(counters: Counters): number | null {
   return ratio(counters.watched_share / watchedShareUnits, counters.measured_views);
 }

@@ -1,7 +1,6 @@
-/** The query of the report of movers. */
 import type { ComparablePeriods } from './period.ts';
 
-/** Counts alone: a rate of few plays moves most and means least. */
+/** Only counts: rates based on few plays move most and mean least. */
 export const movedColumns = {
   plays: 'plays',
   impressions: 'impressions',

@@ -1,9 +1,9 @@
-/** The items that have gained or lost most against the period before. */
+/** The items that have gained or lost most compared with the previous period. */
 import type { CountSource } from './count-source.ts';
 import { seconds } from './metrics.ts';
 import type { MovedItem, MoversQuery } from './movers-query.ts';
 
-/** Items that have moved, those with the greatest difference first. */
+/** Items that have changed, largest difference first. */
 export async function reportMovers(
   counts: CountSource,
   query: MoversQuery,

@@ -11,7 +11,7 @@ import {
 import { comparablePeriods, type Period } from './period.ts';
 import { sumByBucket } from './series.ts';
 
-/** The organization in a period, by bucket, and against as many days before. */
+/** The organization's totals in a period, by bucket, and compared with the previous period. */
 export async function reportOverview(
   counts: CountSource,
   { period, nowMs }: { period: Period; nowMs: number },

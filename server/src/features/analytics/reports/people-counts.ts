@@ -1,7 +1,7 @@
-/** Viewers of a whole period, of its buckets, and of other spans: those who watched, and who reacted. */
+/** Viewers who watched and who reacted: in a whole period, in its buckets, and in other spans. */
 import type { PeopleOf } from './metrics.ts';
 
-/** Of a whole period, of each of its buckets (null if unknown), and of other spans. */
+/** For the whole period, each bucket (null if unknown), and other spans. */
 export type UniqueViewers<N extends number | null = number | null> = {
   total: number;
   byBucket: N[];

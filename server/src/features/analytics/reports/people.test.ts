@@ -1,4 +1,6 @@
-/** One person is one viewer before and after login, on every device that was theirs first. */
+/**
+ * Proves that one person is one viewer before and after login, on every device first used by them.
+ */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { eventually } from '../../../../test/service.ts';
@@ -24,7 +26,7 @@ const made = makeTraffic({
   sessions: 200,
 });
 
-/** For two days people watch without being logged in; later another user logs in on some devices. */
+/** For two days people watch without logging in; later another user logs in on some devices. */
 const traffic = made.map((event): LoggedEvent => {
   const { userId, deviceId, at, ...rest } = event;
   if (userId === undefined || deviceId === undefined) return event;

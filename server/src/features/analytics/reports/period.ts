@@ -1,9 +1,9 @@
 /**
- * The time that a report is about: whole days of the organization's clock, cut into hours, days or
- * ISO weeks (Monday to Sunday). All arithmetic is on milliseconds of that clock (`zone-clock.ts`),
- * where every day has 86,400,000 and nothing is skipped or repeated.
+ * The time range of a report: whole days of the organization's clock, split into hours, days or ISO
+ * weeks (Monday to Sunday). All arithmetic uses milliseconds of that clock (`zone-clock.ts`), where
+ * every day has 86,400,000 and nothing is skipped or repeated.
  *
- * A week that a range cuts holds the days of the range alone, under the date of its Monday, so the
+ * A partial week contains only the days within the range, under the date of its Monday, so the
  * buckets of a range always add up to its summary.
  */
 import { fieldError } from '../../../platform/http/errors.ts';
@@ -17,35 +17,34 @@ export const granularities = ['hour', 'day', 'week'] as const;
 export type Granularity = (typeof granularities)[number];
 
 const weekMs = 7 * dayMs;
-/** 1 January 1970 was a Thursday; the Monday before it. */
+/** 1 January 1970 was a Thursday; this is the Monday before. */
 const firstMondayMs = -3 * dayMs;
 
 const maxDays = 366;
-/** 744 buckets, and the hours of a month are as much as a chart can show. */
+/** 744 buckets; a chart cannot show more than the hours of a month. */
 export const maxDaysOfHours = 31;
 const defaultDays = 30;
 const earliestMs = Date.UTC(1970, 0, 1);
 const latestMs = Date.UTC(9998, 11, 31);
 
-/** A piece of a period, from `startMs` until before `endMs`. */
+/** A part of a period, from `startMs` up to but excluding `endMs`. */
 export type Bucket = {
   readonly startMs: number;
   readonly endMs: number;
-  /** As answers name it: a day, the Monday of a week, or the moment at which an hour begins. */
+  /** Its name in responses: a day, the Monday of a week, or the start of an hour. */
   readonly date: string;
 };
 
 export type Period = {
-  /** The beginning of the first day. */
+  /** Start of the first day. */
   readonly startMs: number;
-  /** The end of the last day. */
+  /** End of the last day. */
   readonly endMs: number;
   readonly granularity: Granularity;
-  /** How hours are named; without one, as UTC. */
+  /** The clock used to name hours; UTC if missing. */
   readonly clock?: ZoneClock;
 };
 
-/** What an organization's clock shows now. */
 export type LocalNow = { readonly nowMs: number; readonly clock: ZoneClock };
 
 export async function readLocalNow(db: Db, organizationId: string): Promise<LocalNow> {
@@ -56,9 +55,9 @@ export async function readLocalNow(db: Db, organizationId: string): Promise<Loca
 export type PeriodQuery = { startDate?: string; endDate?: string; granularity?: Granularity };
 
 /**
- * The period that a query asks for: by default the last 30 days, today included, by day.
+ * The period requested by a query. The default is the last 30 days including today, by day.
  *
- * @param path where the fields are, for errors
+ * @param path of the fields, for error messages
  * @throws ApiError VALIDATION_ERROR
  */
 export function readPeriod(
@@ -85,7 +84,7 @@ function checkHours(startMs: number, days: number, nowMs: number, path: string):
   if (days > maxDaysOfHours) {
     throw fieldError(`${path}granularity`, `hour is for at most ${maxDaysOfHours} days`);
   }
-  // Older hours are going, and zeros in their place would be a lie.
+  // Older hours expire, and zeros in their place would be wrong.
   if (startMs <= startOfDay(nowMs) - hoursKeptDays * dayMs) {
     throw fieldError(`${path}granularity`, `hours are kept for ${hoursKeptDays} days`);
   }
@@ -106,9 +105,10 @@ function readDay(path: string, value: string): number {
 export type ComparablePeriods = { readonly now: Period; readonly before: Period };
 
 /**
- * What a period is compared with: as many days right before it. A last day that is not over yet would
- * always look like a fall, so it is left out, and so is its counterpart. Both are empty for today
- * alone. Only totals are compared, so weeks make the fewest buckets.
+ * The period and its comparison: the same number of days immediately before it. An incomplete last
+ * day would always look like a drop, so it is left out together with its counterpart. Both periods
+ * are empty for a range of only today. Only totals are compared, so weeks are used to keep buckets
+ * few.
  */
 export function comparablePeriods({ startMs, endMs }: Period, nowMs: number): ComparablePeriods {
   const lengthMs = endMs - startMs;
@@ -119,7 +119,7 @@ export function comparablePeriods({ startMs, endMs }: Period, nowMs: number): Co
   return { now: of(startMs), before: of(startMs - lengthMs) };
 }
 
-/** The buckets of a period in order, without a gap, also where nothing happened. */
+/** All buckets of a period in order, including empty ones. */
 export function bucketsOf({ startMs, endMs, granularity, clock }: Period): Bucket[] {
   const buckets: Bucket[] = [];
   for (let start = bucketStart(startMs, granularity); start < endMs;) {
@@ -136,14 +136,13 @@ export function bucketsOf({ startMs, endMs, granularity, clock }: Period): Bucke
 
 const lengthsMs: Record<Granularity, number> = { hour: hourMs, day: dayMs, week: weekMs };
 
-/** When the hour, day or week of a moment began. */
+/** The start of the hour, day or week that contains a time. */
 export function bucketStart(ms: number, granularity: Granularity): number {
   const originMs = granularity === 'week' ? firstMondayMs : 0;
   const lengthMs = lengthsMs[granularity];
   return originMs + Math.floor((ms - originMs) / lengthMs) * lengthMs;
 }
 
-/** The index of the bucket that contains a moment of the period. */
 export function bucketIndex({ startMs, granularity }: Period, ms: number): number {
   const first = bucketStart(startMs, granularity);
   return (bucketStart(ms, granularity) - first) / lengthsMs[granularity];

@@ -1,6 +1,6 @@
 /**
- * Lists of quality from facts: by the rendition and the codec that a view played first, and by the code
- * and the message of its first error.
+ * Playback quality lists from facts: by the first rendition and codec of a view, and by the code
+ * and message of its first error.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -13,7 +13,7 @@ import { toFactFilter, type ReportFilter } from './filter.ts';
 import type { Within } from './filtered-series.ts';
 import { ratio, seconds } from './metrics.ts';
 
-/** Maximum number of entries in each list; those with the highest counts are kept. */
+/** Maximum number of entries per list; those with the highest counts are kept. */
 const maxLabels = 100;
 const maxMessages = 5;
 
@@ -120,7 +120,7 @@ export function presentViewLists({
   };
 }
 
-/** Views that have played something, the most plays first. */
+/** Views that played something, most plays first. */
 function playedOf({ sums, split }: Split1) {
   return [...sums.groups]
     .map(([key, group]) => {

@@ -5,7 +5,7 @@ import { inSpan, type Span } from './counter-queries.ts';
 
 export type QualityCount = { measure: string; label: string; count: number; total: number };
 
-/** Every count of a span by measure and label. A day has at most 200 labels of each measure. */
+/** All counts of a span by measure and label. A day has at most 200 labels per measure. */
 export async function readQuality(
   db: Db,
   organizationId: OrganizationId,
@@ -23,7 +23,7 @@ export async function readQuality(
 
 export type LabelCount = { period: Date; label: string; count: number; total: number };
 
-/** The counts of one measure of each hour or day, such as the histogram of start-up times. */
+/** The counts of one measure per hour or day, such as the histogram of start-up times. */
 export async function readLabelSeries(
   db: Db,
   organizationId: OrganizationId,

@@ -9,12 +9,12 @@ import { presentErrors, presentViewLists, readViewLists, type ViewLists } from '
 import { readQuality, type QualityCount } from './quality-queries.ts';
 import { daySpanOf, sumByBucket } from './series.ts';
 
-/** Maximum number of entries in each list; those with the highest counts are kept. */
+/** Maximum number of entries per list; those with the highest counts are kept. */
 const maxLabels = 100;
 
 /**
- * How well playback works: starting, stalling, failing. With a filter, what clients name (renditions,
- * codecs, error codes) is that of the views which match: see quality-lists.ts.
+ * Playback quality: start-up, stalls and errors. With a filter, labels sent by clients (renditions,
+ * codecs, error codes) come from the matching views; see quality-lists.ts.
  */
 export async function reportQuality(
   db: Db,
@@ -92,7 +92,7 @@ function presentLists(
   };
 }
 
-/** What was counted of each rendition, the one with the most plays first. */
+/** The counts of each rendition, most plays first. */
 function presentRenditions(labels: (measure: string) => QualityCount[]) {
   const measures = ['rendition', 'watching', 'rebuffer', 'switch'] as const;
   const byLabel = Map.groupBy(measures.flatMap(labels), ({ label }) => label);

@@ -1,4 +1,3 @@
-/** The queries of reports. */
 import { Type } from 'typebox';
 import { Closed, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
@@ -6,7 +5,7 @@ import { dimensions } from './dimensions.ts';
 import { directions, moverMetrics } from './movers-query.ts';
 import { granularities, maxDaysOfHours } from './period.ts';
 
-/** Read by `readPeriod`. */
+/** Parsed by `readPeriod`. */
 const day = (description: string) => Type.String({ description, examples: ['2026-01-31'] });
 
 const periodQuery = {
@@ -24,7 +23,7 @@ const periodQuery = {
 const text = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
-/** Read by `readFilter`. */
+/** Parsed by `readFilter`. */
 export const filterQuery = {
   device: Type.Optional(OneOf(['ios', 'android', 'web'] as const, 'Only from this device.')),
   country: Type.Optional(
@@ -38,7 +37,7 @@ export const filterQuery = {
   section: text('Only of items that are in this section now.'),
 };
 
-/** Read by `readBreakdown`. */
+/** Parsed by `readBreakdown`. */
 export const breakdownQuery = {
   breakdown: Type.Optional(
     Type.String({
@@ -62,7 +61,7 @@ export const breakdownQuery = {
 
 export const FilteredQuery = Closed({ ...periodQuery, ...filterQuery, ...breakdownQuery });
 
-/** Parameters of reports that have no buckets shorter than a day. */
+/** Parameters of reports without buckets shorter than a day. */
 export const DaysQuery = Closed({
   startDate: periodQuery.startDate,
   endDate: periodQuery.endDate,
@@ -70,7 +69,7 @@ export const DaysQuery = Closed({
   breakdown: breakdownQuery.breakdown,
 });
 
-/** What the content list can be sorted by: any metric, or the age of the items. */
+/** The sort keys of the content list: any metric, or the creation time. */
 export const contentSorts = [
   'impressions',
   'plays',

@@ -1,4 +1,3 @@
-/** The SQL of the report on the last minutes. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -14,7 +13,7 @@ function within({ fromMs, toMs }: Span) {
 
 export type MinuteRow = { readonly minuteMs: number } & Readonly<Record<MinuteColumn, number>>;
 
-/** What all items together were counted, minute by minute, where there was anything. */
+/** The totals of all items per minute; empty minutes are missing. */
 export async function selectMinutes(
   db: Db,
   organizationId: OrganizationId,
@@ -47,11 +46,11 @@ export type RecentItem = {
   readonly impressions: number;
   readonly plays: number;
   readonly likes: number;
-  /** Plays from `recentMs` on. */
+  /** Plays since `recentMs`. */
   readonly recentPlays: number;
 };
 
-/** What each item that still exists was counted, if it was played. */
+/** The counts of each existing item that was played. */
 export async function selectRecentItems(
   db: Db,
   organizationId: OrganizationId,

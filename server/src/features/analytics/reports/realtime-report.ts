@@ -1,4 +1,4 @@
-/** What happens now: the last 60 minutes by the minute, and which items are rising. */
+/** Current activity: the last 60 minutes by the minute, and rising items. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { minuteMs } from '../../../platform/time.ts';
@@ -18,12 +18,12 @@ import {
 } from './realtime-queries.ts';
 
 export const shownMinutes = 60;
-/** The minutes, with the one that is running, whose plays are compared with those before. */
+/** The recent minutes, including the current one, whose plays are compared with those before. */
 export const recentMinutes = 10;
 const maxItems = 10;
-/** Fewer plays say nothing. */
+/** Fewer plays are not significant. */
 const minRecentPlays = 5;
-/** In standard deviations: without any change, one item in 700 is above. */
+/** In standard deviations: without any change, one item in 700 exceeds it. */
 const risingFrom = 3;
 
 export async function reportRealtime(db: Db, organizationId: OrganizationId, nowMs: number) {
@@ -86,9 +86,9 @@ function topItems(items: readonly RecentItem[]) {
 }
 
 /**
- * Items that were played more in the last minutes than chance explains. If an item were played at one
- * rate throughout, its recent plays would be binomial with the recent share of the time; `z` is their
- * distance from the mean of that, in standard deviations.
+ * Items that were played more in the recent minutes than chance explains. At a constant rate, the
+ * recent plays are binomially distributed with the recent share of the time as probability; `z` is
+ * their distance from the mean in standard deviations.
  */
 export function risingItems(
   items: readonly RecentItem[],

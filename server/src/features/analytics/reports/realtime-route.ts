@@ -44,7 +44,7 @@ export const Realtime = Type.Object({
   ),
 });
 
-/** Polls within this time share an answer. */
+/** Requests within this time share a response. */
 const maxAgeMs = 1_000;
 const rememberedOrganizations = 1_000;
 
@@ -87,7 +87,7 @@ type Answer = {
 
 async function readAnswer(parts: ReportParts, organizationId: OrganizationId): Promise<Answer> {
   return parts.heavyReads.read(async (db) => {
-    // Read before the numbers, so that it promises no more than they hold.
+    // Read before the numbers, so that it never promises more than they contain.
     const asOf = await readAsOf({ ...parts, db }, 'realtime');
     return { data: await reportRealtime(db, organizationId, Date.now()), asOf };
   });

@@ -1,4 +1,4 @@
-/** Proves that the last hour is counted by the minute, as a recount of the events says. */
+/** Proves the minutes of the last hour against a recount. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newUuid7 } from '../../../platform/uuid7.ts';
@@ -25,7 +25,7 @@ type Answer = {
   rising: { contentId: string; plays: number }[];
 };
 
-/** Two hours of plays, of which the third item gets most in the last minutes. */
+/** Two hours of plays, with the third item dominating the last minutes. */
 function makeEvents(nowMs: number): LoggedEvent[] {
   const events: LoggedEvent[] = [];
   const add = (minutesAgo: number, item: number, viewer: number, event: 'playStart' | 'like') =>
@@ -79,7 +79,7 @@ function check(answer: Answer): void {
 test('minutes, viewers and items are as recounted, live and rebuilt', async () => {
   await service.append(events, [40, 7]);
   await service.projected();
-  // An answer is shared for a second; the first one is made now.
+  // Responses are shared for a second; the first one is computed now.
   check((await service.read('realtime')) as Answer);
   const { body, text } = await service.ask('realtime');
   assert.ok(Date.now() - Date.parse(String(body.meta['asOf'])) < 60_000, text);
@@ -108,7 +108,7 @@ test('an item rises only where chance does not explain it', () => {
   const spans = { nowMs, recentMs: nowMs - 10 * minuteMs, fromMs: nowMs - 60 * minuteMs };
   const rises = (plays: number, recentPlays: number) =>
     risingItems([{ ...item, plays, recentPlays }], spans).length > 0;
-  // Of 60 plays ten are expected, with a standard deviation of 2.89: 19 is the first above three.
+  // Ten of 60 plays are expected, standard deviation 2.89; 19 is the first value above 3σ.
   assert.deepEqual(
     [18, 19].map((recent) => rises(60, recent)),
     [false, true],

@@ -1,4 +1,4 @@
-/** Break-downs, counted anew: every view and session is put into the groups that its values name. */
+/** Recounts breakdowns: puts every view and session into the groups given by its values. */
 import type { RecountedItem } from './recount-counts.fixture.ts';
 import {
   counted,
@@ -19,7 +19,7 @@ export type BreakdownAsked = {
   readonly report: BrokenReport;
   readonly dimensions: readonly string[];
   readonly top: number;
-  /** The variant of a viewer; null: none. */
+  /** The variant of a viewer, or null if it has none. */
   readonly variantOf?: (viewer: string | null) => string | null;
 };
 
@@ -62,7 +62,7 @@ function attempts({ plays, errors }: View): number {
   return plays > 0 || errors > 0 ? 1 : 0;
 }
 
-/** A group of such views is a row, if there is room for it. */
+/** Whether a group with this view qualifies as a row. */
 function isSeen(view: View): boolean {
   const { plays, impressions, isWatched, errors, likes, shares, saves } = view;
   return isWatched || plays + impressions + errors + likes + shares + saves > 0;

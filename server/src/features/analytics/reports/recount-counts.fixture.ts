@@ -1,4 +1,4 @@
-/** What is counted in a time, of a part of the audience or of some items, for the recount. */
+/** Recounts what happened within a time range for a part of the audience or for some items. */
 import type { LoggedEvent } from '../../events/events.ts';
 import { rate, total } from './recount-numbers.fixture.ts';
 import { playbackMetrics, sessionMetrics } from './recount-playback.fixture.ts';
@@ -21,7 +21,7 @@ export type RecountedItem = {
   language?: string;
 };
 
-/** What is counted: a part of the audience, of one item or of all. */
+/** The subset to count: a part of the audience, of some items or of all. */
 export type Part = {
   contentIds?: ReadonlySet<string>;
   device?: string | null;
@@ -34,7 +34,7 @@ export class EventCounts {
   readonly #views: View[];
   readonly #visits: Visit[];
 
-  /** Of events that have the same id, one counts. */
+  /** Events with the same id count once. */
   constructor(events: readonly LoggedEvent[]) {
     this.events = [...new Map(events.map((event) => [event.eventId, event])).values()];
     this.#byKind = Map.groupBy(this.events, ({ event }) => event);
@@ -51,7 +51,10 @@ export class EventCounts {
     };
   }
 
-  /** Without a device or country viewers count where their events are, else where the view began. */
+  /**
+   * Without a device or country, viewers count at the time of their events, otherwise at the start
+   * of the view.
+   */
   people(part: Part, from: number, to: number): Reacting {
     return {
       uniqueViewers: this.viewers(part, from, to),
@@ -99,7 +102,7 @@ export class EventCounts {
     return playbackMetrics(this.viewsOf(part, from, to), times);
   }
 
-  /** Whether anything was counted for an item: the list has no lines of zeros. */
+  /** Whether anything was counted for an item, because the list has no rows of zeros. */
   hasRow(id: string, from: number, to: number, audience: Part = {}): boolean {
     const { totalWatchTime, impressions, plays, completions, likes, shares, saves, swipesAway } =
       this.itemMetrics(id, from, to, audience);
@@ -146,7 +149,7 @@ export function distinct(viewers: readonly (string | null)[]): number {
   return new Set(viewers.filter((viewer) => viewer !== null)).size;
 }
 
-/** Of the views of a segment or a filter. */
+/** The viewers of the views of a segment or a filter. */
 export function peopleOf(views: readonly View[]): Reacting {
   const watching = views.filter((view) => view.isWatched || view.completions > 0);
   const reacting = views.filter(({ likes, shares, saves }) => likes + shares + saves > 0);
@@ -180,7 +183,7 @@ export function howViewsWent(all: readonly View[]) {
   };
 }
 
-/** To a ten-millionth of each view, so that sums are the same in any order. */
+/** Rounded to a ten-millionth per view, so that sums do not depend on the order. */
 export function percentWatched(views: readonly View[]): number | null {
   const measured = views.filter(({ durationMs }) => durationMs > 0);
   const shares = measured.map(({ watchMs, durationMs }) =>

@@ -1,4 +1,4 @@
-/** An experiment with exposures, for break-downs by variant. */
+/** An experiment with exposures, for breakdowns by variant. */
 import { sql } from 'kysely';
 import { openDatabase } from '../../../platform/database/database.ts';
 import { atEnd, silentLog } from '../../../../test/database.ts';
@@ -7,8 +7,8 @@ import { viewerKeyOf } from '../statistics/viewer-keys.ts';
 import type { ReportService } from './reports.fixture.ts';
 
 /**
- * By the last digit of a viewer's number: 0 to 2 saw `control`, 3 saw `more`, 4 saw `control` on a device
- * whose user had seen `more`, 5 saw both. The others were not exposed.
+ * Depends on the last digit of a viewer's number: 0 to 2 saw `control`, 3 saw `more`, 4 saw
+ * `control` on a device whose user had seen `more`, 5 saw both. The others were not exposed.
  */
 export function variantOf(viewer: string | null): string | null {
   const [kind, id = ''] = (viewer ?? '').split(' ');

@@ -1,4 +1,4 @@
-/** What the views and sessions that match a filter add up to, for the recount with filters. */
+/** Recounts the metrics of the views and sessions that match a filter. */
 import { engagement, howViewsWent, peopleOf } from './recount-counts.fixture.ts';
 import { by, rate, total } from './recount-numbers.fixture.ts';
 import { playbackMetrics, sessionMetrics } from './recount-playback.fixture.ts';
@@ -14,7 +14,7 @@ export type Filter = {
   contentId?: string;
 };
 
-/** The views and sessions of which a report tells. */
+/** The views and sessions of a report. */
 export type Part = { views: readonly View[]; visits: readonly Visit[] };
 
 export function isAboutItems({ tag, contentId }: Filter): boolean {
@@ -59,7 +59,7 @@ export function counted(views: readonly View[]) {
   };
 }
 
-/** Views whose events are only taken back likes and changes of quality count for nothing. */
+/** Views with nothing but withdrawn likes and quality changes do not count. */
 export function hasCounts(views: readonly View[]): boolean {
   return views.some(
     (view) =>

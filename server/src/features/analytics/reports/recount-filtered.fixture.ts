@@ -1,6 +1,6 @@
 /**
- * The answers to reports with filters, counted anew: of all views and sessions those that match, each
- * where it began, with everything that its events tell.
+ * Recounts reports with filters from all matching views and sessions. Each counts where it began,
+ * with all of its events.
  */
 import type { LoggedEvent } from '../../events/events.ts';
 import { recountBreakdown, type BreakdownAsked } from './recount-breakdown.fixture.ts';
@@ -62,7 +62,7 @@ export class FilteredRecount {
   readonly #items: readonly RecountedItem[];
   readonly #daysOf: Map<string, Set<number>>;
 
-  /** @param personOf who a viewer is: a device may belong to a user */
+  /** @param personOf resolves a viewer to a person: a device may belong to a user */
   constructor(
     events: readonly LoggedEvent[],
     items: readonly RecountedItem[],
@@ -110,7 +110,7 @@ export class FilteredRecount {
     };
   }
 
-  /** The most played first. */
+  /** Most played first. */
   content(filter: Filter, range: Range) {
     const { from, to } = spanOf(range);
     const part = this.#partOf(filter);
@@ -315,7 +315,7 @@ export class FilteredRecount {
     };
   }
 
-  /** What a filter asks for, by one or two dimensions. */
+  /** Breakdowns of a filter by one or two dimensions. */
   breakdown(asked: BreakdownAsked, filter: Filter, range: Range) {
     const { from, to } = spanOf(range);
     const part = within(this.#partOf(filter), from, to);

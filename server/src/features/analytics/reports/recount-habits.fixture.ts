@@ -1,10 +1,10 @@
-/** Who watches, how often and when, for the recount: of given views, sessions and events. */
+/** Recounts viewers, frequency and viewing times from given views, sessions and events. */
 import { peopleOf } from './recount-counts.fixture.ts';
 import { rate, total } from './recount-numbers.fixture.ts';
 import { day, dayOf } from './recount-time.fixture.ts';
 import type { View } from './recount-views.fixture.ts';
 
-/** @param likes and unlikes are those of events without a filter, and those of the views with one */
+/** @param likes and unlikes from events without a filter, from the views with one */
 export function viewersReport(views: readonly View[], likes: number, unlikes: number) {
   const watching = views.filter((view) => view.isWatched || view.completions > 0);
   const byViewer = Map.groupBy(watching, ({ viewer }) => viewer);
@@ -34,7 +34,7 @@ export type Happened = {
   sessions: number[] | null;
 };
 
-/** @param happened the moments at which things happened, within the range */
+/** @param happened times within the range at which things happened */
 export function hoursReport(happened: Happened, from: number, to: number) {
   const cellOf = (at: number) => `${new Date(at).getUTCDay()} ${new Date(at).getUTCHours()}`;
   const days: number[] = [];
@@ -60,7 +60,7 @@ export function hoursReport(happened: Happened, from: number, to: number) {
   });
 }
 
-/** A moment for each time that a view counts, at its beginning. */
+/** One timestamp per count of a view, at the start of the view. */
 export function momentsOf(views: readonly View[], times: (view: View) => number): number[] {
   return views.flatMap((view) => Array.from({ length: times(view) }, () => view.firstAt));
 }

@@ -1,4 +1,3 @@
-/** Arithmetic of the recount. */
 export function rate(part: number, whole: number): number | null {
   return whole === 0 ? null : part / whole;
 }

@@ -1,4 +1,4 @@
-/** How sessions and playback went, of given views and sessions, for both recounts. */
+/** Session and playback metrics of given views and sessions, for both recounts. */
 import { rate, total } from './recount-numbers.fixture.ts';
 import { hour } from './recount-time.fixture.ts';
 import type { View, Visit } from './recount-views.fixture.ts';

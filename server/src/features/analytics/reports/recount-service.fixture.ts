@@ -1,4 +1,6 @@
-/** A service whose every report is compared with a recount, as it counted live and after a rebuild. */
+/**
+ * Compares every report of a service with a recount, both after live counting and after a rebuild.
+ */
 import assert from 'node:assert/strict';
 import { describe, test, before } from 'node:test';
 import { openDatabase } from '../../../platform/database/database.ts';
@@ -56,7 +58,7 @@ const breakdowns: [
 ];
 const viewers = 1_000;
 
-/** @param eventCount at least so many events are sent */
+/** @param eventCount minimum number of events to send */
 export async function compareWithRecount(eventCount: number): Promise<void> {
   const items = makeItems(15, (index) => ['all', `group-${index % 3}`]).map((item, index) => ({
     ...item,
@@ -106,7 +108,7 @@ export async function compareWithRecount(eventCount: number): Promise<void> {
       for (const [path, asked, answer] of expected) {
         const about = `${path} ${JSON.stringify({ ...range, ...asked })}`;
         const read = await service.read(path, { ...range, ...asked });
-        // What viewers have told until now is counted by `feed-refusals.test.ts`.
+        // Current feedback is covered by `feed-refusals.test.ts`.
         const { feedback: _, ...item } = read as { feedback?: unknown };
         const found = path.startsWith('content/') ? item : read;
         assert.deepEqual(exact(found), exact(withEstimates(answer, found)), about);
@@ -160,7 +162,7 @@ export async function compareWithRecount(eventCount: number): Promise<void> {
   });
 }
 
-/** The break-down of an answer; a list has it in `meta`. */
+/** The breakdown of a response; a list has it in `meta`. */
 async function askForBreakdown(
   service: ReportService,
   report: BrokenReport | 'item',
@@ -183,7 +185,7 @@ async function rebuildAll({ connection }: ReportService): Promise<void> {
   }
 }
 
-/** Without percentiles, which are within 2 per cent. */
+/** Without percentiles, which are accurate within 2 %. */
 function exact(answer: unknown): unknown {
   return JSON.parse(
     JSON.stringify(answer, (key, value: unknown) => (/^p\d\d$/.test(key) ? undefined : value)),
@@ -191,8 +193,8 @@ function exact(answer: unknown): unknown {
 }
 
 /**
- * What was recounted, with the unique viewers that a report estimates: above 1,024, and within three per
- * cent. How they have changed follows from the estimates.
+ * The recount with estimated unique viewers taken from the report: only above 1,024, and within
+ * three per cent. Changes follow from the estimates.
  */
 function withEstimates(recounted: unknown, found: unknown, name = ''): unknown {
   if (name === 'engagementRate' && typeof recounted === 'object') return found;
@@ -211,7 +213,7 @@ function withEstimates(recounted: unknown, found: unknown, name = ''): unknown {
     Object.entries(recounted).map(([key, one]) => [key, withEstimates(one, others[key], key)]),
   );
   const { uniqueViewers: unique, reactingViewers: reacting, engagementRate } = all;
-  // A rate follows from the numbers of viewers that are shown with it.
+  // The rate follows from the viewer counts next to it.
   return typeof engagementRate === 'number'
     ? { ...all, engagementRate: Math.min(Number(reacting), Number(unique)) / Number(unique) }
     : all;

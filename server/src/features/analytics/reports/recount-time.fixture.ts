@@ -14,7 +14,7 @@ export function spanOf({ startDate, endDate }: Range): { from: number; to: numbe
   return { from: Date.parse(startDate), to: Date.parse(endDate) + day };
 }
 
-/** How much of a range is compared with the time before: a day that is not over is left out. */
+/** The part of a range that is compared with the previous one: an incomplete day is left out. */
 export function comparedLength(range: Range): number {
   const { from, to } = spanOf(range);
   const today = dayOf(Date.now());

@@ -1,4 +1,4 @@
-/** Views and visits, made from all of their events at once, for the recount. */
+/** Builds views and visits from all of their events at once, for the recount. */
 import type { LoggedEvent } from '../../events/events.ts';
 import { by, total } from './recount-numbers.fixture.ts';
 
@@ -23,7 +23,7 @@ export type View = {
   shares: number;
   saves: number;
   unlikes: number;
-  /** Of its first playStart, in milliseconds. */
+  /** From its first playStart, in milliseconds. */
   startup: number | null;
   viewer: string | null;
   rendition: string | null;
@@ -41,7 +41,7 @@ export type Visit = {
   plays: number;
 } & Told;
 
-/** What the first event told that told anything. */
+/** Values from the first event that had them. */
 export type Told = {
   device: string | null;
   country: string | null;
@@ -49,7 +49,7 @@ export type Told = {
   appVersion: string | null;
 };
 
-/** What each viewer has done with each item in one session; a login begins a new view. */
+/** What each viewer has done with each item in one session; a login starts a new view. */
 export function toViews(events: readonly LoggedEvent[]): View[] {
   const byView = Map.groupBy(events, (event) =>
     JSON.stringify([
@@ -75,7 +75,7 @@ export function toVisits(events: readonly LoggedEvent[]): Visit[] {
   }));
 }
 
-/** The first user who is named, or else the viewer. */
+/** The first user that is named, otherwise the viewer. */
 function visitorOf(events: readonly LoggedEvent[]): string | null {
   const sorted = events.toSorted((a, b) => a.at - b.at);
   const named = sorted.find(({ userId }) => userId !== undefined) ?? sorted[0];
@@ -84,7 +84,7 @@ function visitorOf(events: readonly LoggedEvent[]): string | null {
 
 const timeoutMs = 30 * 60_000;
 
-/** After half an hour without an event, the next one begins something new. */
+/** The first event after half an hour of silence starts something new. */
 function cutByPauses(events: readonly LoggedEvent[]): LoggedEvent[][] {
   const pieces: LoggedEvent[][] = [];
   let lastAt = -Infinity;
@@ -155,12 +155,12 @@ export function viewerOf({ userId, deviceId, sessionId }: LoggedEvent): string |
   return sessionId === undefined ? null : `session ${sessionId}`;
 }
 
-/** A swipe is about the item that it leaves. */
+/** A swipe is about the item it leaves. */
 export function subjectOf({ event, contentId, data }: LoggedEvent): string {
   return event === 'swipe' ? (data['fromContentId'] as string) : contentId;
 }
 
-/** The page of a feed stands for the feed. */
+/** A feed page implies the feed. */
 export function cameBy({ data }: LoggedEvent): unknown {
   return data['entryPoint'] ?? (data['feedId'] === undefined ? undefined : 'feed');
 }
@@ -184,7 +184,7 @@ function firstOf(events: readonly LoggedEvent[], kind: string, field: string): s
   return told[0] === undefined ? null : String(told[0].data[field]);
 }
 
-/** The messages of views that have failed, the most frequent five. */
+/** The five most frequent messages of failed views. */
 export function messagesOf(failed: readonly View[]) {
   return [...Map.groupBy(failed, ({ errorMessage }) => errorMessage)]
     .map(([message, same]) => ({ message, views: same.length }))
@@ -207,7 +207,7 @@ export function dropoff(views: readonly View[]): { second: number; retained: num
     }));
 }
 
-/** How often each second was watched, by views: a clip that loops counts again and again. */
+/** How often each second was watched, relative to views; a looping clip counts repeatedly. */
 export function watchedCurve(views: readonly View[]): { second: number; watched: number }[] {
   const runs = views.flatMap((view) => {
     const ends = [view.reachedMs];

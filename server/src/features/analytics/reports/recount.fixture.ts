@@ -1,6 +1,6 @@
 /**
- * The answers of the analytics API, counted again from plain arrays of events by the definitions of
- * docs/analytics.md. It shares no code with what it checks: everything is counted for each bucket
+ * Recounts the responses of the analytics API from plain arrays of events, following the
+ * definitions in docs/analytics.md. It shares no code with what it checks: each bucket is counted
  * from all events, which is slow and simple.
  */
 import type { LoggedEvent } from '../../events/events.ts';
@@ -33,7 +33,6 @@ import {
 export type { Range } from './recount-time.fixture.ts';
 export type { RecountedItem } from './recount-counts.fixture.ts';
 
-/** By hour, viewers of single items are not known. */
 const unknownPeople = { uniqueViewers: null, reactingViewers: null, engagementRate: null };
 
 export class Recount {
@@ -67,7 +66,7 @@ export class Recount {
     };
   }
 
-  /** In the order of `plays`, the most played first. */
+  /** Most plays first. */
   content(range: Range) {
     const { from, to } = spanOf(range);
     return this.#items
@@ -290,7 +289,7 @@ export class Recount {
   }
 }
 
-/** Kinds that have a count of their own. */
+/** Kinds with a count of their own. */
 function isPlain(kind: string): boolean {
   return !['watchProgress', 'rebuffer', 'qualityChange', 'error'].includes(kind);
 }

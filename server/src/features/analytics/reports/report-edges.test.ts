@@ -1,4 +1,4 @@
-/** What reports show at the edges: of days, of organizations, of items that are gone, of nothing. */
+/** Proves reports in edge cases: day boundaries, several organizations, deleted items, no data. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
@@ -28,7 +28,7 @@ function event(
   };
 }
 
-/** An organization of its own with some items, and these events projected. */
+/** A separate organization with some items and these events, already projected. */
 async function withEvents(
   name: string,
   itemCount: number,
@@ -280,7 +280,7 @@ describe('organizations and items', () => {
       assert.equal(tags.segments[0]?.['plays'], 2);
       assert.deepEqual(await read(own, 'overview', range), before);
     };
-    // At once, and after the purge has removed the rows.
+    // Immediately, and again after the purge has removed the rows.
     await check();
     await eventually('the purge', async () => {
       const rows = await query(service, 'select from content_counter where content_id = $1', [id]);

@@ -4,7 +4,7 @@ import type { EngagementLog } from '../../events/events.ts';
 import type { ListCursors } from '../../../platform/http/list-cursor.ts';
 import type { VariantsOf } from './dimensions.ts';
 
-/** What the routes of reports are made from. */
+/** The dependencies of report routes. */
 export type ReportParts = {
   db: Db;
   heavyReads: HeavyReads;
@@ -13,7 +13,7 @@ export type ReportParts = {
   variantsOf: VariantsOf;
 };
 
-/** What they have in common: reports are for servers, never for apps. */
+/** Shared options: reports are for servers, never for apps. */
 export const reportRoute = {
   config: { access: 'secret' as const },
   tags: ['Analytics'],

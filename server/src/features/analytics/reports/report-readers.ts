@@ -1,4 +1,4 @@
-/** What each report answers to a query: its data, the rows of its CSV, and its break-down. */
+/** Reads each report for a query: its data, its CSV rows and its breakdown. */
 import type { Static, TObject } from 'typebox';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { reportAudience } from './audience-report.ts';
@@ -35,7 +35,7 @@ import {
 import { reportSources } from './sources-report.ts';
 import { reportViewers } from './viewers-report.ts';
 
-/** Reads a report. @throws ApiError VALIDATION_ERROR, with paths of the query */
+/** @throws ApiError VALIDATION_ERROR with paths into the query */
 export type ReadReport<Query, Answer> = (
   parts: ReportParts,
   organizationId: OrganizationId,
@@ -45,7 +45,7 @@ export type ReadReport<Query, Answer> = (
 type Days = Static<typeof DaysQuery>;
 type Filtered = Static<typeof FilteredQuery>;
 
-/** The moment, the period, the filter and the counts that nearly every report begins with. */
+/** The local time, period, filter and counts that nearly every report starts with. */
 async function readAsked(
   { db }: ReportParts,
   organizationId: OrganizationId,
@@ -57,7 +57,7 @@ async function readAsked(
   return { now, period: readPeriod(query, now), filter, counts, nowMs: now.nowMs };
 }
 
-/** An answer whose CSV holds these rows. */
+/** A result whose CSV has these rows. */
 function table<Data, Row extends TObject>(
   data: Data,
   row: Row,

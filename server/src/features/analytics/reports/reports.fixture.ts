@@ -1,4 +1,4 @@
-/** A started service with items whose ids are known, and a way to put events into its log. */
+/** A running service with known items, and a way to append events to its log. */
 import { openDatabase, type Db } from '../../../platform/database/database.ts';
 import { newContentId } from '../../../platform/ids.ts';
 import { atEnd, silentLog } from '../../../../test/database.ts';
@@ -17,17 +17,16 @@ export type ReportOrganization = {
   secretKey: string;
   publishableKey: string;
   insertItems(items: readonly RecountedItem[]): Promise<void>;
-  /** Puts events into the log as they are, in blocks of these sizes in turn. */
   append(events: readonly LoggedEvent[], blockSizes?: readonly number[]): Promise<void>;
-  /** The answer of a report. */
+  /** Requests a report. */
   ask(path: string, params?: Record<string, string>): Promise<Reply>;
-  /** The `data` of an answer that must be a success. */
+  /** The `data` of a successful response. */
   read(path: string, params?: Record<string, string>): Promise<unknown>;
 };
 
 export type ReportService = TestService &
   ReportOrganization & {
-    /** Resolves when every projection has taken everything that is in the log. */
+    /** Resolves once every projection has processed everything in the log. */
     projected(): Promise<void>;
     addOrganization(name: string): Promise<ReportOrganization>;
   };
@@ -80,7 +79,7 @@ function organization(
   };
 }
 
-/** Items of any number, to be put into several services under the same ids. */
+/** Items that can be created in several services under the same ids. */
 export function makeItems(
   count: number,
   tagsOf: (index: number) => string[] = () => [],

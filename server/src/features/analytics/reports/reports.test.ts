@@ -1,4 +1,4 @@
-/** A week of traffic: the answers are those of a recount, whatever way the events have come. */
+/** Proves with a week of traffic that reports equal a recount, however the events arrive. */
 import { dayMs, hourMs } from '../../../platform/time.ts';
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -33,7 +33,7 @@ const range = (first: number, last: number, granularity: Range['granularity'] = 
   endDate: dayOf(last),
   granularity,
 });
-/** The week, parts of it, more than it, and ranges that have it before or behind them. */
+/** The week, parts of it, more than it, and ranges that start or end outside of it. */
 const ranges: Range[] = [
   range(9, 3),
   range(12, 0, 'week'),
@@ -52,7 +52,7 @@ before(async () => {
   await service.projected();
 });
 
-/** An item's report without what viewers have told until now, which `feed-refusals.test.ts` counts. */
+/** An item's report without current feedback, which `feed-refusals.test.ts` covers. */
 async function readItem(id: string, query: Parameters<typeof service.read>[1]) {
   const { feedback, ...report } = (await service.read(`content/${id}`, query)) as {
     feedback: { notInterested: number; reports: number };
@@ -266,7 +266,7 @@ describe('a week of traffic is answered as it is recounted', () => {
   });
 });
 
-/** Of events that have the same id, one counts. */
+/** Events with the same id count once. */
 function recountOnce(events: readonly LoggedEvent[]): LoggedEvent[] {
   return [...new Map(events.map((event) => [event.eventId, event])).values()];
 }
@@ -280,14 +280,14 @@ function percentilesOf(quality: unknown): (number | null)[] {
   );
 }
 
-/** Percentiles are within 2 per cent, everything else is equal. */
+/** Percentiles are accurate within 2 %; everything else is equal. */
 function comparePlayback(answer: unknown, expected: unknown, about: string): void {
   assert.deepEqual(withoutPercentiles(answer), withoutPercentiles(expected), about);
   const found = percentilesOf(answer);
   for (const [index, ms] of percentilesOf(expected).entries()) {
     const near = found[index] ?? null;
     if (ms === null || near === null) assert.equal(near, ms);
-    // Answers are whole milliseconds.
+    // Responses are in whole milliseconds.
     else assert.ok(Math.abs(near - ms) <= 0.0205 * ms + 0.5, `${near} stands for ${ms}`);
   }
 }
@@ -340,7 +340,7 @@ describe('the way in which events come does not matter', () => {
 });
 
 describe('days are those of the time zone of the organization', () => {
-  // The zone has no summer time, and its days begin at a quarter past an hour of UTC.
+  // The zone has no daylight saving time, and its days begin at a quarter past an hour of UTC.
   const timeZone = 'Asia/Kathmandu';
   const aheadMs = 5 * hourMs + 45 * 60_000;
   const own = makeItems(15, (index) => items[index]?.tags ?? []);
@@ -391,7 +391,7 @@ describe('days are those of the time zone of the organization', () => {
     }
   });
 
-  /** Hours as the recount names them, which knows no zones. */
+  /** Names hours as the recount does, which knows no time zones. */
   function inUtc(answer: unknown): unknown {
     const text = JSON.stringify(answer).replaceAll('.000+05:45"', '.000Z"');
     return JSON.parse(text);
@@ -412,7 +412,7 @@ describe('the list of items', () => {
   type Listed = { contentId: string; metrics: Record<string, number | null> };
   const week = range(9, 3);
 
-  /** What a list must be: items without the rate come last, ids decide between equals. */
+  /** The expected order: items without the rate come last, ids break ties. */
   function sorted(listed: readonly Listed[], sort: string, order: 'asc' | 'desc'): string[] {
     const sign = order === 'asc' ? 1 : -1;
     const valueOf = ({ metrics }: Listed) =>

@@ -5,7 +5,9 @@ import type { OrganizationId } from '../../../platform/ids.ts';
 /** Days are counted from the first day of the range. */
 export type RetentionCount = { cohort: number; day: number; viewers: number };
 
-/** Who came on a day of the range for the first time, and came again on which days of it. */
+/**
+ * Viewers whose first day is within the range, and the days of the range on which they returned.
+ */
 export async function readRetention(
   db: Db,
   organizationId: OrganizationId,
@@ -21,7 +23,7 @@ export async function readRetention(
   return rows;
 }
 
-/** Only days on which anybody was active, counted from 1 January 1970. A viewer counts once on each. */
+/** Only days with activity, counted from 1 January 1970. A viewer counts once per day. */
 export async function readNewAndReturning(
   db: Db,
   organizationId: OrganizationId,

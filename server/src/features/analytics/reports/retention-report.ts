@@ -5,19 +5,20 @@ import type { RetentionCount } from './retention-queries.ts';
 
 export type Cohort = { date: string; size: number; retention: number[] };
 
-/** Viewers by their first day or week, and which share of them was back n days later. */
+/** Viewers by their first day or week, and the share of them that returned n days later. */
 export async function reportRetention(
   counts: CountSource,
   { period, nowMs }: { period: Period; nowMs: number },
 ): Promise<{ cohorts: Cohort[] }> {
-  // Cohorts are of days at the least: a viewer's first hour is nothing to come back to.
+  // Cohorts are at least a day long: nobody returns to an hour.
   const granularity = period.granularity === 'week' ? 'week' : 'day';
   return { cohorts: cohortsOf({ ...period, granularity }, await counts.cohorts(period), nowMs) };
 }
 
 /**
- * Of several days, retention[n] is about the viewers of those days that are n days back: the others
- * could not have come yet. The last day is that of the range, and none after today.
+ * For cohorts of several days, retention[n] covers only viewers whose first day was at least n days
+ * ago, because the others cannot have returned yet. The last day is that of the range, and never
+ * after today.
  */
 export function cohortsOf(
   period: Period,
@@ -25,7 +26,7 @@ export function cohortsOf(
   nowMs: number,
 ): Cohort[] {
   const today = Math.floor((Math.min(period.endMs - 1, nowMs) - period.startMs) / dayMs);
-  // Events may be a few minutes ahead of the clock, and so in tomorrow.
+  // Events may be a few minutes ahead of the clock and thus fall on tomorrow.
   const lastDay = counts.reduce((last, { day }) => Math.max(last, day), today);
   const byCohort = Map.groupBy(counts, ({ cohort }) =>
     bucketIndex(period, period.startMs + cohort * dayMs),

@@ -1,4 +1,4 @@
-/** The numbers of reports without a filter, from the roll-ups that projections keep. */
+/** The numbers of reports without a filter, from the rollups that projections maintain. */
 import { dayMs } from '../../../platform/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -55,7 +55,7 @@ export class RolledUpCounts implements CountSource {
 
   async bySegment(period: Period, kind: SegmentKind) {
     const span = daySpanOf(period);
-    // Roll-ups do not know whose the views of a segment are.
+    // Rollups do not store the viewers of a segment.
     const found = segmentPeople(kind, { counts: ['views'] });
     const [series, segments] = await Promise.all([
       readSeries(this.#db, this.#organizationId, spanOf(period)),

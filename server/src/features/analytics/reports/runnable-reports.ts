@@ -1,4 +1,4 @@
-/** Reports by name, for what asks for them without a request: saved reports. */
+/** Reports by name, for saved reports, which run without a request. */
 import type { Static, TObject } from 'typebox';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { flatten, readAsOf, toCsv, type CsvRows, type FlatTable } from './answer.ts';
@@ -62,21 +62,20 @@ const runnableReports = {
 export type RunnableReport = keyof typeof runnableReports;
 export const runnableReportNames = Object.keys(runnableReports) as RunnableReport[];
 
-/** Chosen by whoever runs a report, and so no part of what is saved. */
+/** Chosen at run time, so not part of a saved report. */
 const chosenAtRun = new Set(['startDate', 'endDate', 'cursor']);
 
-/** Reports that take break-downs; the others refuse them. */
+/** Reports with breakdowns; the others reject them. */
 const broken = new Set<RunnableReport>(['overview', 'content', 'engagement', 'quality', 'sources']);
 const ofBreakdowns = new Set(['breakdown', 'top', 'experiment']);
 
-/** The parameters that a saved report may have, beside its days. */
+/** The parameters that a saved report may have, besides its days. */
 export function parametersOf(report: RunnableReport): string[] {
   return Object.keys(runnableReports[report].query.properties).filter(
     (name) => !chosenAtRun.has(name) && (broken.has(report) || !ofBreakdowns.has(name)),
   );
 }
 
-/** Every parameter that any of them has, with its schema. */
 export const savedParameters = Object.fromEntries(
   Object.values(runnableReports).flatMap(({ query }) =>
     Object.entries(query.properties).filter(([name]) => !chosenAtRun.has(name)),
@@ -91,9 +90,9 @@ export type ReportRun = {
 };
 
 /**
- * Reads a report of some days.
+ * Reads a report for some days.
  *
- * @param query as `savedParameters` describe it, with its days
+ * @param query as described by `savedParameters`, plus its days
  * @throws ApiError VALIDATION_ERROR
  */
 export type RunReport = (
@@ -108,11 +107,12 @@ export async function runReport(
   report: RunnableReport,
   query: object,
 ): Promise<ReportRun> {
-  // It is due once everything was counted, so it must see that.
+  // A scheduled report runs once everything has been counted, so it must not read a lagging
+  // replica.
   const asked = { ...parts, db: await parts.heavyReads.upToDate() };
   const asOf = await readAsOf(asked);
   const { read } = runnableReports[report];
-  // What was saved was checked by the schema of the query.
+  // Saved parameters were validated against the query schema.
   const { data, row, rows } = await read(asked, organizationId, query as never);
   const table = { row, rows };
   return { data, table: flatten(table), csv: toCsv(table), asOf };

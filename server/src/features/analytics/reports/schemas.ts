@@ -1,4 +1,3 @@
-/** The shapes of analytics answers. */
 import { Type } from 'typebox';
 import { Nullable, OneOf } from '../../../platform/http/schemas.ts';
 import {
@@ -65,7 +64,7 @@ const contentMetrics = {
   swipesAway: count('Swipes from this item to the next.'),
 };
 
-/** What lists are made of: whole ranges, for which viewers are always known. */
+/** List metrics cover whole ranges, for which unique viewers are always known. */
 const listedMetrics = { ...counted, swipesAway: contentMetrics.swipesAway };
 
 const named = { contentId: Type.String({ format: 'uuid' }), title: Type.String() };
@@ -80,7 +79,7 @@ export const ContentStatistics = Type.Object({
 
 export const ContentBreakdown = BreakdownOf(Type.Object(listedMetrics));
 
-/** The same as a row of CSV. */
+/** As a CSV row. */
 export const ContentStatisticsRow = Type.Object({
   ...named,
   ...listedMetrics,
@@ -260,7 +259,6 @@ const rank = Nullable(
   Type.Object({ rank: Type.Integer({ minimum: 1 }), of: Type.Integer({ minimum: 1 }) }),
 );
 
-/** A metric of a benchmark as a row of CSV. */
 export const BenchmarkRow = Type.Object({
   metric: Type.String(),
   value: Nullable(Type.Number()),

@@ -2,19 +2,19 @@ import type { Series, Span } from './counter-queries.ts';
 import { sumCounters, type AudienceCounters, type Counters } from './metrics.ts';
 import { bucketIndex, bucketsOf, type Bucket, type Period } from './period.ts';
 
-/** The rows that a period with its buckets is made from: weeks are sums of days. */
+/** The rows needed for a period with its buckets; weeks are sums of days. */
 export function spanOf({ startMs, endMs, granularity }: Period): Span {
   return { grain: granularity === 'hour' ? 'hour' : 'day', startMs, endMs };
 }
 
-/** The rows for one sum over a whole period: as few as there are. */
+/** The rows needed for one total of a period: days, to keep them few. */
 export function daySpanOf({ startMs, endMs }: Period): Span {
   return { grain: 'day', startMs, endMs };
 }
 
 export type BucketCounters = { bucket: Bucket; counters: AudienceCounters };
 
-/** Every bucket of the period with what was counted in it, also when that is nothing. */
+/** Every bucket of the period with its counts, including empty ones. */
 export function sumByBucket(period: Period, series: Series<Counters>): BucketCounters[] {
   const parts = Map.groupBy(series, ({ startMs }) => bucketIndex(period, startMs));
   return bucketsOf(period).map((bucket, index) => ({

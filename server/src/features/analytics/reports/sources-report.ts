@@ -1,4 +1,4 @@
-/** Where viewers come from: the `entryPoint` that impressions name. */
+/** Traffic sources: the `entryPoint` reported by impressions. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { addFacts } from '../facts/scan.ts';
@@ -82,7 +82,7 @@ async function readCame(
   return { rows, came };
 }
 
-/** The most frequent first; what is unknown has no label. */
+/** Most frequent first; unknown values have no label. */
 function countByLabel(rows: readonly Tally[]) {
   const counts = new Map<string, number>();
   for (const { label, count } of rows) counts.set(label, (counts.get(label) ?? 0) + count);
@@ -91,7 +91,7 @@ function countByLabel(rows: readonly Tally[]) {
     .map(([label, count]) => [label === '' ? null : label, count] as const);
 }
 
-/** What came of views, by how they came. */
+/** The outcome of views by traffic source. */
 export function presentSource(
   counts: FactCounts,
   { viewers, hasSessions }: { viewers: number; hasSessions: boolean },

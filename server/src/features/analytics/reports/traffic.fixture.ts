@@ -1,11 +1,11 @@
 /**
- * Traffic as viewers make it, for tests: the same seed gives the same events. People watch in
- * sessions, swipe through a feed in which few items are popular, leave early or watch in loops, and
- * their players stall and fail. Some are users, some only devices or sessions, some nobody.
+ * Realistic traffic for tests, reproducible by seed. People watch in sessions, swipe through a feed
+ * with a few popular items, leave early or watch in loops, and their players stall and fail. Some
+ * are users, some only devices or sessions, some anonymous.
  */
 import type { EventDevice, EventKind, LoggedEvent } from '../../events/events.ts';
 
-/** Where viewers come from; not every app tells. */
+/** Entry points; not every app reports one. */
 const entryPoints = [{ entryPoint: 'feed' }, { entryPoint: 'search' }, {}, { feedId: 'fed_1' }];
 const appVersions = ['2.0.0', '2.1.0', '3.0.0-beta'];
 
@@ -20,7 +20,7 @@ export type TrafficOptions = {
 
 type Random = () => number;
 
-/** Mulberry32: small, and good enough to make up people. */
+/** Mulberry32: small, and good enough for simulated viewers. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -31,7 +31,6 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** The same items in another order. */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   const random = createRandom(seed);
   const result = [...items];
@@ -48,7 +47,7 @@ type Person = {
   country?: string;
   device?: EventDevice;
   appVersion?: string;
-  /** Whether the app names its sessions, and its views. */
+  /** Whether the app sends session ids and view ids. */
   hasSessions: boolean;
   hasViews: boolean;
 };
@@ -83,7 +82,7 @@ function makePerson(index: number, random: Random): Person {
     ...(device !== undefined && { device }),
     ...(country !== undefined && { country }),
     ...(appVersion !== undefined && { appVersion }),
-    // Who is neither user nor device is a viewer by the session, or nobody.
+    // Without user and device, the viewer is the session or unknown.
     hasSessions: random() < 0.85,
     hasViews: random() < 0.2,
   };
@@ -105,7 +104,7 @@ class Session {
     this.#sessionId = person.hasSessions ? `session-${number}` : undefined;
     const { startMs, endMs } = options;
     this.#now = Math.floor(startMs + random() * (endMs - startMs));
-    // A third of all sessions begins right before an hour ends, to cross hours and days.
+    // A third of all sessions begin just before the end of an hour, to cross hours and days.
     const hourMs = 3_600_000;
     if (random() < 0.33) this.#now += hourMs - (this.#now % hourMs) - Math.floor(random() * 60_000);
   }
@@ -123,13 +122,13 @@ class Session {
     return this.#events;
   }
 
-  /** The squared number makes the first items many times as popular as the last. */
+  /** Squaring the random number makes the first items many times as popular as the last. */
   #popularItem(): string {
     const { contentIds } = this.#options;
     return contentIds[Math.floor(this.#random() ** 2 * contentIds.length)] as string;
   }
 
-  /** One item from its impression to its end, and the seconds that were watched. */
+  /** Plays one item from impression to end, and returns the seconds watched. */
   #watch(contentId: string): number {
     this.#add('impression', contentId, {
       position: this.#position,
@@ -225,7 +224,7 @@ class Session {
     });
   }
 
-  /** A random UUID, by the seed. */
+  /** A random UUID, determined by the seed. */
   #newEventId(): string {
     const hex = (digits: number) =>
       Math.floor(this.#random() * 16 ** digits)
@@ -234,7 +233,7 @@ class Session {
     return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(8)}${hex(4)}`;
   }
 
-  /** Up to twice `ms`, and one time in fifty a break of some minutes. */
+  /** Advances by up to twice `ms`, and one time in fifty by a break of some minutes. */
   #pass(ms: number): void {
     this.#now += Math.round(ms * 2 * this.#random());
     if (this.#random() < 0.02) this.#now += Math.round(this.#random() * 900_000);

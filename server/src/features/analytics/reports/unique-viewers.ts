@@ -1,4 +1,4 @@
-/** Unique viewers of periods longer than a day: the union of their days, never a sum. */
+/** Unique viewers of periods longer than a day: the union of the days, never their sum. */
 import { dayMs } from '../../../platform/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -24,10 +24,10 @@ import {
 import { bucketIndex, bucketsOf, type Period } from './period.ts';
 import { readItemSets, readOrganizationSets, type StoredSet } from './viewer-set-queries.ts';
 
-/** A set is up to 12 KiB, so that many of them are at most 24 MiB at a time. */
+/** A set takes up to 12 KiB, so this many take at most 24 MiB. */
 const maxSetsAtOnce = 2_000;
 
-/** Those who watched anything. */
+/** Viewers who watched anything. */
 export async function countOrganizationViewers(
   db: Db,
   organizationId: OrganizationId,
@@ -78,7 +78,7 @@ async function mergeOrganizationSets(
   return { ...mergeByBucket(period, own), others: sets.map(countTogether) };
 }
 
-/** Reads viewers alone, each person once. */
+/** Reads only viewers, each person once. */
 function readPeopleSeries(
   db: Db,
   organizationId: OrganizationId,
@@ -94,7 +94,7 @@ function readPeopleSeries(
   return readFilteredSeries(db, organizationId, period, { filter, parts, fromMs });
 }
 
-/** The viewers of a single item are kept by day, so hours have none. */
+/** The viewers of a single item are stored by day, so hours have none. */
 export async function countItemPeople(
   db: Db,
   organizationId: OrganizationId,
@@ -141,7 +141,7 @@ function countTogether(stored: readonly StoredSet[]): number {
   return countViewers(all);
 }
 
-/** The viewers of each item in a period. Memory is bounded whatever the number of days. */
+/** The viewers of each item in a period. Memory is bounded regardless of the number of days. */
 export async function countPeopleOfItems(
   db: Db,
   organizationId: OrganizationId,
@@ -150,7 +150,8 @@ export async function countPeopleOfItems(
 ): Promise<Map<string, People>> {
   if (contentIds.length === 0) return new Map();
   if (await hasPeople(db, organizationId)) {
-    // Sets of viewers don't know that devices belong to users, so facts are counted, which takes longer.
+    // Viewer sets don't know that devices belong to users, so this counts facts, which takes
+    // longer.
     return readPeopleOfItems(db, organizationId, period);
   }
   const watching = await mergeSetsOfItems(db, organizationId, 'viewer_set', contentIds, period);

@@ -4,7 +4,6 @@ import type { OrganizationId } from '../../../platform/ids.ts';
 import type { SetTable } from '../projections/engagement/counter-queries.ts';
 import { inSpan, type Span } from './counter-queries.ts';
 
-/** Stands for the organization as a whole in sets of viewers. */
 export const wholeOrganization = '00000000-0000-0000-0000-000000000000';
 
 export type StoredSet = { content_id: string; period: Date; sketch: Buffer };
@@ -24,7 +23,7 @@ export async function readOrganizationSets(
   return rows;
 }
 
-/** The sets of some items on some days: a look-up for each pair. */
+/** The sets of some items on some days: an index lookup per pair. */
 export async function readItemSets(
   db: Db,
   organizationId: OrganizationId,

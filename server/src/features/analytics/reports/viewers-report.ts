@@ -1,4 +1,4 @@
-/** Who watches and who reacts: different viewers of a range, and on how many of its days they came. */
+/** Unique viewers who watched and who reacted in a range, and on how many of its days they came. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { FactSums, type ViewersOf } from '../facts/sums.ts';
@@ -9,7 +9,7 @@ import { ratio, sumCounters } from './metrics.ts';
 import type { Period } from './period.ts';
 import { daySpanOf } from './series.ts';
 
-/** Days with a view, from the fewest; the last class has no upper end. */
+/** Classes by days with a view, ascending; the last has no upper bound. */
 export const frequencies = [
   { from: 1, to: 1 },
   { from: 2, to: 3 },
@@ -20,7 +20,7 @@ export const frequencies = [
 
 type Query = { period: Period; filter: ReportFilter | null };
 
-/** Viewers are counted from facts, so each counts on the day on which a view of theirs began. */
+/** Viewers are counted from facts, so each counts on the day a view began. */
 export async function reportViewers(db: Db, organizationId: OrganizationId, query: Query) {
   const { period, filter } = query;
   const watching = sumsOf('watching');
@@ -28,7 +28,7 @@ export async function reportViewers(db: Db, organizationId: OrganizationId, quer
   const liking = new FactSums({ groupBy: 'day', counts: ['likes', 'unlikes'], viewers: 'liking' });
   const wanted = { within: period, filter: filter ?? {} };
   await addFiltered(db, organizationId, wanted, [watching, reacting, liking]);
-  // Without a filter likes count on the day of the event, as in the overview.
+  // Without a filter, likes count on the day of the event, as in the overview.
   const { likes, unlikes } =
     filter === null
       ? sumCounters(await readSeries(db, organizationId, daySpanOf(period)))
@@ -58,7 +58,7 @@ function countOnce(sums: FactSums): number {
   return sums.viewersBySet(1, () => [0])[0] ?? 0;
 }
 
-/** Viewers of each class of `frequencies`. */
+/** Viewers in each class of `frequencies`. */
 function countByDays({ viewers }: FactSums): number[] {
   const days = new Map<number, number>();
   viewers.forEach((member) => days.set(member, (days.get(member) ?? 0) + 1));

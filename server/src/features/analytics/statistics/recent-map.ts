@@ -1,7 +1,7 @@
 /**
- * A map that forgets what was not used for long: two maps take turns, and when the current one is
- * full, the other is emptied and becomes the current one. Cheaper than a true least-recently-used
- * order, and bounded by twice the limit.
+ * A map that forgets values not used recently. Two maps alternate: when the current one is full,
+ * the other is emptied and becomes current. Cheaper than a true LRU, and bounded by twice the
+ * limit.
  */
 export class RecentMap<Value> {
   #current = new Map<string, Value>();
@@ -10,9 +10,7 @@ export class RecentMap<Value> {
   readonly #maxWeight: number;
   readonly #weigh: (value: Value) => number;
 
-  /**
-   * @param maxWeight of the current map; it is as many values where they weigh 1 each
-   */
+  /** @param maxWeight of the current map; with the default weight, the number of values */
   constructor(maxWeight: number, weigh: (value: Value) => number = () => 1) {
     this.#maxWeight = maxWeight;
     this.#weigh = weigh;
@@ -32,7 +30,7 @@ export class RecentMap<Value> {
     this.grew(0);
   }
 
-  /** A value of the map weighs so much more than when it was put there. */
+  /** Adds to the weight of a stored value that has grown. */
   grew(weight: number): void {
     this.#weight += weight;
     if (this.#weight <= this.#maxWeight) return;

@@ -1,4 +1,4 @@
-/** How a value becomes a record of `sizeBytes`, and comes back. */
+/** Encodes a value as a record of `sizeBytes`. */
 export type RecordCodec<Value> = {
   readonly sizeBytes: number;
   readonly read: (bytes: Buffer, at: number) => Value;
@@ -6,9 +6,8 @@ export type RecordCodec<Value> = {
 };
 
 /**
- * A `RecentMap` for values that fit into records of one size, whose bytes lie outside of the heap: a
- * hundred thousand objects would take four times the memory, and each collection of garbage would
- * walk through them.
+ * A `RecentMap` for values with fixed-size records, stored outside the heap. A hundred thousand
+ * objects would take four times the memory, and every garbage collection would traverse them.
  */
 export class RecentRecords<Value> {
   readonly #maxRecords: number;
@@ -16,7 +15,7 @@ export class RecentRecords<Value> {
   #current: Generation<Value>;
   #previous: Generation<Value>;
 
-  /** @param maxRecords of one of the two generations; there are at most twice as many */
+  /** @param maxRecords per generation; there are at most twice as many */
   constructor(maxRecords: number, codec: RecordCodec<Value>) {
     this.#maxRecords = maxRecords;
     this.#codec = codec;
@@ -24,7 +23,7 @@ export class RecentRecords<Value> {
     this.#previous = new Generation(codec);
   }
 
-  /** A copy of the value: changing it changes nothing here. */
+  /** Returns a copy: changing it has no effect here. */
   get(key: string): Value | null {
     const found = this.#current.get(key);
     if (found !== null) return found;
@@ -41,7 +40,7 @@ export class RecentRecords<Value> {
     this.#current.set(key, value);
   }
 
-  /** Gives the memory back as well. */
+  /** Also releases the memory. */
   clear(): void {
     this.#current = new Generation(this.#codec);
     this.#previous = new Generation(this.#codec);
@@ -82,7 +81,7 @@ class Generation<Value> {
     this.#codec.write(value, this.#bytes, at);
   }
 
-  /** The bytes are kept for the next records. */
+  /** Keeps the buffer for the next records. */
   clear(): void {
     this.#offsets.clear();
   }

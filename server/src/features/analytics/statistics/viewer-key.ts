@@ -1,28 +1,28 @@
 /**
- * The numbers that stand for viewers, views and sessions in the tables of statistics: 64-bit hashes,
- * so that a state is found by 16 bytes and no id of a person is written there. Ten million viewers
- * of one organization share a hash with a probability of three in a million.
+ * 64-bit hashes of viewers, views and sessions for the tables of statistics, so that a state is
+ * found by 16 bytes and no personal id is stored there. With ten million viewers in one
+ * organization, the probability that any two share a hash is three in a million.
  *
- * Viewers are hashed by SHA-256 with a secret of their organization. What tells the views and sessions
- * of one viewer apart is hashed by two lanes of MurmurHash3 with 32 bits each (Austin Appleby, public
- * domain), mixed at the end, which is made for speed: every event needs one. Events that collide on
- * purpose could as well be sent with equal ids.
+ * Viewers are hashed by SHA-256 with a secret of their organization. The views and sessions of one
+ * viewer are hashed by two 32-bit lanes of MurmurHash3 (Austin Appleby, public domain), mixed at
+ * the end, for speed: every event needs one. Forging collisions there gains nothing over sending
+ * equal ids.
  */
 import type { LoggedEvent } from '../../events/events.ts';
 import type { ViewerSecrets } from '../../organizations/organizations.ts';
 
-/** Eight bytes as a string of eight characters with codes up to 255: a key for a `Map`. */
+/** Eight bytes as a string of eight characters with codes up to 255, usable as `Map` key. */
 export type Hash = string;
 
 /**
- * Divides events among the partitions of projections whose rows are of one viewer each, or sums over
- * viewers.
+ * The key that distributes events among the partitions of projections whose rows belong to one
+ * viewer each or are sums over viewers.
  */
 export function partitionKeyOf(event: LoggedEvent): string {
   return viewerOf(event) ?? '';
 }
 
-/** Whom an event belongs to, as text that says which kind of id it is; null for nobody. */
+/** The viewer that an event belongs to, prefixed with the kind of id, or null if it names none. */
 export function viewerOf({ userId, deviceId, sessionId }: ViewerIds): string | null {
   if (userId !== undefined) return `u:${userId}`;
   if (deviceId !== undefined) return `d:${deviceId}`;
@@ -30,8 +30,8 @@ export function viewerOf({ userId, deviceId, sessionId }: ViewerIds): string | n
 }
 
 /**
- * Whose session an event belongs to, in the form of `viewerOf`. A visit happens on one device, whoever
- * logs in meanwhile.
+ * The owner of an event's session, in the format of `viewerOf`. A session stays on one device,
+ * whoever logs in during it.
  */
 export function sessionOwnerOf(ids: ViewerIds): string | null {
   return ids.deviceId === undefined ? viewerOf(ids) : `d:${ids.deviceId}`;
@@ -39,14 +39,12 @@ export function sessionOwnerOf(ids: ViewerIds): string | null {
 
 export type ViewerIds = Pick<LoggedEvent, 'userId' | 'deviceId' | 'sessionId'>;
 
-/**
- * The hash of a viewer of an organization, keyed with the organization's secret, which must be loaded.
- */
+/** The hash of a viewer, keyed with the organization's secret, which must be loaded. */
 export function hashViewer(secrets: ViewerSecrets, organizationId: string, viewer: string): Hash {
   return secrets.hash(organizationId, viewer).slice(0, 8);
 }
 
-/** The 53 bits by which `viewer-set.ts` knows a viewer. */
+/** The 53 bits that identify a viewer in `viewer-set.ts`. */
 export function memberOf(viewer: Hash): number {
   const upper = ((byte(viewer, 0) & 0x1f) << 16) | (byte(viewer, 1) << 8) | byte(viewer, 2);
   const lower = (byte(viewer, 3) << 24) | (byte(viewer, 4) << 16) | (byte(viewer, 5) << 8);
@@ -57,7 +55,7 @@ function byte(hash: Hash, index: number): number {
   return hash.charCodeAt(index);
 }
 
-// As signed integers, which the engine multiplies without going through floating point.
+// Signed integers, which V8 multiplies without converting to floating point.
 const firstSeed = 0x9747b28c | 0;
 const firstOne = 0xcc9e2d51 | 0;
 const firstOther = 0x1b873593 | 0;

@@ -5,14 +5,14 @@ import { hashViewer, viewerOf, type Hash, type ViewerIds } from './viewer-key.ts
 
 const keyBytes = 8;
 
-/** Hashes of viewers as `bytea[]`, the form of `viewer_key` in the tables. */
+/** Hashes of viewers as `bytea[]`, the format of `viewer_key` in the tables. */
 export function viewerKeys(keys: readonly Hash[]): Buffer {
   return byteaArray(keys.length, keyBytes, (index, bytes, at) => {
     bytes.write(keys[index] ?? '', at, keyBytes, 'latin1');
   });
 }
 
-/** The `viewer_key` of whom these ids name; null for nobody. */
+/** The `viewer_key` of the viewer that these ids identify, or null if there is none. */
 export async function viewerKeyOf(
   db: Db,
   secrets: ViewerSecrets,
@@ -26,8 +26,8 @@ export async function viewerKeyOf(
 }
 
 /**
- * All `viewer_key`s under which an erased id may be known: anybody may also have sent it as
- * the id of a device or of a session.
+ * All `viewer_key`s that an erased id may have: it may also have been sent as the id of a device or
+ * of a session.
  */
 export async function erasedKeys(
   db: Db,

@@ -19,7 +19,7 @@ const organizations = ['org_a', 'org_b', ...Array.from({ length: 12 }, (_, n) =>
 await db
   .insertInto('organization')
   .values(
-    // Fixed secrets: an estimate is the same in every run.
+    // With fixed secrets, an estimate is the same in every run.
     organizations.map((id, n) => ({
       organization_id: id,
       name: id,
@@ -77,7 +77,7 @@ describe('a set of viewers', () => {
   });
 
   test('estimates within some per cent beyond', () => {
-    // The standard error is 0.8 %: the root of the mean square over many sets shows it.
+    // The standard error is 0.8 %; check the root mean square over many sets.
     for (const count of [1_500, 10_000, 60_000]) {
       const errors = Array.from({ length: 12 }, (_, organization) => {
         const set = createViewerSet();
@@ -106,7 +106,7 @@ test('hashes of viewers differ, by organization and by the kind of id', () => {
   assert.equal(hashes.size, 200_000);
   assert.notEqual(hashViewer(secrets, 'org_a', 'u:1'), hashViewer(secrets, 'org_b', 'u:1'));
   assert.notEqual(hashViewer(secrets, 'org_a', 'u:1'), hashViewer(secrets, 'org_a', 'd:1'));
-  // Every bit of a member is set about as often as not.
+  // Every bit of a member is set about half the time.
   const ones = Array.from({ length: 53 }, () => 0);
   for (const hash of hashes) {
     const bits = memberOf(hash).toString(2).padStart(53, '0');

@@ -1,17 +1,17 @@
 /**
- * How many different viewers there were, in a form that can be merged: the set of a month is the
- * merge of its days, in any order and with any overlap.
+ * Mergeable sets of unique viewers: the set of a month is the merge of its days, in any order and
+ * with any overlap.
  *
- * Up to 1,024 members the set holds them all and its size is exact but for equal hashes. Beyond, it
- * is a HyperLogLog of 16,384 registers, whose standard error is 1.04/√16384 = 0.8 %; the estimate is
- * that of Otmar Ertl, "New cardinality estimation algorithms for HyperLogLog sketches" (2017,
- * algorithm 6), which needs no table of corrections. Either form depends on the members alone, never
- * on their order: equal sets have equal bytes.
+ * Up to 1,024 members the set stores them all, and its size is exact except for hash collisions.
+ * Beyond that, it is a HyperLogLog of 16,384 registers with a standard error of 1.04/√16384 = 0.8
+ * %. The estimator is that of Otmar Ertl, "New cardinality estimation algorithms for HyperLogLog
+ * sketches" (2017, algorithm 6), which needs no correction tables. Both forms depend only on the
+ * members, not on their order: equal sets have equal bytes.
  */
 
-/** Changed by `addViewer` and `mergeViewerSets` alone. */
+/** Changed only by `addViewer` and `mergeViewerSets`. */
 export type ViewerSet = {
-  /** All members, or null when there are too many. */
+  /** All members, or null if there are too many. */
   members: Set<number> | null;
   /** The registers, or null while the members are known. */
   registers: Uint8Array | null;
@@ -20,7 +20,7 @@ export type ViewerSet = {
 const maxMembers = 1_024;
 const indexBits = 14;
 const registerCount = 2 ** indexBits;
-/** Members are hashes of 53 bits: what is left for the rank of a register. */
+/** Members are 53-bit hashes; these bits remain for the rank of a register. */
 const rankBits = 53 - indexBits;
 const memberBytes = 7;
 const packedBytes = (registerCount * 6) / 8;
@@ -44,7 +44,7 @@ export function addViewer(set: ViewerSet, member: number): boolean {
   return true;
 }
 
-/** Adds all of `from` to `into`; `from` stays as it is. */
+/** Adds all of `from` to `into`; `from` is unchanged. */
 export function mergeViewerSets(into: ViewerSet, from: ViewerSet): void {
   for (const member of from.members ?? []) addViewer(into, member);
   if (from.registers === null) return;
@@ -55,7 +55,7 @@ export function mergeViewerSets(into: ViewerSet, from: ViewerSet): void {
   }
 }
 
-/** How many members there are: exact up to 1,024, then within some per cent. */
+/** The number of members: exact up to 1,024, otherwise an estimate. */
 export function countViewers({ members, registers }: ViewerSet): number {
   return registers === null ? (members?.size ?? 0) : Math.round(estimate(registers));
 }
@@ -65,7 +65,7 @@ export function encodeViewerSet({ members, registers }: ViewerSet): Buffer {
   return registers === null ? encodeMembers(members ?? new Set()) : encodeRegisters(registers);
 }
 
-/** @throws Error when these are not the bytes of a set */
+/** @throws Error if the bytes are not a set */
 export function decodeViewerSet(bytes: Uint8Array): ViewerSet {
   if (bytes[0] === exactForm && (bytes.length - 1) % memberBytes === 0) {
     return { members: decodeMembers(bytes), registers: null };
@@ -83,7 +83,9 @@ function makeDense(set: ViewerSet): void {
   set.members = null;
 }
 
-/** The lowest bits choose the register, which keeps the longest row of zeros of the other bits. */
+/**
+ * The lowest bits select the register, which stores the longest run of zeros among the other bits.
+ */
 function register(registers: Uint8Array, member: number): boolean {
   const index = member % registerCount;
   const rest = (member - index) / registerCount;
@@ -158,7 +160,7 @@ function decodeMembers(bytes: Uint8Array): Set<number> {
   return members;
 }
 
-/** Four registers of six bits in three bytes. */
+/** Packs four registers of six bits into three bytes. */
 function encodeRegisters(registers: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(1 + packedBytes);
   bytes[0] = denseForm;

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 
 /**
- * The share of the last week's sessions that were in one of these countries and on one of these
- * devices; an empty list lets all in. 1 where there were no sessions.
+ * The share of last week's sessions in these countries and on these devices. An empty list matches
+ * all. 1 if there were no sessions.
  */
 export async function audienceShare(
   db: Db,

@@ -1,9 +1,8 @@
 /**
- * What viewers have done with items since the beginning, for feed pages. Likes and saves are those
- * that hold now. A page must not wait for the database, nor may its numbers be old, so they are cached:
- * up to `freshMs` they are as good as new; up to `usableMs` they are served while they are being
- * refreshed; older ones are waited for. However many pages ask, an organization has one statement under
- * way.
+ * All-time totals of items for feed pages; likes and saves are the current ones. A page must
+ * neither wait for the database nor show stale numbers, so totals are cached: they count as fresh
+ * up to `freshMs`, are served while being refreshed up to `usableMs`, and are waited for after
+ * that. At most one statement per organization runs at a time, however many pages need it.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -19,15 +18,15 @@ export type ItemTotals = {
 
 const freshMs = 150;
 const usableMs = 400;
-/** While the database is away: as long as feed pages are answered without it. */
+/** While the database is down: as long as feed pages are served without it. */
 const usableInOutageMs = 5_000;
 const maxItemsOfOrganization = 5_000;
 const maxOrganizations = 100;
 
-/** `readAt` is when the statement was sent: it saw everything that was committed before. */
+/** `readAt` is when the statement was sent, so it saw everything committed before. */
 type Known = { totals: ItemTotals; readAt: number };
 type Reading = { readonly ids: Set<string>; readonly done: Promise<void> };
-/** Of one organization: what is known, what is being read, and what will be right after it. */
+/** Per organization: known totals, the running statement, and the one queued after it. */
 type Organization = {
   readonly id: OrganizationId;
   readonly known: Map<string, Known>;
@@ -42,16 +41,16 @@ export class ItemTotalsReader {
   readonly #clock: () => number;
   readonly #organizations = new Map<OrganizationId, Organization>();
 
-  /** @param clock milliseconds from anywhere, never going back */
+  /** @param clock monotonic, in milliseconds from any origin */
   constructor(db: Db, clock: () => number = () => performance.now()) {
     this.#db = db;
     this.#clock = clock;
   }
 
   /**
-   * The totals of items, in their order. An item's object is the same until a number has changed.
+   * The totals of items, in order. An item's object stays the same until a number changes.
    *
-   * @throws when the database is away and something is not known from a moment ago
+   * @throws if the database is down and some totals are not known from a moment ago
    */
   async read(organizationId: OrganizationId, contentIds: readonly string[]): Promise<ItemTotals[]> {
     const organization = this.#organization(organizationId);
@@ -81,7 +80,7 @@ export class ItemTotalsReader {
     return organization;
   }
 
-  /** Joins the statement that is under way, if it reads all of them, else the one after it. */
+  /** Joins the running statement if it covers all ids, otherwise the next one. */
   #refresh(organization: Organization, ids: readonly string[]): Promise<void> {
     const { underWay } = organization;
     if (underWay !== null && ids.every((id) => underWay.ids.has(id))) return underWay.done;
@@ -103,7 +102,7 @@ export class ItemTotalsReader {
       }
     };
     const done = before.catch(() => undefined).then(run);
-    // Pages that have usable numbers don't wait for it; those that wait are told of a failure.
+    // Pages with usable numbers don't wait for this; those that wait see the failure.
     done.catch(() => undefined);
     return { ids, done };
   }
@@ -123,7 +122,7 @@ export class ItemTotalsReader {
   }
 }
 
-/** A Map keeps the order of insertion, so the first key is the one that was stored longest ago. */
+/** A Map iterates in insertion order, so its first key is the oldest. */
 function dropOldest<Key>(map: Map<Key, unknown>, most: number): void {
   if (map.size < most) return;
   const [oldest] = map.keys();

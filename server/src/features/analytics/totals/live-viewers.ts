@@ -2,10 +2,10 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { readLiveViewers } from './totals-queries.ts';
 
-/** A viewer who has told nothing for this long has left. */
+/** A viewer without an event for this long has left. */
 const liveWindowSeconds = 45;
 
-/** How many viewers live streams have now, on the database's clock; 0 for every other item. */
+/** Current number of viewers of live streams, by the database's clock; 0 for all other items. */
 export async function countLiveViewers(
   db: Db,
   organizationId: OrganizationId,

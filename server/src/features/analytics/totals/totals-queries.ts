@@ -11,8 +11,8 @@ export type TotalsRow = {
 };
 
 /**
- * What was counted for items since the beginning, and how many viewers like them and have saved them
- * now; items without any event have no row.
+ * All-time counts of items, and how many viewers currently like them and have saved them. Items
+ * without events have no row.
  */
 export async function readTotals(
   db: Db,
@@ -36,7 +36,7 @@ export async function readTotals(
 
 export type LiveViewersRow = { content_id: string; viewers: number };
 
-/** How many viewers have told since a moment that they watch; only items that have any. */
+/** Viewers of each item since a given time; items without any are missing. */
 export async function readLiveViewers(
   db: Db,
   organizationId: OrganizationId,
@@ -52,9 +52,7 @@ export async function readLiveViewers(
   return rows;
 }
 
-/**
- * The plays of each item since the beginning, as a relation that statements of other features may join.
- */
+/** All-time plays of each item, as a relation for joins in statements of other features. */
 export const totalPlays = sql.raw(
   `(select organization_id, content_id, plays from content_counter where grain = 'total')`,
 );

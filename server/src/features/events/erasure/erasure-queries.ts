@@ -1,4 +1,4 @@
-/** The SQL of erasing a viewer: the state of the erasure, and rewriting blocks of the log. */
+/** SQL for erasing a viewer: the state of the erasure. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
@@ -10,17 +10,17 @@ export type ErasureStatus = 'pending' | 'complete' | 'failed';
 export type ErasureRow = {
   status: ErasureStatus;
   requestedAt: Date;
-  /** Null before it has begun. */
+  /** Null before it has started. */
   position: ErasurePosition | null;
   blocksRead: number;
   eventsRemoved: number;
   completedAt: Date | null;
 };
 
-/** Where an erasure is: it goes through the log as it was when it began, up to `end`. */
+/** Progress of an erasure, which covers the log as it was at the start, up to `end`. */
 export type ErasurePosition = { readonly at: LogPosition; readonly end: LogPosition };
 
-/** Whose data it is; the id itself is not kept. */
+/** The viewer to erase; the id itself is not stored. */
 export type ErasureKey = { organizationId: string; userHash: Buffer };
 
 type Row = {
@@ -34,7 +34,7 @@ type Row = {
 
 const columns = sql`status, requested_at, position, blocks_read, events_removed, completed_at`;
 
-/** Asks for an erasure. One that is under way starts over, so that it also finds what came since. */
+/** Requests an erasure. A running one starts over, so that it also covers newer events. */
 export async function requestErasure(tx: Tx, key: ErasureKey): Promise<ErasureRow> {
   const { rows } = await sql<Row>`
     insert into erasure (organization_id, user_hash, requested_at)
@@ -55,7 +55,7 @@ export async function findErasure(db: Db, key: ErasureKey): Promise<ErasureRow |
   return rows[0] === undefined ? null : toErasure(rows[0]);
 }
 
-/** The erasure, which nobody changes before the transaction ends; null when it is not pending. */
+/** Locks the erasure until the transaction ends. Null if it is not pending. */
 export async function lockErasure(tx: Tx, key: ErasureKey): Promise<ErasureRow | null> {
   const { rows } = await sql<Row>`
     select ${columns} from erasure
@@ -94,9 +94,10 @@ export async function endErasure(
 }
 
 /**
- * Enters an erasure that a record knows, unless the database knows it or there is no such organization.
+ * Inserts an erasure from a record, unless the database already has it or the organization does not
+ * exist.
  *
- * @returns whether it was entered
+ * @returns whether it was inserted
  */
 export async function insertReplay(
   tx: Tx,
@@ -109,13 +110,13 @@ export async function insertReplay(
     on conflict (organization_id, user_hash) do update set
       status = 'pending', requested_at = excluded.requested_at, position = null, blocks_read = 0,
       events_removed = 0, completed_at = null, is_replay = true
-      -- The record knows the moment to the millisecond.
+      -- Records only have millisecond precision.
       where known.requested_at < excluded.requested_at - interval '1 second'
   `.execute(tx);
   return numAffectedRows > 0n;
 }
 
-/** The hashes, in hexadecimal, of the viewers whose ids are still to be found. */
+/** The hexadecimal hashes of viewers whose ids are still to be found. */
 export async function selectReplays(db: Db, organizationId: string): Promise<string[]> {
   const { rows } = await sql<{ hash: string }>`
     select encode(user_hash, 'hex') as hash from erasure

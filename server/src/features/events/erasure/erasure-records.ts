@@ -1,8 +1,9 @@
 /**
- * Records of erasures beside the database, in the media storage, so that a restore of an older backup
- * can repeat them. A record holds no id of a viewer but the hash by which `erasure` knows it, keyed with
- * a secret of the organization that is in the database and its backups alone. So a record tells nothing
- * by itself, and beside a backup it can only be compared with the ids which that backup holds anyway.
+ * Records of erasures outside the database, in the media storage, so that restoring an older backup
+ * can repeat them. A record contains no viewer id, only the hash that identifies the viewer in
+ * `erasure`. The hash is keyed with a secret of the organization that exists only in the database
+ * and its backups. A record alone therefore reveals nothing, and together with a backup it can only
+ * be compared with ids that the backup contains anyway.
  */
 import { text } from 'node:stream/consumers';
 import { Type, type Static } from 'typebox';
@@ -12,7 +13,7 @@ import type { Storage } from '../../../platform/storage/storage.ts';
 
 const Record = Type.Object({
   organizationId: Type.String(),
-  /** In hexadecimal. */
+  /** Hexadecimal. */
   userHash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   requestedAt: Type.String({ format: 'date-time' }),
 });
@@ -22,7 +23,7 @@ export type ErasureRecord = Static<typeof Record>;
 
 const prefix = 'erasures';
 
-/** Stores a record; a later one of the same viewer takes its place. */
+/** Stores a record, replacing an earlier one of the same viewer. */
 export async function storeErasureRecord(
   storage: Pick<Storage, 'put'>,
   record: ErasureRecord,
@@ -33,7 +34,6 @@ export async function storeErasureRecord(
   await storage.put(`${prefix}/${organizationId}/${userHash}`, bytes, signal);
 }
 
-/** Every record in the storage. */
 export async function* readErasureRecords(
   storage: Pick<Storage, 'list' | 'read'>,
 ): AsyncGenerator<ErasureRecord> {
@@ -43,12 +43,11 @@ export async function* readErasureRecords(
   }
 }
 
-/** One line of JSON. */
 export function formatErasureRecord(record: ErasureRecord): string {
   return `${JSON.stringify(record)}\n`;
 }
 
-/** @throws Error when the line is no record */
+/** @throws Error if the line is not a valid record */
 export function parseErasureRecord(line: string): ErasureRecord {
   const record: unknown = JSON.parse(line);
   if (!validator.Check(record)) throw new Error('It is not the record of an erasure.');

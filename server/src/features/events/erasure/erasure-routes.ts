@@ -66,7 +66,7 @@ export function addErasureRoutes(
     },
     (request) => find(request.params.userId, request),
   );
-  // Clients of HTTP take `.` and `..` out of a path, however they are written.
+  // HTTP clients normalize `.` and `..` in a path, even if they are encoded.
   app.delete(
     '/v1/users/data',
     {

@@ -61,7 +61,7 @@ describe('erasing a viewer from the log', () => {
     for (let block = 0; block < 250; block += 1) {
       const users = ['ada', 'Ada', 'ada2', null, '"ada"', 'ä\u{1F3AC}', String(block % 3)];
       const events = users.map((user) => event(user));
-      // Some blocks are of one viewer alone, and of another organization.
+      // Some blocks contain only one viewer or belong to another organization.
       if (block % 10 === 0) events.splice(0, events.length, event('ada'), event('ada'));
       const organizationId = block % 5 === 1 ? 'org_b' : 'org_a';
       await remembering.append([{ organizationId, events }]);
@@ -74,7 +74,7 @@ describe('erasing a viewer from the log', () => {
     const gone = new Set(['ada', '"ada"', 'ä\u{1F3AC}']);
     const expected = before
       .filter((one) => one.organizationId === 'org_b' || !gone.has(one.event.userId ?? ''))
-      // Each sample holds ada's id in `data` as well.
+      // Each sample contains ada's id in `data` as well.
       .map((one) =>
         one.organizationId === 'org_b'
           ? one
@@ -89,7 +89,7 @@ describe('erasing a viewer from the log', () => {
     );
     assert.equal(erasure?.eventsRemoved, adas.length);
     assert.equal(erasure?.blocksRead, 200);
-    // Who reads on from before the erasure neither misses nor repeats anything.
+    // A reader that continues from before the erasure neither misses nor repeats anything.
     const page = await eventLog.read(start, { limitBlocks: 1_000, limitEvents: 1_000_000 });
     assert.equal(
       page.blocks.reduce((sum, { events }) => sum + events.length, 0),
@@ -117,7 +117,7 @@ describe('erasing a viewer from the log', () => {
     const dying: EngagementLog = {
       ...eventLog,
       rewrite: (from, limits, edit) => {
-        // The first page is under way by now; the second is not begun.
+        // The first page is in progress; the second has not started.
         killed.abort(new Error('killed'));
         return eventLog.rewrite(from, limits, edit);
       },
@@ -157,7 +157,7 @@ test('erasures at the same time do not restore what another one has removed', as
   assert.equal(left.length, 120);
 });
 
-/** Blocks that hold the user id anywhere, also in what readers leave out. */
+/** Counts blocks with the user id anywhere, including copies that readers skip. */
 async function countBlocksWith(userId: string): Promise<number> {
   const { rows } = await sql<{ events: Buffer }>`select events from event_block`.execute(db);
   return rows.filter(({ events }) => blockText(events).includes(`"userId":"${userId}"`)).length;
@@ -188,7 +188,7 @@ describe('DELETE /v1/users/{userId}/data', () => {
       (await stored.all()).map(({ eventId }) => eventId),
       [theirs['eventId']],
     );
-    // A copy that was on its way is not new data; what the viewer does from now on is.
+    // A copy already in transit is not new data; later activity of the viewer is.
     await service.call('POST', '/v1/events', { body: mine });
     assert.equal((await stored.all()).length, 1);
     await service.call('POST', '/v1/events', { body: sampleEvent('like', id, { userId }) });

@@ -1,24 +1,24 @@
 /**
- * Erasing one viewer, by user id.
+ * Erases one viewer, by user id.
  *
- *   (asked for) → pending → complete
+ *   (requested) → pending → complete
  *                   │  ▲
- *                   │  └── asked for again: it starts over
- *                   └▶ failed (asking again starts it again)
+ *                   │  └── requested again: starts over
+ *                   └▶ failed (a new request restarts it)
  *
- * 1. It covers every event that was acknowledged before it was asked for. What comes later is new
- *    data: nobody can know whether the viewer came back.
- * 2. First the log is rewritten, then every feature removes what it has made of the events. So no
- *    projection, and no rebuild of one, finds them again.
- * 3. Events are judged one by one after parsing, so that nothing which another viewer sends can make
- *    an erasure fail. The log is read again at the end; the erasure is complete only when no event in
+ * 1. It covers every event acknowledged before the request. Anything later is new data, because
+ *    nobody can know whether the viewer came back.
+ * 2. First the log is rewritten, then every feature removes what it has derived from the events. So
+ *    neither a projection nor a rebuild finds them again.
+ * 3. Events are checked one by one after parsing, so that nothing sent by another viewer can make
+ *    an erasure fail. The log is read again at the end; the erasure is complete only if no event in
  *    it names the viewer.
- * 4. Keys stay in the ledger, so a copy of an erased event that arrives late is not stored again.
- * 5. A kill repeats at most one page. One page is in memory at a time.
- * 6. Erasures of one organization take turns page by page: none waits for another one to end, and
- *    none writes back what another has just removed.
- * 7. The job holds the user id encrypted. Nothing keeps it when the erasure has ended, only a hash
- *    that finds its state, and a record with that hash, by which a restore repeats it.
+ * 4. Keys stay in the ledger, so a late copy of an erased event is not stored again.
+ * 5. A crash repeats at most one page. One page is in memory at a time.
+ * 6. Erasures of one organization take turns page by page: none waits for another one to finish,
+ *    and none writes back what another has just removed.
+ * 7. The job stores the user id encrypted. After the erasure the id is stored nowhere; only a hash
+ *    remains that finds its state, and a record with that hash, which a restore uses to repeat it.
  */
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
@@ -59,7 +59,10 @@ export const eraseViewerJob = defineJob({
 
 const pageLimits = { limitBlocks: 100, limitEvents: 20_000 };
 
-/** The hash is keyed, and another one than statistics use. The organization's secret must be loaded. */
+/**
+ * A keyed hash, different from the one used by statistics. The organization's secret must be
+ * loaded.
+ */
 export function hashOfErased(secrets: ViewerSecrets, { organizationId, userId }: Viewer): Buffer {
   return Buffer.from(secrets.hash(organizationId, `erasure:${userId}`), 'latin1');
 }
@@ -71,13 +74,12 @@ export async function erasureKey(db: Db, viewer: Viewer): Promise<ErasureKey> {
   return { organizationId, userHash: hashOfErased(secrets, viewer) };
 }
 
-/** The id by which the log and the tables know an event whose id was the viewer's. */
 export function replacementEventId({ userHash }: ErasureKey): string {
   const digest = createHash('sha256').update('event').update(userHash).digest('hex');
   return digest.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
 
-/** Asks for an erasure; call `hints.give(eraseViewerJob.name)` after the commit. */
+/** Requests an erasure. Call `hints.give(eraseViewerJob.name)` after the commit. */
 export async function askForErasure(tx: Tx, vault: Vault, viewer: Viewer): Promise<ErasureRow> {
   const key = await erasureKey(tx, viewer);
   const erasure = await requestErasure(tx, key);
@@ -126,7 +128,7 @@ export function erasureHandler(parts: ErasureParts): HandledJob {
   });
 }
 
-/** Before anything is erased, so that a restore knows of all that was. */
+/** Runs before anything is erased, so that a restore knows about every erasure. */
 async function recordErasure(
   { db, storage }: ErasureParts,
   key: ErasureKey,
@@ -143,7 +145,7 @@ async function recordErasure(
 /**
  * Rewrites the blocks whose events name the viewer.
  *
- * @returns what it went through, or null when there is no pending erasure of the viewer
+ * @returns the range it covered, or null if there is no pending erasure of the viewer
  */
 export async function eraseFromLog(
   parts: Pick<ErasureParts, 'db' | 'eventLog'>,
@@ -160,8 +162,8 @@ export async function eraseFromLog(
 }
 
 /**
- * Rewrites the next page, then stores how far it has come: a kill between the two repeats the page,
- * which changes nothing any more.
+ * Rewrites the next page, then stores the progress. A crash between the two repeats the page, which
+ * is idempotent.
  */
 async function erasePage(
   { db, eventLog }: Pick<ErasureParts, 'db' | 'eventLog'>,
@@ -181,7 +183,7 @@ async function erasePage(
   const { next, isLast, blocksRead, eventsRemoved } = await eventLog.rewrite(
     position.at,
     { ...pageLimits, organizationId, until: position.end },
-    // Copies that readers leave out, being duplicates, go as well.
+    // Also removes duplicate copies that readers skip.
     ({ text, events }) =>
       namesUser(text(), id) ? events().flatMap((event) => forgetUser(event, id) ?? []) : null,
   );
@@ -196,7 +198,7 @@ async function erasePage(
   });
 }
 
-/** Whether any event of a block names the user, also one that readers leave out. */
+/** Whether any event of a block names the user, including copies that readers skip. */
 function namesUser(text: string, id: ErasedId): boolean {
   // Parsing every block would take most of the time.
   if (!mayName(text, id)) return false;
@@ -204,7 +206,7 @@ function namesUser(text: string, id: ErasedId): boolean {
   return parsed.some((event) => forgetUser(event, id) !== event);
 }
 
-/** Blocks that still name the viewer, in the part of the log that an erasure went through. */
+/** The number of blocks that still name the viewer, in the range that an erasure covered. */
 async function countLeft(
   eventLog: EngagementLog,
   { organizationId, id }: { readonly organizationId: string; readonly id: ErasedId },
@@ -214,7 +216,7 @@ async function countLeft(
   let left = 0;
   for (let at = eventLog.start; ;) {
     signal.throwIfAborted();
-    // Only rewriting sees the stored bytes, with the copies that readers leave out.
+    // Only rewriting sees the stored bytes, including copies that readers skip.
     const page = await eventLog.rewrite(
       at,
       { ...pageLimits, organizationId, until: end },

@@ -1,7 +1,7 @@
 /**
- * Taking items that were deleted for good out of the event log. Their events stay without the item,
- * for what else they tell: a viewer was there. No projection writes anything for an item that does
- * not exist, so a rebuild gives the same tables before and after.
+ * Removes permanently deleted items from the event log. Their events stay without the item, because
+ * they still show that a viewer was active. Projections write nothing for items that do not exist,
+ * so a rebuild gives the same tables before and after.
  */
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import type { DeletedItem } from '../../../platform/feature.ts';
@@ -9,16 +9,16 @@ import type { EngagementLog } from '../engagement-log.ts';
 import type { LoggedEvent } from '../logged-event.ts';
 import { mapTexts } from './map-texts.ts';
 
-/** Stands for any item that was deleted for good. */
+/** Replaces the id of any permanently deleted item. */
 export const noItem = '00000000-0000-0000-0000-000000000000';
 
 const pageLimits = { limitBlocks: 100, limitEvents: 20_000 };
 
 /**
- * Rewrites the blocks whose events name one of the items. It reads the log of each organization once from
- * `start` on, however many items there are. Idempotent; a kill leaves pages that were rewritten and others.
+ * Rewrites the blocks whose events name one of the items. Reads the log of each organization once
+ * from `start`, however many items there are. Idempotent; a crash leaves some pages rewritten.
  *
- * @returns the end of what it has read
+ * @returns the end of the range it has read
  */
 export async function forgetItemsInLog(
   eventLog: EngagementLog,
@@ -45,7 +45,7 @@ export async function forgetItemsInLog(
   return until;
 }
 
-/** The event with no id of the set; the same object when it has none. */
+/** The event without the given ids, or the same object if it contains none. */
 export function forgetItems(event: LoggedEvent, ids: ReadonlySet<string>): LoggedEvent {
   const change = (text: string): string => (ids.has(text.toLowerCase()) ? noItem : text);
   const contentId = change(event.contentId);

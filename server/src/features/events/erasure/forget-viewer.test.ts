@@ -31,7 +31,6 @@ test('an id is found as a number and as a key', () => {
     user_id: 'erased',
     seen: { erased: ['erased'], other: 847_009_310 },
   });
-  // JSON.parse has rounded it, as it rounds the id.
   const rounded = JSON.parse('{"id":175928847299117063}') as LoggedEvent['data'];
   assert.deepEqual(forget(event({ data: rounded }), '175928847299117063')?.data, { id: 'erased' });
   const both = event({ data: { erased: 1, ada: 2 } });

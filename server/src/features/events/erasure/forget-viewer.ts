@@ -1,17 +1,15 @@
-/** What erasing a viewer does to one event. */
 import { rulesOf } from '../intake/event-rules.ts';
 import { isFixed, isFixedValue } from '../labels.ts';
 import type { LoggedEvent } from '../logged-event.ts';
 import { mapTexts, replaceEntries, type Change } from './map-texts.ts';
 
-/** An id that is erased, and what takes its place. */
 export type ErasedId = {
   readonly userId: string;
-  /** The id where somebody has sent it as a number; null where it is none. */
+  /** The id as a number, in case somebody sent it as one; null if it is not numeric. */
   readonly number: number | null;
-  /** Where a required field must stay text that is not empty. */
+  /** Replaces the id in required fields, which must stay non-empty text. */
   readonly placeholder: string;
-  /** Takes the place of an event's id, which must be unique. */
+  /** Replaces an event id, which must be unique. */
   readonly eventId: string;
 };
 
@@ -24,7 +22,7 @@ export function erasedId(userId: string, eventId: string): ErasedId {
   };
 }
 
-/** Whether JSON may hold the id, as text, as a key or as a number. */
+/** Whether JSON may contain the id, as text, as a key or as a number. */
 export function mayName(json: string, { userId, number }: ErasedId): boolean {
   if (json.includes(JSON.stringify(userId))) return true;
   if (number === null) return false;
@@ -39,18 +37,19 @@ function isBoundary(json: string, at: number): boolean {
   return ':,[]} '.includes(json.charAt(at));
 }
 
-/** JSON without the id: a value or a key that is the id becomes the placeholder. */
+/** JSON in which every value or key that equals the id is replaced by the placeholder. */
 export function withoutId(value: unknown, id: ErasedId): unknown {
   return mapTexts(value, changeOf(id));
 }
 
 /**
- * The event without a user id: null when it is the user's own, the same object when it does not name
- * the user. Anybody can write the id into an event of another viewer. There it is replaced wherever it
- * stands in `data`, as text, as a number or as a key, and left out as the id of a device or a session.
+ * The event without a user id: null if the event is the user's own, the same object if it does not
+ * name the user. Anyone can put the id into an event of another viewer. There it is replaced
+ * anywhere in `data`, as text, as a number or as a key, and dropped as the id of a device or a
+ * session.
  *
- * What cannot name a viewer stays: measurements and flags of the kind, names of its fields, ids of
- * items, and words of a fixed vocabulary, such as the entry point `feed`.
+ * Values that cannot name a viewer stay: measurements and flags of the kind, its field names, item
+ * ids, and words of a fixed vocabulary, such as the entry point `feed`.
  */
 export function forgetUser(event: LoggedEvent, id: ErasedId): LoggedEvent | null {
   const { userId } = id;

@@ -1,10 +1,10 @@
 export type Change = {
-  /** Of each text: values, and keys of objects. */
+  /** Applied to each text: values and object keys. */
   readonly text: (text: string) => string;
   readonly number?: (number: number) => unknown;
 };
 
-/** A copy of JSON with each text, number and key changed; the same value when nothing is. */
+/** A copy of JSON with each text, number and key mapped, or the same value if nothing changed. */
 export function mapTexts(value: unknown, change: Change): unknown {
   if (typeof value === 'string') return change.text(value);
   if (typeof value === 'number') return change.number?.(value) ?? value;
@@ -20,7 +20,7 @@ export function mapTexts(value: unknown, change: Change): unknown {
   return replaceEntries(value, changed);
 }
 
-/** The object with these entries, in the order of its own; the same object when they are its own. */
+/** The object with these entries, in its own order, or the same object if nothing changed. */
 export function replaceEntries(value: object, changed: readonly [string, unknown][]): object {
   const before = Object.entries(value);
   const isSame = changed.every(

@@ -1,7 +1,8 @@
 /**
- * Repeating erasures after a restore. A backup brings back every viewer who was erased after it was
- * taken. The records of these erasures hold hashes, so the ids are looked for: every text of every event
- * is hashed in the same way. Where a hash is found, the viewer is erased like by a request.
+ * Repeats erasures after a restore. A backup brings back every viewer erased after it was taken.
+ * The records of these erasures contain only hashes, so the ids are searched for: every text of
+ * every event is hashed in the same way. When a hash matches, the viewer is erased as if by a
+ * request.
  *
  *   record without an erasure in the backup → (restore) → pending, replayed → (id found) → pending → …
  *                                                                        └→ (no event names it) → complete
@@ -28,11 +29,7 @@ export const replayErasuresJob = defineJob({
   concurrency: 1,
 });
 
-/**
- * Has the erasures repeated which the records know and the database does not.
- *
- * @returns how many
- */
+/** Schedules the erasures that have a record but are missing in the database. @returns how many */
 export async function requestReplays(tx: Tx, records: readonly ErasureRecord[]): Promise<number> {
   const organizations = new Set<string>();
   let replays = 0;
@@ -67,7 +64,10 @@ export function replayHandler(parts: ReplayParts): HandledJob {
 const pageLimits = { limitBlocks: 100, limitEvents: 20_000 };
 const maxRemembered = 500_000;
 
-/** Asks for the erasure of each viewer whose id is in the log. A repeat finds the others. */
+/**
+ * Requests the erasure of each viewer whose id is found in the log. A retry finds the remaining
+ * ones.
+ */
 async function findViewers(
   { db, eventLog, vault }: ReplayParts,
   organizationId: string,
@@ -94,7 +94,7 @@ async function findViewers(
   }
 }
 
-/** Every text of the events that may be the id of a viewer. */
+/** Every text in the events that may be a viewer id. */
 function textsOf(events: readonly LoggedEvent[]): Set<string> {
   const texts = new Set<string>();
   const add = (text: string) => {

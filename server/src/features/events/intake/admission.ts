@@ -1,20 +1,20 @@
 /**
- * Admission of event requests: how much memory their bodies may take.
+ * Admission control for event requests: limits the memory that their bodies may take.
  *
  *   arriving ──▶ in work ──▶ answered
  *      │            ▲
- *      │            └─ refused with 503 when the organization has no room left
+ *      │            └─ rejected with 503 if the organization has no room left
  *      ├─▶ ended with 408 after `maxSilenceMs` without a byte
- *      └─▶ ended with 503 when arriving bodies of all requests exceed `maxArrivingBytes`
+ *      └─▶ ended with 503 if the arriving bodies of all requests exceed `maxArrivingBytes`
  *
- * 1. Only bytes that have arrived count. A request that promises a long body and sends nothing costs
- *    nobody else anything.
- * 2. A request that would not fit now is refused by its head, before its body is read. Parsing
- *    bodies only to refuse them would cost CPU and memory that admitted requests need.
- * 3. Arriving bodies are raw bytes, so there is room for hundreds of slow ones. When it runs out, the
- *    organization that holds the most loses the body that has been silent for longest.
+ * 1. Only bytes that have arrived count. A request that announces a long body and sends nothing
+ *    costs nobody else anything.
+ * 2. A request that would not fit now is rejected by its headers, before its body is read. Parsing
+ *    bodies only to drop them would cost CPU and memory that admitted requests need.
+ * 3. Arriving bodies are raw bytes, so there is room for hundreds of slow ones. When it runs out,
+ *    the organization that holds the most loses the body that has been silent for longest.
  * 4. Bodies in work are parsed, which takes about six times their size. They count until their
- *    events are stored, also when the client has gone away meanwhile.
+ *    events are stored, even if the client disconnects.
  * 5. The farther statistics fall behind, the less is admitted; see `StatisticsPace`.
  * 6. Both kinds of room are shared fairly between organizations.
  */
@@ -28,35 +28,38 @@ import { principalOf } from '../../../platform/http/principal.ts';
 import { FairShare } from './fair-share.ts';
 import { overloaded } from './group-commit.ts';
 
-/** An organization that is alone gets half of it. */
+/** A single active organization gets half of it. */
 const maxWorkBytes = 6 * 1024 * 1024;
 const maxArrivingBytes = 16 * 1024 * 1024;
-/** A phone that changes networks is silent for some seconds. */
+/** A phone that switches networks is silent for some seconds. */
 const maxSilenceMs = 10_000;
 const silenceCheckMs = 1_000;
-/** What a request costs beside its body. */
+/** What a request costs besides its body. */
 const minBytes = 1024;
-/** Expected of a body whose head does not tell its length. */
+/** Assumed size of a body without a Content-Length. */
 const assumedBytes = 64 * 1024;
-/** How much larger compressed bodies get, as a guess; a larger one is caught by its own limit. */
+/** Assumed expansion of compressed bodies; the size limit of a body catches larger ones. */
 const unpackedRatio = 5;
 
-/** The body of one request, from its head until its events are stored. */
+/** The body of one request, from its headers until its events are stored. */
 type BodyInHand = BagMember & {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly organizationId: string;
   arrivedBytes: number;
-  /** By the process's monotonic clock. */
+  /** On the process's monotonic clock. */
   lastByteAt: number;
   workBytes: number;
-  /** The open connection and a running handler: while any is left, the body counts. */
+  /**
+   * Reference count of the open connection and a running handler: the body counts while it is above
+   * 0.
+   */
   users: number;
 };
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null on routes that take no events, and for a request without a body. */
+    /** Null on other routes, and for a request without a body. */
     bodyInHand: BodyInHand | null;
   }
 }
@@ -69,7 +72,8 @@ export class Admission {
   /**
    * Guards the routes that are added to `app`.
    *
-   * @param isTooFast whether to refuse a request, because statistics can't keep up; asked once for each
+   * @param isTooFast whether to reject a request because statistics can't keep up; called once per
+   *   request
    */
   constructor(app: HttpApp, isTooFast: () => boolean) {
     app.decorateRequest('bodyInHand', null);
@@ -93,9 +97,9 @@ export class Admission {
   }
 
   /**
-   * The body of a request is complete: from here on it counts as in work.
+   * Call when the body of a request is complete: from then on it counts as in work.
    *
-   * @throws ApiError UNAVAILABLE when its organization has no room left
+   * @throws ApiError UNAVAILABLE if its organization has no room left
    */
   startWork(request: FastifyRequest, bodyBytes: number): void {
     const body = request.bodyInHand;
@@ -108,7 +112,9 @@ export class Admission {
     this.#inWork.add(body.organizationId, bytes);
   }
 
-  /** Counts the body of a request until `work` has ended, also when the client goes away before. */
+  /**
+   * Counts the body of a request until `work` has ended, even if the client disconnects earlier.
+   */
   async holdDuring<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
     const body = request.bodyInHand;
     if (body === null) return work();

@@ -1,4 +1,4 @@
-/** Proves how crowded a network is said to be, and whose address is believed. */
+/** Proves how the crowding of a network is measured, and whose address is trusted. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { dayMs } from '../../../platform/time.ts';

@@ -1,11 +1,12 @@
 /**
- * How many viewers share a network today, so that ranking can tell an audience from a machine that makes
- * up viewers. Addresses are hashed with a salt that this process makes each day and never stores: after
- * that day nobody can tell any more who was where. The log keeps the resulting small number alone.
+ * Measures how many viewers share a network today, so that ranking can distinguish an audience from
+ * a machine that makes up viewers. Addresses are hashed with a daily salt that this process never
+ * stores, so after that day nobody can tell who was where. The log only stores the resulting small
+ * number.
  *
- * Each process counts by itself. Memory is fixed: viewers are remembered as 32-bit fingerprints, and
- * networks are counted in a count-min sketch (Cormode and Muthukrishnan 2005), which may count too many
- * where very many networks are busy, and never too few.
+ * Each process counts by itself. Memory is fixed: viewers are remembered as 32-bit fingerprints,
+ * and networks are counted in a count-min sketch (Cormode and Muthukrishnan 2005), which may
+ * overcount if very many networks are busy, and never undercounts.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { addressGroup } from '../../../platform/http/address-group.ts';
@@ -13,13 +14,13 @@ import type { Client } from '../../../platform/http/client-address.ts';
 import { isPublicAddress } from '../../../platform/egress/address.ts';
 import { dayMs } from '../../../platform/time.ts';
 
-/** This many viewers of one address, and of one network, are no crowd. */
+/** Up to this many viewers on one address, or on one network, are not a crowd. */
 const viewersOfAddress = 16;
 const viewersOfNetwork = 128;
 const maxCrowd = 15;
 
 const fingerprintSlots = 2 ** 20;
-/** Beyond this many, more viewers would only push others out. */
+/** Beyond this, new viewers would only evict others. */
 const maxFingerprints = fingerprintSlots / 2;
 const sketchSlots = 2 ** 16;
 
@@ -31,8 +32,8 @@ export class Crowds {
   #sketch = [new Uint16Array(0), new Uint16Array(0)] as const;
 
   /**
-   * How crowded the viewer's network is: 0 up to its share of viewers, then 1 more for each doubling. A
-   * viewer who was there before counts once.
+   * The crowding of the viewer's network: 0 up to its share of viewers, then 1 more for each
+   * doubling. A returning viewer counts once.
    */
   of(organizationId: string, viewer: string, address: string, nowMs: number): number {
     this.#startDay(Math.floor(nowMs / dayMs));
@@ -57,7 +58,7 @@ export class Crowds {
     return Math.min(maxCrowd, Math.max(0, Math.ceil(Math.log2(count / share))));
   }
 
-  /** @returns whether the viewer was not known on this network */
+  /** @returns whether the viewer is new on this network */
   #remember(hash: Buffer): boolean {
     const fingerprint = hash.readUInt32LE(4) || 1;
     const first = hash.readUInt32LE(0);
@@ -95,7 +96,7 @@ function networkOf(group: string): string {
     : `${group.split('.').slice(0, 3).join('.')}.0/24`;
 }
 
-/** The public address of the viewer's device; null if it is not known. */
+/** The public address of the viewer's device, or null if unknown. */
 export function viewerAddress({ address, isCertain }: Client): string | null {
   return isCertain && isPublicAddress(address) ? address : null;
 }

@@ -1,14 +1,15 @@
-/** Which custom kinds an organization takes: other features declare them, and each process asks often. */
+/** Caches the custom kinds that an organization accepts, which other features declare. */
 import type { Db } from '../../../platform/database/database.ts';
 import { extensionPoint } from '../../../platform/extension-point.ts';
 
-/** Reads the custom kinds that an organization has declared. */
 export type DeclaredKinds = (db: Db, organizationId: string) => Promise<readonly string[]>;
 
-/** Features that declare custom kinds contribute here. */
+/** Features that declare custom kinds register here. */
 export const declaredKinds = extensionPoint<DeclaredKinds>('declared kinds of events');
 
-/** Short, so that a kind is taken at once after it was declared, whichever process did that. */
+/**
+ * Short, so that a kind is accepted right after its declaration, whichever process handled that.
+ */
 const knownForMs = 300;
 const maxRemembered = 10_000;
 
@@ -25,7 +26,7 @@ export class KnownKinds {
     this.#declared = declared;
   }
 
-  /** All that ask at the same time share one read. */
+  /** Concurrent calls share one read. */
   of(organizationId: string): Promise<ReadonlySet<string>> {
     const nowMs = performance.now();
     const known = this.#remembered.get(organizationId);

@@ -1,6 +1,6 @@
 /**
- * Bodies of the two intake routes. They differ from other JSON bodies: `sendBeacon` sends
- * `text/plain`, they may be compressed, and text that cannot be stored concerns its event alone.
+ * Body parsing of the two intake routes. Unlike other JSON bodies, these may be `text/plain` (from
+ * `sendBeacon`) or compressed, and text that cannot be stored invalidates only its event.
  */
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
@@ -11,7 +11,7 @@ import { decodeJsonText, readInTurn, refuseBadShape } from '../../../platform/ht
 import { mayHoldBadText } from '../../../platform/http/text-rules.ts';
 import type { Admission } from './admission.ts';
 
-/** What the routes get instead of a parsed body. */
+/** What the routes receive instead of a parsed body. */
 export type EventBody = {
   readonly json: unknown;
   readonly bytes: number;
@@ -26,7 +26,7 @@ const unpack: Readonly<Record<string, (packed: Buffer) => Promise<Buffer>>> = {
 const gunzipped = promisify(gunzip);
 const unbrotlied = promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress);
 
-/** Reads the bodies of the routes that are added to `app`. */
+/** Installs the body parsers for the routes that are added to `app`. */
 export function parseEventBodies(app: HttpApp, admission: Admission): void {
   app.removeAllContentTypeParsers();
   const types = ['application/json', 'text/plain'];
@@ -58,7 +58,7 @@ function finishInTurn(request: FastifyRequest, bytes: Buffer, done: Done): void 
 function finish(request: FastifyRequest, bytes: Buffer, done: Done): void {
   let body: EventBody;
   try {
-    // A number that is out of range concerns its event alone.
+    // An out-of-range number invalidates only its event.
     refuseBadShape(bytes, false);
     const text = decodeJsonText(request, bytes);
     body = { json: parse(text), bytes: bytes.length, mayHoldBadText: mayHoldBadText(text) };

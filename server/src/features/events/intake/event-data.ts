@@ -1,4 +1,4 @@
-/** What holds for `data` of every kind: how large, how deep, and which text it may hold. */
+/** Limits on `data` of every kind: its size, its depth, and the text it may contain. */
 import { EventProblem } from './event-problem.ts';
 
 export const maxDataBytes = 8 * 1024;
@@ -11,16 +11,16 @@ export function isRecord(value: unknown): value is EventData {
 }
 
 /**
- * What is wrong with `data`, or null.
+ * The problem with `data`, or null.
  *
- * @param mayHoldBadText whether the JSON had an escape that can make NUL or half a character;
- *   without one there is nothing to look for
+ * @param mayHoldBadText whether the JSON had an escape that can produce NUL or a lone surrogate;
+ *   without one the check is skipped
  */
 export function checkData(data: EventData, mayHoldBadText: boolean): EventProblem | null {
   const walk = { bytes: 2, mayHoldBadText, problem: null };
   measure(data, 'data', 1, walk);
   if (walk.problem !== null) return walk.problem;
-  // The walk counts an upper bound; only what is near the limit is counted exactly.
+  // The walk computes an upper bound; only sizes near the limit are computed exactly.
   if (walk.bytes <= maxDataBytes) return null;
   const exact = Buffer.byteLength(JSON.stringify(data));
   return exact > maxDataBytes
@@ -30,11 +30,11 @@ export function checkData(data: EventData, mayHoldBadText: boolean): EventProble
 
 type Walk = { bytes: number; readonly mayHoldBadText: boolean; problem: EventProblem | null };
 
-/** The most bytes that JSON takes for a UTF-16 unit (an escape) and for a number. */
+/** The maximum JSON bytes of a UTF-16 unit (an escape) and of a number. */
 const maxBytesPerUnit = 6;
 const maxBytesPerNumber = 26;
 
-/** Recursion is safe: it ends at the deepest level that is allowed. */
+/** Recursion is safe, because the depth is limited. */
 function measure(value: object, path: string, level: number, walk: Walk): void {
   if (level > maxDataLevels) {
     refuse(walk, 'data', `must not be nested deeper than ${maxDataLevels} levels`);
@@ -68,7 +68,7 @@ function measureValue(
     if (walk.mayHoldBadText) checkText(value, pathOf(parent, key), walk);
   } else if (typeof value === 'number') {
     walk.bytes += maxBytesPerNumber;
-    // JSON can say 1e400, which no number holds: it would be stored as null.
+    // JSON allows 1e400, which overflows to Infinity and would be stored as null.
     if (!Number.isFinite(value)) refuse(walk, pathOf(parent, key), 'is too large a number');
   } else if (typeof value === 'object' && value !== null) {
     walk.bytes += 3;
@@ -92,7 +92,7 @@ function refuse(walk: Walk, path: string, detail: string): void {
   walk.problem ??= new EventProblem('VALIDATION_ERROR', path, detail);
 }
 
-/** What makes a text none that can be stored, or null. */
+/** Why a text cannot be stored, or null. */
 export function badText(text: string): string | null {
   if (text.includes('\0')) return 'must not hold a NUL character';
   return text.isWellFormed() ? null : 'must not hold a lone surrogate';

@@ -1,4 +1,4 @@
-/** Event intake as one resource: what the routes need, opened and closed together. */
+/** Event intake as one resource: opens and closes everything its routes need. */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
@@ -20,7 +20,7 @@ export type EventIntakeOptions = {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly eventLog: EngagementLog;
-  /** Called with what the log has grown by, before the requests that brought it are answered. */
+  /** Called with the new blocks of the log, before their requests are answered. */
   readonly onStored: (blocks: readonly StoredEvents[]) => void;
   readonly viewerSignatures: SignatureReader;
   readonly declaredKinds: readonly DeclaredKinds[];
@@ -33,7 +33,7 @@ export type StoredEvents = {
   readonly events: readonly LoggedEvent[];
 };
 
-/** Disposing stores what was taken in before. */
+/** Disposing it stores everything accepted before. */
 export function openEventIntake(options: EventIntakeOptions): IntakeParts & AsyncDisposable {
   const { db, log, metrics, eventLog, onStored } = options;
   const observer = observeIntake(metrics);

@@ -1,7 +1,7 @@
 /**
- * From what a client has sent to what the log keeps, one event at a time: an event that is refused
- * does not concern its neighbours. This is the hot path of the service, so it makes one object for
- * an accepted event and, beside it, nothing.
+ * Converts what a client sends to what the log stores, one event at a time, so that a rejected
+ * event does not affect its neighbours. This is the hot path of the service: it allocates one
+ * object per accepted event and nothing else.
  */
 import type { SignatureCheck, ViewerSignatures } from '../../keys/keys.ts';
 import { newUuid7 } from '../../../platform/uuid7.ts';
@@ -20,37 +20,37 @@ import {
 } from '../logged-event.ts';
 import { noItem } from '../erasure/forget-items.ts';
 
-/** What is known of a request beside its events. */
+/** What is known about a request besides its events. */
 export type EventSource = {
-  /** The moment of the request, in milliseconds of the Unix epoch. */
+  /** Time of the request, in milliseconds since the Unix epoch. */
   readonly nowMs: number;
   /** Added to the timestamps of events; see `clockOffsetOf`. */
   readonly clockOffsetMs: number;
-  /** For events that don't say it themselves. */
+  /** Defaults for events that don't specify them. */
   readonly country: string | null;
   readonly device: EventDevice | null;
-  /** Whether a known bot has sent the request. */
+  /** Whether a known bot sent the request. */
   readonly isBot: boolean;
-  /** Whether an app's server has sent the request. */
+  /** Whether an app's server sent the request. */
   readonly isServer: boolean;
-  /** What says whether a `userId` is believed. */
+  /** Decides whether a `userId` is trusted. */
   readonly signatures: ViewerSignatures;
-  /** How crowded the network of the request is, for one of its viewers. */
+  /** The crowding of the request's network, for one of its viewers. */
   readonly crowdOf: (viewer: string) => number;
-  /** Whether the JSON had an escape that can make NUL or half a character. */
+  /** Whether the JSON had an escape that can produce NUL or a lone surrogate. */
   readonly mayHoldBadText: boolean;
   /**
-   * The content item of that id, in lower case; null when the organization has none. Undefined when
-   * that is not known yet: the event must be parsed again.
+   * The content item with that id, in lower case, or null if the organization has none. Undefined
+   * if not known yet: the event must then be parsed again.
    */
   readonly findContent: (id: string) => string | null | undefined;
-  /** Whether an item that was found is a live stream. */
+  /** Whether a known item is a live stream. */
   readonly isLive: (contentId: string) => boolean;
   /** The custom kinds that the organization has declared. */
   readonly customKinds: ReadonlySet<string>;
 };
 
-/** The content that an event names is not known yet. */
+/** The content named by an event is not known yet. */
 export const undecided = Symbol('undecided');
 
 const unknownKind = new EventProblem(
@@ -77,7 +77,7 @@ const maxIdCharacters = 128;
 const maxViewerCharacters = 256;
 const maxVersionCharacters = 64;
 
-/** The accepted event, or why it is refused. It may write into `raw`, which must not be shared. */
+/** The accepted event, or why it is rejected. May write into `raw`, which must not be shared. */
 export function parseEvent(
   raw: unknown,
   source: EventSource,
@@ -112,7 +112,7 @@ export function parseEvent(
   return toLogged(raw, kind, contentId, at, data, source);
 }
 
-/** The types of the fields were checked. */
+/** The types of the fields have been checked. */
 function isBeyondEnd({ currentTime, duration }: EventData): boolean {
   return !isPossiblePosition(currentTime as number, duration as number);
 }
@@ -125,7 +125,7 @@ function toLogged(
   data: EventData,
   source: EventSource,
 ): LoggedEvent {
-  // The types of the ids were checked.
+  // The types of the ids have been checked.
   const eventId = (raw['eventId'] as string | undefined) ?? newUuid7();
   const logged: Writable<LoggedEvent> = { eventId, event, contentId, at, data };
   const check = checkUser(raw, source.signatures);
@@ -135,7 +135,7 @@ function toLogged(
   }
   if (raw['deviceId'] !== undefined) logged.deviceId = raw['deviceId'] as string;
   if (raw['sessionId'] !== undefined) logged.sessionId = raw['sessionId'] as string;
-  // These two are additions of ours: a value that is none of theirs is another app's field.
+  // These two fields are our additions, so an unexpected value is treated as another app's field.
   const country = readCountry(raw['country']) ?? source.country;
   if (country !== null) logged.country = country;
   const device = isDevice(raw['device']) ? raw['device'] : source.device;
@@ -149,14 +149,14 @@ function toLogged(
   return logged;
 }
 
-/** What the signature of an event says of its `userId`; null without one. */
+/** The result of checking the signature of an event's `userId`, or null without a `userId`. */
 export function checkUser(raw: unknown, signatures: ViewerSignatures): SignatureCheck | null {
   const userId = isRecord(raw) ? raw['userId'] : undefined;
   if (!isRecord(raw) || typeof userId !== 'string') return null;
   return signatures.check(userId, raw['signature']);
 }
 
-/** Whether an event counts for the user whom it names; otherwise it is anonymous. */
+/** Whether an event counts for the user it names; otherwise it is anonymous. */
 export function isBelieved(check: SignatureCheck, { isRequired }: ViewerSignatures): boolean {
   return !isRequired || check === 'signed';
 }
@@ -171,7 +171,10 @@ function isDevice(value: unknown): value is EventDevice {
   return value === 'ios' || value === 'android' || value === 'web';
 }
 
-/** The event table calls the fields of a swipe by other names than the sentence below it. */
+/**
+ * Accepts alternative names for the fields of a swipe: the event table of the contract names them
+ * differently from the text below it.
+ */
 function useEarlierNames(raw: EventData, data: EventData): void {
   if (raw['contentId'] === undefined) {
     const to = data['toContentId'] ?? raw['toContentId'];
@@ -216,7 +219,7 @@ function codePoints(text: string): number {
 
 function checkFields(kind: EventKind | CustomKind, data: EventData): EventProblem | null {
   for (const { name, type, required } of rulesOf(kind)) {
-    // Not what every object inherits, such as `constructor`: no field has such a name.
+    // Excludes inherited properties such as `constructor`: no field has such a name.
     const value = data[name];
     if (value === undefined) {
       if (required) return invalid(`data.${name}`, 'is required');

@@ -1,17 +1,19 @@
-/** Why an event is refused. Few codes, because a client can do only few things about it. */
+/** Why an event is rejected. There are few codes, because clients can only react in a few ways. */
 export type EventErrorCode =
   /** A field is missing, has the wrong type, or is too long. */
   | 'VALIDATION_ERROR'
-  /** The kind is none of the event table. */
+  /** The kind is not in the event table. */
   | 'UNKNOWN_EVENT'
   /** The content item does not exist in the organization. */
   | 'NOT_FOUND'
   /** It happened over 24 hours ago. */
   | 'EVENT_TOO_OLD'
-  /** The event itself made storing fail; the others of its request are stored. */
+  /** The event itself made storing fail; the other events of its request are stored. */
   | 'INTERNAL_ERROR';
 
-/** A refusal. It is an answer, not an exception: a batch has many, and a stack costs time. */
+/**
+ * A rejection. It is a value, not an exception: a batch may have many, and stack traces are slow.
+ */
 export class EventProblem {
   readonly code: EventErrorCode;
   /** The field, such as `data.position`; empty for the event as a whole. */

@@ -1,10 +1,13 @@
-/** What an event of each kind must hold in `data`. The table is also the documentation. */
+/**
+ * What an event of each kind must contain in `data`. The documentation is generated from this
+ * table.
+ */
 import { scopes } from '../labels.ts';
 import { eventKinds, isCustomKind, type CustomKind, type EventKind } from '../logged-event.ts';
 
-/** What a value must be; the text completes "must be …". */
+/** A constraint on a value; `expected` completes "must be …". */
 export type FieldType = {
-  /** In a table. */
+  /** For the documentation table. */
   readonly label: string;
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
@@ -17,7 +20,7 @@ export type FieldRule = {
   readonly about: string;
 };
 
-/** Far above every real value, and far below what sums of many could no longer hold exactly. */
+/** Far above every real value, and far below where sums would lose precision. */
 const most = 1e9;
 
 const text: FieldType = {
@@ -40,7 +43,7 @@ const amount: FieldType = {
   expected: 'a number from 0 to 1,000,000,000',
   accepts: (value) => typeof value === 'number' && value >= 0 && value <= most,
 };
-/** Far longer than any visit, so that it is a mistake of units or made up. */
+/** Far longer than any visit, so a larger value is a unit mistake or made up. */
 export const maxWatchSeconds = 7 * 24 * 3_600;
 
 const watched: FieldType = {
@@ -74,7 +77,7 @@ function optional(name: string, type: FieldType, about: string): FieldRule {
 }
 
 /**
- * The fields of `data` by kind. `swipe` is also read under the names of the event table; see
+ * The fields of `data` by kind. `swipe` is also accepted with the names of the event table; see
  * `useEarlierNames` in event-parser.ts. Its `fromContentId` must be an item, like `contentId`.
  */
 export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
@@ -139,14 +142,14 @@ export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
 };
 
 /**
- * Whether a position lies in the item. Players round, and go a little past the end. A duration of 0 is
- * unknown, and that of a live stream says nothing.
+ * Whether a position lies within the item. Players round, and run slightly past the end. A duration
+ * of 0 is unknown, and that of a live stream is meaningless.
  */
 export function isPossiblePosition(currentTime: number, duration: number): boolean {
   return duration === 0 || currentTime <= duration * 1.05 + 2;
 }
 
-/** Custom kinds have no fields that the service knows. */
+/** Custom kinds have no fields known to the service. */
 export function rulesOf(kind: EventKind | CustomKind): readonly FieldRule[] {
   return isCustomKind(kind) ? [] : dataRules[kind];
 }

@@ -1,4 +1,4 @@
-/** Country and device of events that don't say them: what the request itself shows of its sender. */
+/** Country and device of events that don't specify them, derived from the request. */
 import type { FastifyRequest } from 'fastify';
 import { isKnownBot } from '../bots.ts';
 import { isCountry } from './countries.ts';
@@ -9,9 +9,9 @@ export type Sender = {
   readonly country: string | null;
   readonly device: EventDevice | null;
   readonly isBot: boolean;
-  /** Whether an app's server has sent the request, which knows its users. */
+  /** Whether an app's server sent the request, which knows its users. */
   readonly isServer: boolean;
-  /** The public address of the viewer's device, where it is known. It is never stored. */
+  /** The public address of the viewer's device, if known. It is never stored. */
   readonly address: string | null;
 };
 
@@ -22,12 +22,12 @@ const server: Sender = {
   isServer: true,
   address: null,
 };
-/** What Cloudflare says when it does not know, and for Tor. */
+/** Cloudflare's codes for an unknown country and for Tor. */
 const noCountry = new Set(['XX', 'T1']);
 
 /**
- * Only of a request that a viewer's device has made itself: with a secret key it comes from a
- * server, whose place and program say nothing about the viewer.
+ * Only for requests made by a viewer's device. With a secret key they come from a server, whose
+ * location and program say nothing about the viewer.
  */
 export function senderOf(request: FastifyRequest, countryHeader: string): Sender {
   if (request.principal?.type !== 'publishable') return server;
@@ -41,14 +41,14 @@ export function senderOf(request: FastifyRequest, countryHeader: string): Sender
   };
 }
 
-/** The country that a header or a field tells, or null. */
+/** The country in a header or a field, or null. */
 export function readCountry(value: unknown): string | null {
   if (typeof value !== 'string' || !/^[A-Za-z]{2}$/.test(value)) return null;
   const country = value.toUpperCase();
   return isCountry(country) ? country : null;
 }
 
-/** Whether a value looks like a code of a country, and is none. */
+/** Whether a value looks like a country code but is not one. */
 export function isWrongCountry(value: unknown): boolean {
   if (typeof value !== 'string' || !/^[A-Za-z]{2}$/.test(value)) return false;
   const country = value.toUpperCase();
@@ -57,7 +57,7 @@ export function isWrongCountry(value: unknown): boolean {
 
 function readDevice(userAgent: string | undefined): EventDevice | null {
   if (userAgent === undefined) return null;
-  // Browsers on phones count as the phone, as apps do: a feed is watched the same way in both.
+  // Mobile browsers count as the phone, like apps: a feed is watched the same way in both.
   if (/iPhone|iPad|iPod|CFNetwork/.test(userAgent)) return 'ios';
   if (/Android|okhttp|Dalvik/.test(userAgent)) return 'android';
   return userAgent.startsWith('Mozilla/') ? 'web' : null;

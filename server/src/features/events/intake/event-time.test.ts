@@ -8,7 +8,7 @@ const general = (text: string) => parseTimestamp(text)?.getTime() ?? null;
 test('the usual form is read as the general way reads it', () => {
   const from = Date.UTC(1969, 11, 30);
   for (let n = 0; n < 50_000; n += 1) {
-    // A step that meets every part of a date in many values.
+    // A step that covers many values of every part of a date.
     const text = new Date(from + n * 86_399_987).toISOString();
     assert.equal(parseMoment(text), general(text), text);
   }

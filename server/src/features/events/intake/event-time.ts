@@ -8,14 +8,14 @@ export const maxAgeMs = 24 * 3_600_000;
 export const timestampExpected =
   'must be an RFC 3339 timestamp with an offset, such as 2026-01-31T12:00:00Z';
 
-/** A device's clock counts as right up to this difference, which also covers a slow request. */
+/** A device's clock counts as correct up to this difference, which also covers a slow request. */
 const maxClockErrorMs = 60_000;
 
 /**
- * What to add to the timestamps of a request so that they are on the server's clock: the difference
- * between the server's time and `sentAt`, or 0 while that is at most a minute.
+ * The correction of a request's timestamps to the server's clock: the server's time minus `sentAt`,
+ * or 0 if that is at most a minute.
  *
- * @returns null when `sentAt` is not a timestamp
+ * @returns null if `sentAt` is not a timestamp
  */
 export function clockOffsetOf(sentAt: unknown, nowMs: number): number | null {
   if (sentAt === undefined) return 0;
@@ -27,14 +27,14 @@ export function clockOffsetOf(sentAt: unknown, nowMs: number): number | null {
 
 const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
-/** A timestamp of the contract's form in milliseconds, or null. */
+/** A timestamp in the format of the contract, in milliseconds, or null. */
 export function parseMoment(text: string): number | null {
-  // What Date.prototype.toISOString writes is what nearly every client sends, and reading it digit
-  // by digit takes a twentieth of the time of the general way.
+  // Nearly every client sends the format of Date.prototype.toISOString, and reading that digit by
+  // digit takes a twentieth of the time of the general parser.
   return readUsual(text) ?? parseTimestamp(text)?.getTime() ?? null;
 }
 
-/** `2026-01-31T12:00:00.000Z` in milliseconds, or null for every other form. */
+/** `2026-01-31T12:00:00.000Z` in milliseconds, or null for every other format. */
 function readUsual(text: string): number | null {
   if (text.length !== 24 || text.charCodeAt(23) !== 0x5a) return null;
   const year = number(text, 0, 4);
@@ -51,7 +51,7 @@ function readUsual(text: string): number | null {
     text.charCodeAt(13) === 0x3a &&
     text.charCodeAt(16) === 0x3a &&
     text.charCodeAt(19) === 0x2e;
-  // A year before 1970 is left to the general way, and so is a day that February may not have.
+  // Leave years before 1970 and days that February may not have to the general parser.
   if (!separated || year < 1970 || month < 1 || month > 12 || (month === 2 && day > 28))
     return null;
   if (day < 1 || day > (daysOfMonth[month - 1] ?? 0)) return null;
@@ -59,7 +59,7 @@ function readUsual(text: string): number | null {
   return ms < 0 ? null : Date.UTC(year, month - 1, day, hour, minute, second, ms);
 }
 
-/** The decimal number in `text` from `start` to `end`; -1 when there is another character. */
+/** The decimal number in `text` from `start` to `end`; -1 if it contains another character. */
 function number(text: string, start: number, end: number): number {
   let value = 0;
   for (let at = start; at < end; at += 1) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FairShare } from './fair-share.ts';
 
-/** Takes one unit at a time for each organization in turn until nobody fits. */
+/** Takes one unit at a time for each organization in turn until nothing fits any more. */
 function fill(share: FairShare, organizations: readonly string[]): Map<string, number> {
   const held = new Map(organizations.map((id) => [id, 0]));
   for (let isFull = false; !isFull;) {

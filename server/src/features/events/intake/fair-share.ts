@@ -1,8 +1,8 @@
 /**
  * A bounded amount of memory that organizations share: each may hold at most as much as is left
  * free. Alone, an organization gets half of it; with n busy organizations, each gets 1/(n + 1), and
- * one share always stays free for whoever comes next. An organization that holds nothing may take
- * anything that fits, so that no flood of others keeps its first request out.
+ * one share always stays free for the next one. An organization that holds nothing may take
+ * anything that fits, so that no flood of others blocks its first request.
  *
  * The rule is the dynamic threshold of shared-memory switches (Choudhury and Hahne, "Dynamic queue
  * length thresholds for shared-memory packet switches", 1998) with a factor of 1.
@@ -27,12 +27,12 @@ export class FairShare {
     return freeAfter >= 0 && (held === 0 || held + bytes <= freeAfter);
   }
 
-  /** Counts bytes as held, whether they fit or not. */
+  /** Counts bytes as held, whether or not they fit. */
   add(organizationId: string, bytes: number): void {
     const held = (this.#heldBy.get(organizationId) ?? 0) + bytes;
     this.#heldBytes += bytes;
-    // Entries of zero stay while they are few: adding and deleting one for each request would keep
-    // the map growing new tables.
+    // Keep entries of zero while they are few: adding and deleting one for each request would make
+    // the map allocate new tables.
     if (held === 0 && this.#heldBy.size > maxIdleOrganizations) this.#heldBy.delete(organizationId);
     else this.#heldBy.set(organizationId, held);
   }
@@ -41,7 +41,7 @@ export class FairShare {
     this.add(organizationId, -bytes);
   }
 
-  /** The organization that holds the most; null when nothing is held. */
+  /** The organization that holds the most, or null if nothing is held. */
   largestHolder(): string | null {
     let largest: string | null = null;
     let mostBytes = 0;

@@ -43,7 +43,7 @@ async function storedSince(start: LogPosition): Promise<string[]> {
   return page.blocks.flatMap((block) => block.events.map(({ eventId }) => eventId)).toSorted();
 }
 
-/** Waits until so many flushes are under way. */
+/** Waits until this many flushes are in progress. */
 async function flushes(commit: GroupCommit, count: number): Promise<void> {
   await until(
     'flushes',
@@ -54,7 +54,7 @@ async function flushes(commit: GroupCommit, count: number): Promise<void> {
 
 const ids = (sent: readonly LoggedEvent[]) => sent.map(({ eventId }) => eventId).toSorted();
 
-/** An event whose block cannot be written, as a bug of ours would make one. */
+/** An event whose block cannot be written, as a bug in the service might produce. */
 const impossible = () => event({ data: { big: 10n } });
 
 describe('a request is answered after its events are durable (1, 3)', () => {
@@ -112,7 +112,7 @@ describe('a request is answered after its events are durable (1, 3)', () => {
     const first = commit.submit('org_a', events(1), 100);
     await flushes(commit, 1);
     const second = commit.submit('org_a', events(1), 100);
-    // The second does not wait for the first to end.
+    // The second does not wait for the first to finish.
     await flushes(commit, 2);
     slow.resolve();
     await Promise.all([first, second]);
@@ -185,7 +185,7 @@ describe('what waits is bounded (2)', () => {
       taken.push(submitted);
       await pause(1, 'requests come one after another');
     }
-    // Two flushes of ten and a hundred that wait.
+    // Two flushes of ten and a hundred waiting.
     assert.equal(refused, 50 - 12);
     gate.resolve();
     await Promise.all(taken);
@@ -226,7 +226,7 @@ describe('when a flush fails', () => {
     let isAway = true;
     const { commit } = openCommit({
       async append(drafts) {
-        // The worst case: it was stored, and the connection broke before the answer.
+        // The worst case: it was stored, and the connection broke before the response.
         const added = await eventLog.append(drafts);
         if (isAway) throw Object.assign(new Error('gone'), { code: 'ECONNRESET' });
         return added;

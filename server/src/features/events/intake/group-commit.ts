@@ -1,20 +1,20 @@
 /**
  * Group commit: the events of many requests share one transaction, and each request is answered
- * when its own has committed.
+ * once its transaction has committed.
  *
  *   waiting → in flush → stored
  *      ▲         │
- *      └─────────┤ (tried again after losing against another transaction)
- *                └▶ refused (the database is away) | poison (the event itself cannot be stored)
+ *      └─────────┤ (retried after a conflict with another transaction)
+ *                └▶ rejected (the database is down) | poison (the event itself cannot be stored)
  *
- * 1. A request's promise resolves only after the commit of a transaction that holds its events.
- * 2. What waits is bounded, by events and by bytes; what comes beyond is refused at once.
- * 3. At most `maxFlushes` are under way. With none, a flush starts at once; beside one, when it
- *    would be full or its first events have waited for `lingerMs`.
+ * 1. A request's promise resolves only after the commit of a transaction that contains its events.
+ * 2. The queue is bounded by events and by bytes; anything beyond is rejected immediately.
+ * 3. At most `maxFlushes` run at a time. If none is running, a flush starts immediately; otherwise
+ *    when it would be full or its first events have waited for `lingerMs`.
  * 4. An event that makes its transaction fail fails alone: the others are stored without it.
- * 5. A request is refused when it has waited for `maxWaitMs`, whatever its flush is waiting for. Its
- *    events may be stored all the same; the ledger makes it safe to send them again.
- * 6. Disposing stores all that was taken in before.
+ * 5. A request is rejected after waiting for `maxWaitMs`, whatever its flush is waiting for. Its
+ *    events may still be stored; the ledger makes it safe to send them again.
+ * 6. Disposing stores everything accepted before.
  */
 import type { Logger } from 'pino';
 import {
@@ -31,7 +31,7 @@ import { Patience, type Waiting } from './patience.ts';
 
 export type FlushReport = {
   readonly drafts: readonly EventDraft[];
-  /** The outcome of each draft; null when the flush failed. */
+  /** The outcome of each draft, or null if the flush failed. */
   readonly added: readonly AddedBlock[] | null;
   readonly durationMs: number;
 };
@@ -40,7 +40,10 @@ export type GroupCommitOptions = {
   readonly log: Logger;
   readonly append: (drafts: readonly EventDraft[]) => Promise<AddedBlock[]>;
   readonly onFlush: (report: FlushReport) => void;
-  /** An event that cannot be stored: our fault, since every event was validated. */
+  /**
+   * Reports an event that cannot be stored. This is a bug in the service, because every event was
+   * validated.
+   */
   readonly onPoison: (error: unknown, event: LoggedEvent) => void;
   readonly limits?: Partial<GroupCommitLimits>;
 };
@@ -48,11 +51,11 @@ export type GroupCommitOptions = {
 export type GroupCommitLimits = {
   readonly maxWaitingEvents: number;
   readonly maxWaitingBytes: number;
-  /** Requests go to a flush whole, so it can be larger by one request. */
+  /** Requests are not split between flushes, so a flush may exceed this by one request. */
   readonly flushEvents: number;
   readonly maxFlushes: number;
   readonly lingerMs: number;
-  /** Longest wait of a request. */
+  /** The longest wait of a request. */
   readonly maxWaitMs: number;
 };
 
@@ -65,7 +68,6 @@ const defaults: GroupCommitLimits = {
   maxWaitMs: 15_000,
 };
 
-/** The events of one request. */
 type Submission = Waiting & {
   readonly organizationId: string;
   readonly events: LoggedEvent[];
@@ -93,7 +95,7 @@ export class GroupCommit implements AsyncDisposable {
     this.#flushes = new BatchWriter({
       name: 'events',
       log: options.log,
-      // A flush answers its requests itself, whatever becomes of it.
+      // A flush settles its requests itself, whatever its outcome.
       onFailure: 'drop',
       lingerMs,
       maxBatch: flushEvents,
@@ -104,17 +106,16 @@ export class GroupCommit implements AsyncDisposable {
     });
   }
 
-  /** What waits for a flush, and how many flushes are under way. */
   depth(): { events: number; bytes: number; flushes: number } {
     const { waitingSize: events, underWay: flushes } = this.#flushes;
     return { events, bytes: this.#waitingBytes, flushes };
   }
 
   /**
-   * Resolves when the events are durable, with those among them that could not be stored.
+   * Resolves once the events are durable, with those among them that could not be stored.
    *
-   * @param bytes about how much memory the events take
-   * @throws ApiError UNAVAILABLE when too much is waiting or the database is away
+   * @param bytes approximate memory of the events
+   * @throws ApiError UNAVAILABLE if too much is waiting or the database is down
    */
   submit(
     organizationId: string,
@@ -153,7 +154,7 @@ export class GroupCommit implements AsyncDisposable {
     await this.#flushes[Symbol.asyncDispose]();
   }
 
-  /** Refuses what has waited for too long; what of it is in flight may be stored all the same. */
+  /** Rejects requests that have waited too long; those in flight may still be stored. */
   #giveUp(late: readonly Submission[]): void {
     for (const { refused } of late) refused(away());
     const removed = this.#flushes.remove(new Set(late));
@@ -183,7 +184,7 @@ export class GroupCommit implements AsyncDisposable {
     }
   }
 
-  /** The events of one request, one of which makes its transaction fail. */
+  /** Stores the events of one request when one of them makes the transaction fail. */
   async #storeApart({ organizationId, events, stored, refused }: Submission): Promise<void> {
     const poison = new Set<LoggedEvent>();
     try {
@@ -213,7 +214,8 @@ export class GroupCommit implements AsyncDisposable {
         return;
       } catch (error) {
         report(null);
-        // The ledger makes it safe to send the same events again, whatever became of the first.
+        // The ledger makes it safe to send the same events again, whatever happened to the first
+        // attempt.
         if (!isContention(error) || attempt >= maxTries) throw error;
       }
     }
@@ -230,7 +232,10 @@ function toDrafts(submissions: readonly Submission[]): EventDraft[] {
   return Array.from(drafts, ([organizationId, events]) => ({ organizationId, events }));
 }
 
-/** Data exceptions, broken rules and limits of PostgreSQL, and what JSON or an array can't hold. */
+/**
+ * PostgreSQL data exceptions, constraint violations and program limits, and values that JSON or an
+ * array cannot represent.
+ */
 function isFaultOfData(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== null) return /^(21|22|23|54)/.test(state);

@@ -1,4 +1,3 @@
-/** What the metrics tell of event intake. */
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { EventProblem } from './event-problem.ts';
 import type { FlushReport } from './group-commit.ts';
@@ -10,7 +9,7 @@ export type IntakeObserver = {
   rejected(problem: EventProblem, kind: string): void;
 };
 
-/** Counts events by kind and outcome, and what flushes hold and take. */
+/** Counts events by kind and outcome, and the size and duration of flushes. */
 export function observeIntake(metrics: Metrics): IntakeObserver {
   const events = metrics.counter({
     name: 'events_total',
@@ -46,7 +45,7 @@ export function observeIntake(metrics: Metrics): IntakeObserver {
       for (const [event, amount] of stored) events.add(amount, { event, outcome: 'stored' });
     },
     rejected(problem, kind) {
-      // What a client calls its events must not become names of series.
+      // Client-supplied event names must not become label values.
       const event = isKind(kind) ? kind : labelOfUnknown(kind);
       events.add(1, { event, outcome: problem.code.toLowerCase() });
     },
@@ -71,7 +70,7 @@ function isKind(text: string): text is EventKind {
   return kinds.has(text);
 }
 
-/** What is found at scrape time: what waits in this process, and the size of the ledger. */
+/** Metrics read at scrape time: the queue of this process, and the size of the ledger. */
 export function collectIntakeMetrics(
   metrics: Metrics,
   parts: {

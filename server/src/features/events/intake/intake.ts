@@ -1,4 +1,4 @@
-/** Taking events in: parse each, then store those that are accepted, all in one go. */
+/** Event intake: parses each event, then stores all accepted ones together. */
 import { createHash } from 'node:crypto';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
 import type { ContentId, OrganizationId } from '../../../platform/ids.ts';
@@ -16,46 +16,46 @@ import { isCustomKind, type LoggedEvent } from '../logged-event.ts';
 /** The events of one request. */
 export type Delivery = {
   readonly organizationId: string;
-  /** As they came out of the JSON; nobody else may use them. */
+  /** As parsed from the JSON; the caller must not use them afterwards. */
   readonly events: readonly unknown[];
   readonly source: Omit<
     EventSource,
     'findContent' | 'isLive' | 'nowMs' | 'clockOffsetMs' | 'crowdOf' | 'signatures' | 'customKinds'
   > & {
-    /** The address of the viewer's device, where it is known. */
+    /** The address of the viewer's device, if known. */
     readonly address: string | null;
   };
-  /** When the client has sent the request, by its own clock; undefined when it does not tell. */
+  /** When the client sent the request, by its own clock; undefined if not given. */
   readonly sentAt: unknown;
-  /** How long their JSON was. */
+  /** Length of their JSON. */
   readonly bytes: number;
-  /** Makes the ids of events without one, the same for each repeat of the request. */
+  /** Seed for the ids of events without one, the same for each retry of the request. */
   readonly idSeed: string | null;
 };
 
-/** The outcome of each event, in the order of the request. */
+/** The outcome of each event, in request order. */
 export type Outcome = LoggedEvent | EventProblem;
 
 export type IntakeParts = {
-  /** Whether to refuse the next request, because statistics can't keep up with what is taken in. */
+  /** Whether to reject the next request, because statistics can't keep up. */
   readonly isTooFast: () => boolean;
   readonly known: KnownContent;
   readonly kinds: Pick<KnownKinds, 'of'>;
   readonly crowds: Crowds;
   readonly viewerSignatures: SignatureReader;
   readonly commit: GroupCommit;
-  /** Told of each refused event. */
+  /** Called for each rejected event. */
   readonly onRejected: (organizationId: string, raw: unknown, problem: EventProblem) => void;
 };
 
-/** A swipe names two items, the second of which is asked for after the first; and one to spare. */
+/** A swipe names two items, the second of which is looked up after the first; plus one spare. */
 const maxLookups = 3;
 
 /**
- * Resolves when every accepted event is durable.
+ * Resolves once every accepted event is durable.
  *
- * @throws ApiError VALIDATION_ERROR when `sentAt` is not a timestamp
- * @throws ApiError UNAVAILABLE when they could not be stored now; none of them is acknowledged then
+ * @throws ApiError VALIDATION_ERROR if `sentAt` is not a timestamp
+ * @throws ApiError UNAVAILABLE if they could not be stored now; none of them is acknowledged then
  */
 export async function takeEvents(parts: IntakeParts, delivery: Delivery): Promise<Outcome[]> {
   if (delivery.idSeed !== null) nameEvents(delivery.events, delivery.idSeed);
@@ -79,7 +79,7 @@ export async function takeEvents(parts: IntakeParts, delivery: Delivery): Promis
 
 const notStored = new EventProblem('INTERNAL_ERROR', '', 'The event could not be stored.');
 
-/** Parses the events; when they name content that nothing is known of, once more after a lookup. */
+/** Parses the events. If they name unknown content, looks it up and parses them again. */
 async function parseAll(
   { known, kinds, crowds, viewerSignatures }: IntakeParts,
   delivery: Delivery,
@@ -125,10 +125,10 @@ function isOfCustomKind(raw: unknown): boolean {
   return typeof kind === 'string' && isCustomKind(kind);
 }
 
-/** An app's server speaks for its users without signatures. */
+/** An app's server vouches for its users without signatures. */
 const serverSpeaks: ViewerSignatures = { isRequired: false, check: () => 'signed' };
 
-/** A batch is most often of one viewer, so the last one is remembered. */
+/** Caches the last viewer, because a batch usually has only one. */
 function crowdReader(
   crowds: Crowds,
   { organizationId, source: { address } }: Delivery,

@@ -1,14 +1,14 @@
 /**
- * Which content items an organization has, archived ones included, remembered for seconds: nearly
- * every event names an item that another event has named a moment ago.
+ * Caches for seconds which content items an organization has, including archived ones: nearly every
+ * event names an item that another event has just named.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { parseContentId, type ContentId } from '../../../platform/ids.ts';
 import { selectExisting } from '../../content/content.ts';
 
-/** How long, at most, a permanently deleted item still takes events. */
+/** Maximum time for which a permanently deleted item still accepts events. */
 const knownForMs = 3_000;
-/** Short, so that an item which was asked for before it was made is found soon. */
+/** Short, so that an item that was requested before its creation is found soon. */
 const unknownForMs = 500;
 const maxRemembered = 200_000;
 
@@ -30,11 +30,11 @@ export class KnownContent {
   }
 
   /**
-   * What is known of the content that an organization's events name. Ids that nothing is known of
-   * are added to `missing`, to be looked up by `load`.
+   * Looks up the content named by an organization's events. Adds unknown ids to `missing`, to be
+   * looked up by `load`.
    *
-   * @param askedAtMs when the request asked first: what was known then stays known to it, or ids
-   *   would run out one after another while it looks up others
+   * @param askedAtMs when the request first asked. Entries valid then stay valid for it, so that
+   *   they don't expire while it looks up others.
    */
   finder(
     organizationId: string,
@@ -46,7 +46,7 @@ export class KnownContent {
       let known = ofOrganization?.get(id);
       let contentId: string | null = id;
       if (known === undefined) {
-        // It may be spelled differently from how the service writes it.
+        // The spelling may differ from the canonical one.
         contentId = parseContentId(id);
         if (contentId === null) return null;
         known = ofOrganization?.get(contentId);
@@ -57,12 +57,12 @@ export class KnownContent {
     };
   }
 
-  /** Whether an item that was found is a live stream, whose length nobody knows. */
+  /** Whether a known item is a live stream, whose length is unknown. */
   isLive(organizationId: string, contentId: string): boolean {
     return this.#remembered.get(organizationId)?.get(contentId)?.isLive === true;
   }
 
-  /** Looks ids up, all that are asked for at the same time in one statement. */
+  /** Looks ids up; concurrent calls share one statement. */
   load(organizationId: string, ids: Iterable<ContentId>): Promise<void> {
     let lookup = this.#lookups.get(organizationId);
     if (lookup === undefined) {
@@ -75,7 +75,7 @@ export class KnownContent {
   }
 
   async #lookUp(organizationId: string, ids: Set<ContentId>): Promise<void> {
-    // Lets everyone join who asks in this turn of the event loop.
+    // Lets all calls of this turn of the event loop join.
     await new Promise((resolve) => setImmediate(resolve));
     this.#lookups.delete(organizationId);
     const existing = await selectExisting(this.#db, organizationId, [...ids]);

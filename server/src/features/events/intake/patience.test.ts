@@ -25,7 +25,8 @@ test('each that waits for too long is refused once, in its own time, whatever we
   await pause(maxWaitMs / 2, 'the second comes later');
   const alsoAnswered = add('answered as well');
   add('second');
-  // The bag moves its last member to the place of one that leaves: its order is not that of arrival.
+  // The bag fills the gap of a removed member with its last one, so its order is not that of
+  // arrival.
   patience.delete(answered);
   patience.delete(alsoAnswered);
   await pause(maxWaitMs * 4, 'the patience with both ends');
@@ -35,6 +36,6 @@ test('each that waits for too long is refused once, in its own time, whatever we
     told.map(({ name }) => name),
     ['first', 'second', 'third'],
   );
-  // A timer may come a millisecond before its time by another clock.
+  // Timers may fire a millisecond early by another clock.
   assert.ok(told.every(({ waitedMs }) => waitedMs >= maxWaitMs - 2));
 });

@@ -1,18 +1,21 @@
 import { Bag, type BagMember } from '../../../platform/bag.ts';
 
 export type Waiting = BagMember & {
-  /** By the process's monotonic clock. */
+  /** On the process's monotonic clock. */
   readonly submittedAt: number;
 };
 
-/** Those without an answer, each of which is refused when it has waited for too long. */
+/** Tracks unanswered requests and reports those that have waited too long. */
 export class Patience<T extends Waiting> {
   readonly #maxWaitMs: number;
   readonly #onLate: (late: T[]) => void;
   readonly #waiting = new Bag<T>();
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param onLate told of those that have waited for `maxWaitMs`; they are forgotten here */
+  /**
+   * @param onLate receives requests that have waited for `maxWaitMs`, which are then no longer
+   *   tracked
+   */
   constructor(maxWaitMs: number, onLate: (late: T[]) => void) {
     this.#maxWaitMs = maxWaitMs;
     this.#onLate = onLate;
@@ -23,7 +26,7 @@ export class Patience<T extends Waiting> {
     if (this.#timer === null) this.#lookIn(this.#maxWaitMs);
   }
 
-  /** It has its answer. */
+  /** Call when a request has been answered. */
   delete(one: T): void {
     this.#waiting.delete(one);
   }

@@ -15,11 +15,11 @@ import { BatchReceived, EventBatch, EventReceived, EventRequest, KeyQuery } from
 
 export type EventRouteParts = IntakeParts & {
   readonly mutations: Mutations;
-  /** The header in which a proxy says the viewer's country; lower case. */
+  /** The header in which a proxy passes the viewer's country; lower case. */
   readonly countryHeader: string;
 };
 
-/** The events of a body, and what it tells of the device's clock. */
+/** The events of a body, and when the device sent it by its own clock. */
 type SentEvents = { readonly events: readonly unknown[]; readonly sentAt: unknown };
 
 const tags = ['Events'];
@@ -33,7 +33,7 @@ export async function addEventRoutes(app: HttpApp, parts: EventRouteParts): Prom
   await app.register(async (scope: HttpApp) => {
     const admission = new Admission(scope, parts.isTooFast);
     parseEventBodies(scope, admission);
-    // The schemas describe the bodies; `takeEvents` checks them, event by event.
+    // The schemas only describe the bodies; `takeEvents` checks them event by event.
     const options = {
       config: { access: 'publishable', takesBeacons: true } as const,
       validatorCompiler: () => () => true,
@@ -115,9 +115,9 @@ async function receiveBatch(
 }
 
 /**
- * Takes the events and sends what `present` makes of their outcomes. An Idempotency-Key of a
- * secret key also gives their ids to events without one: what a kill left stored without an answer
- * is then known when the request comes again.
+ * Takes the events and sends what `present` makes of their outcomes. With a secret key, an
+ * Idempotency-Key also determines the ids of events without one, so that a retry recognizes events
+ * stored just before a crash.
  */
 async function answer(
   parts: EventRouteParts,
@@ -138,7 +138,7 @@ async function answer(
   const idempotencyKey = request.headers['idempotency-key'];
   if (type !== 'secret' || idempotencyKey === undefined) return { data: await take(events, null) };
   const seed = `${organizationId}\0${String(idempotencyKey)}`;
-  // Storing needs a connection of its own, so none may be held meanwhile.
+  // Storing needs a connection of its own, so none may be held here.
   return parts.mutations.mutateAfter(
     request,
     reply,
@@ -147,7 +147,7 @@ async function answer(
   );
 }
 
-/** The intake writes into events; the body must stay as it was, to tell a repeat from another one. */
+/** The intake writes into events, while the body must stay unchanged to recognize a retry. */
 function copyOf(events: readonly unknown[]): readonly unknown[] {
   try {
     return structuredClone(events);
@@ -163,7 +163,7 @@ function bodyOf(request: FastifyRequest): EventBody {
   return body;
 }
 
-/** @throws ApiError when the body is not a batch, or has too few or too many events */
+/** @throws ApiError if the body is not a batch, or has too few or too many events */
 function batchOf(json: unknown): SentEvents {
   if (!isRecord(json)) throw notABody('The body must be a JSON object with the field events.');
   const { events, sentAt } = json;
@@ -181,7 +181,7 @@ function batchOf(json: unknown): SentEvents {
   return { events, sentAt };
 }
 
-/** What became of a user id without a right signature; null where there is nothing to say. */
+/** What happened to a user id without a valid signature, or null if there is nothing to report. */
 function unsignedOf(raw: unknown, outcome: Outcome) {
   if (outcome instanceof EventProblem || outcome.vouched === true) return null;
   if (!isRecord(raw) || typeof raw['userId'] !== 'string') return null;
@@ -194,7 +194,7 @@ function unsignedOf(raw: unknown, outcome: Outcome) {
   };
 }
 
-/** The id that the client has given, to find the event again. */
+/** The id given by the client, to match the event with its outcome. */
 function idOf(event: unknown): string | null {
   const id = isRecord(event) ? event['eventId'] : null;
   return typeof id === 'string' ? id.slice(0, 128).toWellFormed() : null;
@@ -211,7 +211,7 @@ function invalid(path: string, message: string): ApiError {
   });
 }
 
-/** A refused event is a wrong request, whatever its code stands for elsewhere. */
+/** A rejected event is a bad request, whatever status its code has elsewhere. */
 function refusal(problem: EventProblem | undefined): ApiError {
   if (problem === undefined || problem.code === 'INTERNAL_ERROR') {
     return new ApiError('INTERNAL_ERROR');

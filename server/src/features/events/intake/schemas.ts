@@ -22,8 +22,8 @@ const SentAt = Type.Optional(
 );
 
 /**
- * For the API description. Events are checked one by one by `parseEvent`, which names what is wrong
- * with each and lets the others pass; a schema would refuse the request as a whole.
+ * For the API description only. `parseEvent` checks events one by one, names the problem of each
+ * and lets the others pass; a schema would reject the whole request.
  */
 export const EventRequest = Type.Object(
   {

@@ -44,8 +44,10 @@ test('one that was away is left to catch up, but not to fall behind once more', 
 });
 
 /**
- * A projection that counts at a part of the speed at which senders would send, and shows its progress at
- * the end of each pass only. @returns the highest age in the last five of ten minutes, in seconds
+ * Simulates a projection that counts at a fraction of the senders' speed and reports progress only
+ * at the end of each pass.
+ *
+ * @returns the highest age in the last five of ten minutes, in seconds
  */
 function simulate(speed: number, passSeconds: number): number {
   let [sent, counted, passEnd, passTo] = [0, 0, passSeconds, 0];
@@ -73,7 +75,7 @@ function simulate(speed: number, passSeconds: number): number {
 }
 
 test('the lag is bounded whatever the load and however long a pass takes', () => {
-  // What was taken in before the age told waits longer, the slower it is counted.
+  // Events taken in before the age was reported wait longer the slower they are counted.
   for (const [speed, maxSeconds] of [
     [0.95, 20],
     [0.7, 30],
@@ -89,7 +91,7 @@ test('the lag is bounded whatever the load and however long a pass takes', () =>
 });
 
 describe('a process that takes events in', () => {
-  /** A worker elsewhere that holds the first partition, and has not counted anything. */
+  /** A worker elsewhere holds the first partition and has not counted anything. */
   async function startWithSlowFollower(): Promise<{ service: TestService; id: string }> {
     const service = await startService({ REELFEED_ROLES: 'api' });
     const { id } = await createItem(service);
@@ -127,7 +129,7 @@ describe('a process that takes events in', () => {
     const refused = await post();
     assert.equal(refused.body.error.code, 'UNAVAILABLE');
     assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/);
-    // It cannot take a block: refusing events would not help anybody.
+    // The projection is failing at a block, so rejecting events would not help.
     await query(service, 'update projection set failing_since = now()');
     await until('intake to go on', burst, (statuses) => !statuses.includes(503));
   });

@@ -1,22 +1,22 @@
 /**
- * Tells how many requests intake refuses, because statistics fall behind. Once a second it measures how
- * old the oldest event is that a projection has not counted yet. Every process measures the same
- * positions in the database, so all of them come to the same share.
+ * Decides what share of requests intake rejects because statistics fall behind. Once a second it
+ * measures the age of the oldest event that a projection has not counted yet. All processes measure
+ * the same positions in the database, so they arrive at the same share.
  *
  *   age of the oldest uncounted event    0 s ────── 15 s ═══════ 27 s ──────▶
- *   requests refused                        none      more and more   all
+ *   rejected requests                       none      increasing share   all
  *
- * Refusing a share, and not delaying, slows senders that do not wait for answers as well, and needs no
- * memory. Where statistics count 70 % of what is sent, they stay under 30 seconds behind, at 50 % under
- * 45, at 20 % under 115, with passes of up to five seconds (statistics-pace.test.ts): what came before
- * the age told has to be counted, too.
+ * Rejecting a share, rather than delaying, also slows senders that do not wait for responses, and
+ * needs no memory. If statistics count 70 % of what is sent, they stay less than 30 seconds behind,
+ * at 50 % less than 45, at 20 % less than 115, with passes of up to five seconds
+ * (statistics-pace.test.ts): events taken in before the age was reported must be counted, too.
  *
- * Intake slows down only where that helps:
+ * Intake slows down only if that helps:
  *
- * 1. A projection that nobody runs, or that waits at a block it cannot take, would not get any faster, and
- *    events that are refused for its sake could be lost.
- * 2. One that was away and comes back more than a minute behind is left to catch up. Until it has, its
- *    age counts from the lowest age that it has come down to.
+ * 1. A projection that nobody runs, or that is stuck at a block it cannot process, would not get
+ *    any faster, and events rejected for its sake could be lost.
+ * 2. A projection that was stopped and resumes more than a minute behind is left to catch up. Until
+ *    then, its age counts from the lowest age it has reached.
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
@@ -25,31 +25,31 @@ import { readProjections } from '../../../platform/projections/queries.ts';
 import type { EngagementLog } from '../engagement-log.ts';
 
 const checkEveryMs = 1_000;
-/** From here on requests are refused. A projection that need not be fresh rests for ten seconds. */
+/** Requests are rejected from here on. Projections that may lag can pause for ten seconds. */
 export const slowFromMs = 15_000;
-/** From here on all of them are. */
+/** From here on, all requests are rejected. */
 export const closedFromMs = 27_000;
-/** Intake closes long before, so a projection that is farther behind was away. */
+/** Intake closes long before this, so a projection that is farther behind was stopped. */
 const awayMs = 60_000;
 
-/** How far a projection is, as seen by one check. */
+/** The progress of a projection at one check. */
 export type Lag = {
-  /** Age of the oldest event that it has not counted. */
+  /** Age of the oldest event it has not counted. */
   readonly ageMs: number;
-  /** Whether a process runs it, and it takes what it reads. */
+  /** Whether a process runs it and it is not failing. */
   readonly isWorking: boolean;
 };
 
-/** The lowest age that a projection which was away has come down to; 0 when it has caught up. */
+/** The lowest age that a resumed projection has reached; 0 once it has caught up. */
 export function followCatchUp(before: number | undefined, { ageMs, isWorking }: Lag): number {
-  // It starts to catch up when it works again.
+  // Catching up starts when it works again.
   if (!isWorking) return Infinity;
   if (before === undefined || before === Infinity) return ageMs > awayMs ? ageMs : 0;
   const lowest = Math.min(before, ageMs);
   return lowest > slowFromMs ? lowest : 0;
 }
 
-/** The share of requests to refuse, from 0 to 1. */
+/** The share of requests to reject, from 0 to 1. */
 export function shareToRefuse({ ageMs, isWorking }: Lag, caughtUpToMs: number): number {
   if (!isWorking) return 0;
   const excessMs = ageMs - caughtUpToMs - slowFromMs;
@@ -62,7 +62,7 @@ export class StatisticsPace implements AsyncDisposable {
   readonly #loop: AsyncDisposable;
   #caughtUpTo = new Map<string, number>();
   #share = 0;
-  /** Requests to refuse, in parts of one. */
+  /** Accumulated fraction of a request to reject. */
   #owed = 0;
 
   constructor({ db, eventLog, log }: { db: Db; eventLog: EngagementLog; log: Logger }) {
@@ -75,7 +75,7 @@ export class StatisticsPace implements AsyncDisposable {
     );
   }
 
-  /** Whether to refuse the request that has come now; asked once for each. */
+  /** Whether to reject the current request. Call once per request. */
   refuses(): boolean {
     this.#owed += this.#share;
     if (this.#owed < 1) return false;
@@ -100,7 +100,7 @@ export class StatisticsPace implements AsyncDisposable {
     if (share === 0) this.#owed = 0;
   }
 
-  /** By projection; of its partitions, those that work and are farthest behind count. */
+  /** By projection, using the working partition that is farthest behind. */
   async #measure(): Promise<Map<string, Lag>> {
     const lags = new Map<string, Lag>();
     for (const { name, position, isRun, isFailing } of await readProjections(this.#db)) {

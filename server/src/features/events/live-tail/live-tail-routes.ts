@@ -15,9 +15,9 @@ export type LiveTailRouteParts = {
 const maxOfOrganization = 20;
 const maxReaders = 200;
 const heartbeatMs = 15_000;
-/** How soon a stream ends when its key is revoked or the process shuts down. */
+/** Delay until a stream ends after its key is revoked or the process shuts down. */
 const checkMs = 1_000;
-/** What may wait for a slow reader. */
+/** Maximum buffered output for a slow reader. */
 const maxWaitingBytes = 256 * 1024;
 
 const Filter = Closed({
@@ -29,7 +29,7 @@ const Filter = Closed({
   userId: Type.Optional(Type.String({ maxLength: 256, description: 'Only of this viewer.' })),
 });
 
-/** OpenAPI 3.1 has no words for the events of a stream, so text describes them. */
+/** OpenAPI 3.1 cannot describe the events of a stream, so the description is text. */
 const tailOfEvents = {
   'text/event-stream': {
     schema: {
@@ -94,7 +94,7 @@ type Wanted = {
   filter: { status?: 'accepted' | 'rejected'; event?: string; contentId?: string; userId?: string };
 };
 
-/** The stream of one reader, which ends by itself with the key or the process. */
+/** The stream of one reader, which ends when the key is revoked or the process shuts down. */
 function openStream(parts: LiveTailRouteParts, request: FastifyRequest, wanted: Wanted): Readable {
   const stream = new Readable({ read: () => undefined });
   const send = (text: string): boolean => {
@@ -125,7 +125,7 @@ function openStream(parts: LiveTailRouteParts, request: FastifyRequest, wanted: 
     clearInterval(heartbeat);
     clearInterval(check);
   });
-  // So that a client knows at once that it is connected.
+  // Tells the client immediately that it is connected.
   send(': connected\n\n');
   return stream;
 }
@@ -139,7 +139,7 @@ async function whyEnd(
     await request.reauthenticate?.();
     return null;
   } catch (error) {
-    // While the database is away nothing is known against the key.
+    // While the database is down, assume that the key is valid.
     return error instanceof ApiError && error.statusCode === 401 ? error.code : null;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What comes in, as it comes in: accepted events are read from the end of the log, rejected ones
- * from a small table, so a tail shows those of every process. Nothing runs while nobody looks.
+ * The live tail shows incoming events: accepted events are read from the end of the log, rejected
+ * ones from a small table, so a tail shows those of every process. Nothing runs without readers.
  *
- * Under load it is a sample: in each round a bounded number of events is looked at and sent, and
- * what was left out is counted. A reader that is too slow gets counts instead of events.
+ * Under load it is a sample: each round examines and sends a bounded number of events, and counts
+ * the rest. A reader that is too slow gets counts instead of events.
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
@@ -25,9 +25,9 @@ export type TailFilter = {
 export type TailReader = {
   readonly organizationId: string;
   readonly filter: TailFilter;
-  /** Takes one event as JSON; false when the reader is too slow for it. */
+  /** Sends one event as JSON; returns false if the reader is too slow. */
   readonly show: (json: string) => boolean;
-  /** Told in each round how many events were left out, when there were some. */
+  /** Called in each round that skipped events, with their number. */
   readonly skipped: (count: number) => void;
 };
 
@@ -45,13 +45,16 @@ type Acceptance = {
   readonly country: string | null;
   readonly device: string | null;
   readonly appVersion: string | null;
-  /** Sent by a known bot, and left out of statistics unless a setting says otherwise. */
+  /** Sent by a known bot, and excluded from statistics unless configured otherwise. */
   readonly bot: boolean;
   readonly data: unknown;
 };
 
 const roundMs = 250;
-/** In each round: read from the database, looked at, and shown to one reader. */
+/**
+ * Limits per round: blocks and events read from the database, events examined, and events shown to
+ * one reader.
+ */
 const maxBlocks = 500;
 const maxRead = 100_000;
 const maxLookedAt = 5_000;
@@ -73,13 +76,12 @@ export class LiveTail implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** How many readers there are, of one organization and in all. */
   count(organizationId: string): { own: number; all: number } {
     const own = [...this.#readers].filter((one) => one.organizationId === organizationId).length;
     return { own, all: this.#readers.size };
   }
 
-  /** Shows what comes from now on. @returns ends it */
+  /** Shows new events to a reader. @returns a function that removes the reader */
   add(reader: TailReader): () => void {
     this.#readers.add(reader);
     this.#loop ??= background('live tail', (signal) => this.#run(signal), this.#options.log);
@@ -124,7 +126,7 @@ export class LiveTail implements AsyncDisposable {
     for (const block of blocks) {
       const readers = this.#readersOf(block.organizationId, 'accepted');
       if (readers.length === 0) continue;
-      // A block that has just left the memory counts as one that was not looked at.
+      // A block that has just left the memory counts as not examined.
       const events = lookedAt < maxLookedAt ? block.decode() : null;
       if (events === null) {
         for (const reader of readers) add(round.skipped, reader, block.eventCount);
@@ -162,7 +164,6 @@ export class LiveTail implements AsyncDisposable {
   }
 }
 
-/** What each reader got, and did not get, in one round. */
 type Round = { shown: Map<TailReader, number>; skipped: Map<TailReader, number> };
 
 function show(reader: TailReader, { shown, skipped }: Round, json: () => string): void {

@@ -1,8 +1,7 @@
-/** The SQL of rejected events, which the live tail shows for some minutes. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 
-/** Rejected events of one process: JSON texts, and how many more there were of an organization. */
+/** Rejected events of one process as JSON, and how many more of the organization were skipped. */
 export type NewRejection = { organizationId: string; rejection: string; skipped: number };
 
 export async function insertRejections(db: Db, rejections: readonly NewRejection[]): Promise<void> {
@@ -15,7 +14,6 @@ export async function insertRejections(db: Db, rejections: readonly NewRejection
 
 export type RejectionRow = { organizationId: string; rejection: string; skipped: number };
 
-/** What has come since a snapshot, and the snapshot to go on from. */
 export async function selectRejections(
   db: Db,
   sinceSnapshot: string,
@@ -50,7 +48,6 @@ export async function deleteOldRejections(tx: Tx, olderThanMinutes: number): Pro
     where rejected_at < now() - make_interval(mins => ${olderThanMinutes}::int)`.execute(tx);
 }
 
-/** Removes an organization's rejected events that name a user id anywhere. */
 export async function deleteRejectionsOf(
   tx: Tx,
   organizationId: string,

@@ -1,7 +1,7 @@
 /**
- * Rejected events on their way to the live tail of every process: a sample of what this process
- * rejects is written to a small table each half second. They are never stored otherwise, and losing
- * some in a crash loses nothing but a line in somebody's terminal.
+ * Passes rejected events to the live tail of every process: a sample of this process's rejections
+ * is written to a small table every half second. They are stored nowhere else, and losing some in a
+ * crash only costs lines in somebody's terminal.
  */
 import type { Logger } from 'pino';
 import { BatchWriter } from '../../../platform/batch-writer.ts';
@@ -10,7 +10,7 @@ import { badText, isRecord } from '../intake/event-data.ts';
 import type { EventProblem } from '../intake/event-problem.ts';
 import { insertRejections, type NewRejection } from './rejection-queries.ts';
 
-/** As the live tail sends it. */
+/** As sent by the live tail. */
 export type Rejection = {
   readonly status: 'rejected';
   readonly receivedAt: string;
@@ -23,7 +23,7 @@ export type Rejection = {
 };
 
 const writeEveryMs = 500;
-/** Of each organization in each half second. */
+/** Per organization and half second. */
 const maxSampled = 20;
 const maxOrganizations = 200;
 
@@ -32,7 +32,7 @@ type Sampled = { readonly organizationId: string; readonly rejection: string };
 export class Rejections implements AsyncDisposable {
   readonly #db: Db;
   readonly #writer: BatchWriter<Sampled>;
-  /** Of each organization, between two writes. */
+  /** Per organization, between two writes. */
   #counts = new Map<string, { sampled: number; skipped: number }>();
 
   constructor(db: Db, log: Logger) {
@@ -69,7 +69,7 @@ export class Rejections implements AsyncDisposable {
     this.#counts = new Map();
     const rows: NewRejection[] = [];
     for (const sampled of batch) {
-      // The first row of an organization says how many have none.
+      // An organization's first row carries the number of skipped events.
       rows.push({ ...sampled, skipped: counts.get(sampled.organizationId)?.skipped ?? 0 });
       counts.delete(sampled.organizationId);
     }
@@ -91,7 +91,7 @@ function describe(raw: unknown, { code, message }: EventProblem): Rejection {
   };
 }
 
-/** Text as it was sent, when it is short and can be stored. */
+/** The original text, if it is short and can be stored. */
 function shown(value: unknown): string | null {
   return typeof value === 'string' && value.length <= 256 && badText(value) === null ? value : null;
 }

@@ -1,8 +1,8 @@
 /**
- * What viewers are given, decided from memory. Each process holds a view of every organization that
- * has settings or experiments; it compares versions twice a second, and at once after a change of its
- * own. A viewer's assignment needs no view to stay the same: it is a pure function of ids, and of what
- * a viewer who has signed in was given before (`known-variants.ts`).
+ * Decides from memory what viewers are given. Each process keeps a view of every organization that
+ * has settings or experiments. It compares versions twice a second, and immediately after a change
+ * of its own. An assignment does not depend on the view being current: it is a pure function of
+ * ids, plus what a signed-in viewer was given earlier (`known-variants.ts`).
  */
 import type { Logger } from 'pino';
 import type { Audience } from '@reelfeed/client/assignment';
@@ -34,7 +34,7 @@ import {
   type OrganizationView,
 } from './view.ts';
 
-/** Whom a request is about. The unit of experiments is the user, else the device. */
+/** The viewer of a request. The experiment unit is the user if known, otherwise the device. */
 export type Viewer = { readonly userId?: string | null; readonly deviceId?: string | null };
 
 export type ExperimentEntry = { readonly experimentId: string; readonly variantId: string };
@@ -79,9 +79,9 @@ export class Assignments implements AsyncDisposable {
   }
 
   /**
-   * The organization's ranking for a viewer; records the exposure.
+   * The organization's ranking for a viewer. Records the exposure.
    *
-   * @param weightsSetAtMs what was rolled out before is no longer in effect
+   * @param weightsSetAtMs anything rolled out before this time no longer applies
    */
   async forFeed(
     organizationId: string,
@@ -93,7 +93,7 @@ export class Assignments implements AsyncDisposable {
     rankingWeights: Record<string, number> | null;
     rankingObjective: 'weights' | 'learned' | null;
   }> {
-    // The answer to a change is sent before the views are up to date, and its sender may ask at once.
+    // A change is acknowledged before the views are up to date, and its sender may read right away.
     await this.#views.settled();
     const view = this.#view(organizationId);
     const assigned = await this.#assign(organizationId, view, rankingTypes, viewer, audience);
@@ -104,7 +104,7 @@ export class Assignments implements AsyncDisposable {
     };
   }
 
-  /** Settings and flags for a viewer; records the exposures. */
+  /** Settings and flags for a viewer. Records the exposures. */
   async forClient(
     organizationId: string,
     viewer: Viewer,
@@ -119,7 +119,7 @@ export class Assignments implements AsyncDisposable {
     };
   }
 
-  /** Reads all views that have changed. */
+  /** Reloads all views that have changed. */
   refresh(): Promise<void> {
     return this.#views.refresh();
   }
@@ -191,7 +191,7 @@ export class Assignments implements AsyncDisposable {
         readBaseValues(this.#db, organizationId),
         experimentsInEffect(this.#db, organizationId),
       ]);
-      // What was read may be newer than the version; then it is read once more.
+      // The rows may be newer than the version; the view is then simply reloaded once more.
       changed.set(organizationId, buildView(version, values, experiments));
     }
     for (const id of known.keys()) if (!versions.has(id)) changed.set(id, null);

@@ -1,4 +1,3 @@
-/** The SQL of exposures. */
 import { sql } from 'kysely';
 import {
   bytesArray,
@@ -10,15 +9,15 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { Exposure } from './exposures.ts';
 
 /**
- * Stores first exposures; a unit that has one with another variant is marked. Exposures to experiments
- * that have ended meanwhile are left out.
+ * Stores first exposures and marks units that already have an exposure to another variant.
+ * Exposures to experiments that have ended are skipped.
  *
- * A device that is named beside its user belongs to the user's unit from now on: the person counts
- * once, since the first exposure of either, in that variant.
+ * A device that is sent along with its user joins the user's unit: the person counts once, from the
+ * earlier of the two first exposures and in that variant.
  */
 export async function insertExposures(db: Db, exposures: readonly Exposure[]): Promise<void> {
   if (exposures.length === 0) return;
-  // Most batches join nobody, and the statement that does takes twice as long.
+  // Few batches join a device to a user, and the statement that does so takes twice as long.
   const known = exposures.some(({ deviceKey }) => deviceKey != null)
     ? knownOf(exposures)
     : sql`known as (select given.*, false as is_crossed from ${givenOf(exposures)})`;
@@ -42,7 +41,7 @@ export async function insertExposures(db: Db, exposures: readonly Exposure[]): P
         and not exposure.is_crossed`.execute(db);
 }
 
-/** The exposures to experiments that run. */
+/** The given exposures, limited to running experiments. */
 function givenOf(exposures: readonly Exposure[]) {
   const noKey = Buffer.alloc(0);
   return sql`unnest(
@@ -59,7 +58,6 @@ function givenOf(exposures: readonly Exposure[]) {
       and experiment.status = 'running'`;
 }
 
-/** The given exposures of the units, and the earlier exposures of their devices. */
 function knownOf(exposures: readonly Exposure[]) {
   return sql`given as (
       select experiment_number, unit_key, nullif(device_key, '') as device_key, variant, exposed_at,
@@ -82,10 +80,10 @@ function knownOf(exposures: readonly Exposure[]) {
     )`;
 }
 
-/** A unit's variant, by its place, and whether that is of the unit itself or of its device. */
+/** A unit's variant index, and whether it comes from the unit itself or from its device. */
 export type KnownVariant = { experimentNumber: number; variant: number; isOwn: boolean };
 
-/** What a user was exposed to before, or the user's device while nobody was signed in on it. */
+/** Earlier exposures of a user, or of the user's device while nobody was signed in on it. */
 export async function selectKnownVariants(
   db: Db,
   experimentNumbers: readonly number[],
@@ -105,7 +103,7 @@ export async function selectKnownVariants(
   }));
 }
 
-/** Units of one variant, by its place, from one country and with one kind of device. */
+/** Number of units with the same variant index, country and kind of device. */
 export type ExposureCount = {
   variant: number;
   country: string | null;
@@ -114,7 +112,10 @@ export type ExposureCount = {
   crossed: number;
 };
 
-/** How many units were exposed first to each variant. Devices of units that have a user are not units. */
+/**
+ * Counts units by the variant they were first exposed to. A device that belongs to a user is not a
+ * unit.
+ */
 export async function countExposures(db: Db, experimentNumber: number): Promise<ExposureCount[]> {
   const { rows } = await sql<ExposureCount>`
     select variant, country, device, count(*) as units,
@@ -124,12 +125,15 @@ export async function countExposures(db: Db, experimentNumber: number): Promise<
   return rows;
 }
 
-/** Units of a variant, by its place. */
 export function unitsOf(counts: readonly ExposureCount[], variant: number): number {
   return counts.reduce((sum, each) => sum + (each.variant === variant ? each.units : 0), 0);
 }
 
-/** Removes one unit and its devices from all experiments of its organization. @returns how many rows were removed */
+/**
+ * Removes one unit and its devices from all experiments of its organization.
+ *
+ * @returns the number of removed rows
+ */
 export async function deleteExposuresOf(
   db: Db,
   organizationId: string,

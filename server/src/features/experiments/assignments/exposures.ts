@@ -1,11 +1,11 @@
 /**
- * Records who was given which variant first. An exposure is a row before it is answered, so a kill
- * loses none, and whichever process sees the viewer next finds it. Only the first exposure of a viewer
- * waits for that: it shares a commit with those that come meanwhile, and is known from then on.
+ * Records the first exposure of each viewer to each experiment. The row is committed before the
+ * response is sent, so a crash loses no exposure and any process finds it for the viewer's next
+ * request. Only a viewer's first exposure waits for this; it shares a commit with others that
+ * arrive at the same time.
  *
- * While the database does not answer, viewers are given their variants all the same, and their
- * exposures wait in memory: a kill during an outage loses what the next request of the same viewer
- * records again.
+ * While the database is unavailable, viewers still get their variants and their exposures wait in
+ * memory. A crash during the outage loses them, but the viewer's next request records them again.
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
@@ -16,21 +16,21 @@ export type Exposure = {
   readonly experimentNumber: number;
   /** Eight bytes; see `features/analytics`. */
   readonly unitKey: Buffer;
-  /** Whom the unit stands for, as `viewerOf` writes it: for the list of who is in. */
+  /** The viewer behind the unit, in the format of `viewerOf`, for the list of participants. */
   readonly viewer: string;
   /** The device of a signed-in user. Its earlier exposures count for the user. */
   readonly deviceKey?: Buffer | null;
   readonly variant: number;
   readonly atMs: number;
-  /** Where the unit is, if the request says so. */
+  /** The unit's country, if the request names one. */
   readonly country?: string | null;
   readonly device?: string | null;
 };
 
-/** A commit costs more than its rows: so long the first exposure waits for others. */
+/** How long the first exposure waits for others, because a commit costs more than its rows. */
 const gatherMs = 10;
 const maxBatch = 2_000;
-/** Beyond this, exposures are left to the next request of their viewers. */
+/** Beyond this, exposures are dropped; the viewers' next requests record them. */
 const maxWaiting = 50_000;
 const maxRemembered = 200_000;
 
@@ -43,9 +43,9 @@ type Entry = {
 export class Exposures implements AsyncDisposable {
   readonly #db: Db;
   readonly #writer: BatchWriter<Entry>;
-  /** Exposures that are not rows yet, by their keys. */
+  /** Exposures not stored yet, by key. */
   readonly #waiting = new Map<string, Entry>();
-  /** Keys of exposures that are rows already, in two generations. */
+  /** Keys of stored exposures, in two generations. */
   #recorded = new Set<string>();
   #recordedBefore = new Set<string>();
   #dropped = 0;
@@ -62,7 +62,10 @@ export class Exposures implements AsyncDisposable {
     });
   }
 
-  /** @returns what resolves once the exposure is a row, however often that fails; null where it is one */
+  /**
+   * @returns a promise that resolves once the exposure is stored, however often that has to be
+   *   retried, or null if it is already stored
+   */
   record(exposure: Exposure): Promise<void> | null {
     const { experimentNumber, unitKey, deviceKey, variant } = exposure;
     const keys = unitKey.toString('latin1') + (deviceKey?.toString('latin1') ?? '');
@@ -84,12 +87,12 @@ export class Exposures implements AsyncDisposable {
     return entry.written.promise;
   }
 
-  /** Exposures that were left to a later request because too many were waiting. */
+  /** Number of exposures dropped because too many were waiting. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Resolves when everything that was recorded before is durable. */
+  /** Resolves once everything recorded before the call is durable. */
   flush(): Promise<void> {
     return this.#writer.flush();
   }

@@ -1,16 +1,15 @@
 /**
  * Variants that signed-in users were given before. Assignment is a pure function of the unit, and a
- * unit changes once: when the viewer of a device signs in. What the device was given first then stays,
- * for the user, on every process and on every device. So a user is looked up when a process sees it
- * for the first time; what is found never changes while an experiment runs. Of experiments in which
- * nothing is found the user is asked for again after a minute: a device may bring one along, through
- * another process.
+ * unit changes only once: when the viewer of a device signs in. The user then keeps what the device
+ * was given first, in every process and on every device. A process therefore looks up each user
+ * when it first sees them. A variant that was found never changes while its experiment runs. If
+ * nothing was found, the lookup is repeated after a minute, because another process may have joined
+ * a device to the user.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { selectKnownVariants, type KnownVariant } from './exposure-queries.ts';
 import type { Patience } from './patience.ts';
 
-/** By the number of the experiment. */
 export type KnownByExperiment = ReadonlyMap<number, KnownVariant>;
 
 export const nothingKnown: KnownByExperiment = new Map();
@@ -19,13 +18,13 @@ const maxRemembered = 100_000;
 const keptIncompleteMs = 60_000;
 
 type Remembered = { readonly known: KnownByExperiment; readonly until: number };
-/** The remembered variants of a user, by the version of the view, the experiments and the device. */
+/** The remembered variants of a user, by view version, experiments and device. */
 type OfUser = Map<string, Remembered>;
 
 export class KnownVariants {
   readonly #db: Db;
   readonly #patience: Patience;
-  /** By the key of the user, in two generations. */
+  /** By user key, in two generations. */
   #recent = new Map<string, OfUser>();
   #before = new Map<string, OfUser>();
 
@@ -49,7 +48,7 @@ export class KnownVariants {
       selectKnownVariants(this.#db, experimentNumbers, unitKey, deviceKey),
     );
     if (found === null) return nothingKnown;
-    // What is the unit's own comes last, and so before what is of its device.
+    // Sort the unit's own variants last so that they override those of its device.
     const known = new Map(
       found
         .toSorted((a, b) => Number(a.isOwn) - Number(b.isOwn))
@@ -61,7 +60,7 @@ export class KnownVariants {
     return known;
   }
 
-  /** Has a user be looked up again, who has just been joined with a device. */
+  /** Forces a new lookup for a user who has just been joined with a device. */
   forget(unitKey: Buffer): void {
     const user = unitKey.toString('latin1');
     this.#recent.delete(user);

@@ -1,4 +1,3 @@
-/** The SQL of the list of who takes part. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 
@@ -14,9 +13,7 @@ export type AssignmentRow = {
 };
 
 type AssignmentFilter = {
-  /** The place of a variant. */
   readonly variant: number | null;
-  /** The hash of a unit, whose variant is asked for. */
   readonly unitKey: Buffer | null;
 };
 
@@ -26,7 +23,7 @@ function passes({ variant, unitKey }: AssignmentFilter) {
     and (${unitKey}::bytea is null or unit_key = ${unitKey})`;
 }
 
-/** In no order that means anything, but always the same. */
+/** The order has no meaning but is stable. */
 export async function listAssignments(
   db: Db,
   experimentNumber: number,

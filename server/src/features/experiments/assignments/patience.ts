@@ -1,6 +1,7 @@
 /**
- * How long answers wait for the database. What takes longer than three seconds holds up no further
- * answer until the database has done something again, so that they go on from memory in an outage.
+ * Limits how long responses wait for the database. After one wait exceeds three seconds, no further
+ * response waits until the database has completed something again. During an outage, responses are
+ * therefore served from memory.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -9,7 +10,9 @@ const maxWaitMs = 3_000;
 export class Patience {
   #isLost = false;
 
-  /** @returns null where the work fails or takes too long; it goes on all the same */
+  /**
+   * @returns null if the work fails or takes too long; it continues in the background either way
+   */
   async waitFor<T>(work: Promise<T>): Promise<T | null> {
     const done = work.then(
       (value) => {

@@ -1,6 +1,6 @@
 /**
- * What the viewers of one organization are given, in memory: base values, rollouts, and running
- * experiments. Deciding for a viewer is pure and reads nothing.
+ * In-memory view of what the viewers of one organization are given: base values, rollouts and
+ * running experiments. Deciding for a viewer is pure and reads nothing.
  */
 import {
   assignVariant,
@@ -24,11 +24,11 @@ export type RunningExperiment = {
   readonly type: ExperimentType;
   readonly plan: AssignmentPlan;
   readonly variants: readonly Variant[];
-  /** In milliseconds of the Unix epoch; infinite without a planned end. */
+  /** Milliseconds since the Unix epoch; infinite without a planned end. */
   readonly endsAtMs: number;
   /** See `exclusionOf`. */
   readonly exclusion: string | null;
-  /** The places of variants that users see for a trial, by their ids. */
+  /** Variant indexes that users are forced into for a trial, by user id. */
   readonly forced: ReadonlyMap<string, number>;
 };
 
@@ -43,9 +43,9 @@ export type OrganizationView = {
   readonly version: number;
   readonly settings: ReadonlyMap<string, BaseValue>;
   readonly flags: ReadonlyMap<string, BaseValue>;
-  /** Those that are not paused, and drafts that are tried. */
+  /** Experiments that are not paused, and drafts that somebody tries. */
   readonly running: readonly RunningExperiment[];
-  /** The earliest first: a later one is for whom an earlier one is not, or takes its place. */
+  /** Earliest first: a later rollout covers other viewers or overrides an earlier one. */
   readonly rollouts: readonly Rollout[];
 };
 
@@ -98,9 +98,9 @@ function toRunning(row: ExperimentRow): RunningExperiment {
 }
 
 /**
- * Experiments that exclude each other and run together share their gate, and are kept apart by their
- * ranges. The gate is salted by the first one of them, so that whoever took part in the experiments
- * before is no more likely to take part in these.
+ * Mutually exclusive experiments that run at the same time share a gate and are kept apart by their
+ * ranges. The salt of the gate is the id of the first experiment, so participants of earlier
+ * experiments are no more likely to take part in these.
  */
 export function assignmentPlanOf(row: ExperimentRow): AssignmentPlan {
   const layer = row.layer ?? row.organization_id;
@@ -132,18 +132,17 @@ function toRollout(row: ExperimentRow): Rollout | null {
 
 export type AssignedVariant = {
   readonly experiment: RunningExperiment;
-  /** Its index among the variants. */
   readonly index: number;
   readonly variant: Variant;
-  /** For a trial: it is no exposure. */
+  /** Trials are not recorded as exposures. */
   readonly isForced: boolean;
 };
 
 /**
  * The variants of a unit in running experiments.
  *
- * @param known what the unit was given before it was this unit: it stays
- * @param userId whom trials name
+ * @param known variants the person was given under an earlier unit; they are kept
+ * @param userId the user whose trials apply
  */
 export function assign(
   running: readonly RunningExperiment[],
@@ -166,7 +165,7 @@ export function assign(
   return oneOfEach(assigned, known).toSorted((a, b) => Number(a.isForced) - Number(b.isForced));
 }
 
-/** @returns −1 outside of the experiment */
+/** @returns −1 for a unit outside the experiment */
 function placeOf(
   { number, plan, variants }: RunningExperiment,
   unit: string,
@@ -180,9 +179,9 @@ function placeOf(
 }
 
 /**
- * Of several experiments that exclude each other the one that is tried, else the one that came first:
- * that of the unit itself, else that of its device. Ranges keep them apart, so only a viewer who has
- * signed in, or tries one, can be in several.
+ * Keeps one of several mutually exclusive experiments: a forced one, otherwise the unit's own
+ * earlier one, otherwise that of its device. Ranges keep experiments apart, so only a viewer who
+ * has signed in or tries a variant can be in several.
  */
 function oneOfEach(assigned: AssignedVariant[], known: KnownByExperiment): AssignedVariant[] {
   const rank = ({ experiment, isForced }: AssignedVariant) => {
@@ -203,7 +202,7 @@ function oneOfEach(assigned: AssignedVariant[], known: KnownByExperiment): Assig
   });
 }
 
-/** Weights of the ranking that differ from the base for this viewer; null for none. */
+/** Ranking weights that differ from the base for this viewer, or null if none do. */
 export function rankingWeightsOf(
   view: OrganizationView,
   assigned: readonly AssignedVariant[],
@@ -216,7 +215,7 @@ export function rankingWeightsOf(
   return Object.assign({}, ...weights) as Record<string, number>;
 }
 
-/** What scores say for this viewer, where that differs from the base; null where it does not. */
+/** The ranking objective for this viewer, or null if it is the base objective. */
 export function rankingObjectiveOf(
   view: OrganizationView,
   assigned: readonly AssignedVariant[],
@@ -273,7 +272,7 @@ function valuesOf(
   for (const rollout of view.rollouts) {
     if (rollout.type !== type || !isTargeted(rollout.targeting, audience)) continue;
     for (const [key, value] of Object.entries(rollout.config)) {
-      // A base value that was set since takes the place of what was rolled out.
+      // A base value that was set after the rollout overrides it.
       const since = base.get(key)?.updated_at.getTime() ?? -Infinity;
       if (since <= rollout.sinceMs) values.set(key, value);
     }

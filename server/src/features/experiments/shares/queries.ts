@@ -1,4 +1,3 @@
-/** The SQL of links to results. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { TypeId } from '../../../platform/ids.ts';
@@ -13,7 +12,7 @@ export type ShareRow = {
 
 const columns = sql`share_id as "shareId", created_at as "createdAt", expires_at as "expiresAt"`;
 
-/** Links that work, newest first. */
+/** Active links, newest first. */
 export async function selectShares(db: Db, experimentNumber: number): Promise<ShareRow[]> {
   const { rows } = await sql<ShareRow>`
     select ${columns} from experiment_share
@@ -53,7 +52,7 @@ export async function deleteExpiredShares(db: Db): Promise<void> {
   await sql`delete from experiment_share where expires_at < clock_timestamp()`.execute(db);
 }
 
-/** The experiment of a link that works. */
+/** The experiment of an active link. */
 export async function findShared(
   db: Db,
   shareId: string,

@@ -1,4 +1,4 @@
-/** The routes of links to results, and what they open. */
+/** Routes for share links to results, and the page they open. */
 import { Type } from 'typebox';
 import { wantsCsv } from '../../../platform/csv.ts';
 import type { Db } from '../../../platform/database/database.ts';
@@ -153,7 +153,7 @@ function addSharedRoute(app: HttpApp, { db, urls }: Parts): void {
     '/shared/experiments/:shareId/:signature',
     {
       config: { access: 'public' },
-      // Not in the description, like media files: the URL is handed out as it is.
+      // Hidden from the API description, like media files: clients use the URL as given.
       schema: {
         hide: true,
         params: Type.Object({

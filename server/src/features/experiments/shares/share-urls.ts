@@ -1,4 +1,4 @@
-/** Links to results need no key: they hold an id and its signature. */
+/** Share links need no API key: they contain an id and its signature. */
 import type { Signer } from '../../../platform/signing-keys.ts';
 
 export type ShareUrls = {

@@ -1,4 +1,4 @@
-/** The page of a link to results: plain HTML, without scripts, that shows numbers and nothing to press. */
+/** The page behind a share link: plain, read-only HTML without scripts. */
 import { createHash } from 'node:crypto';
 import type { ExperimentRow } from '../experiment.ts';
 import type { readReport } from '../report.ts';
@@ -103,7 +103,7 @@ ${rows.join('\n')}
 </tbody></table>`;
 }
 
-/** @param cells as HTML; the first names the row */
+/** @param cells HTML; the first is the row header */
 function tableRow([first = '', ...cells]: readonly string[]): string {
   const others = cells.map((cell) => `<td class="number">${cell}</td>`);
   return `<tr><th scope="row">${first}</th>${others.join('')}</tr>`;

@@ -1,5 +1,5 @@
 /**
- * An experiment's numbers: from what is known of each arm to values, tests, health and a
+ * Analyses an experiment: turns the data of each arm into values, tests, health and a
  * recommendation. Pure: the same arms, plan and monitoring always give the same analysis.
  */
 import { compareMeans, type Comparison, type Interval } from './comparison.ts';
@@ -28,18 +28,17 @@ import { compareShares } from './shares.ts';
 
 export { metricNames } from './metric-names.ts';
 
-/** The data of one arm. */
 export type ArmData = {
   readonly variantId: string;
   /** Its share of the experiment's units. */
   readonly weight: number;
-  /** Units that were assigned to it first, those seen in two arms included. */
+  /** Units first assigned to this arm, including those seen in two arms. */
   readonly assigned: number;
   readonly completionRate: RatioSample;
   readonly watchTime: CovariateSample;
   readonly sessionsPerUser: CovariateSample;
   readonly retention: ShareEstimate;
-  /** Of the metrics that the organization has defined, by name. */
+  /** Custom metrics of the organization, by name. */
   readonly own?: Readonly<Record<string, Sample>>;
 };
 
@@ -47,17 +46,17 @@ export type AnalysisPlan = {
   readonly metrics: readonly string[];
   readonly primaryMetric: string;
   readonly guardrails?: readonly GuardrailPlan[];
-  /** Metrics of which less is better. */
+  /** Metrics for which lower is better. */
   readonly decreasing?: ReadonlySet<string>;
   readonly controlId: string;
   readonly alpha: number;
   readonly minimumDays: number;
   readonly minimumUnits: number;
-  /** The minimum number of successes, and of failures, in each arm for a share to be tested. */
+  /** Minimum number of both successes and failures in each arm before a share is tested. */
   readonly minimumOutcomes: number;
 };
 
-/** The reason why a metric has no verdict, or no winner is named. */
+/** Why a metric has no verdict, or why no winner is named. */
 export type Reason =
   | 'min_runtime'
   | 'min_sample'
@@ -70,7 +69,7 @@ export type Reason =
 
 export type MetricResult = {
   readonly value: number;
-  /** 1 − p: the confidence that this arm differs from the one that it is compared with. */
+  /** 1 − p: the confidence that this arm differs from the control. */
   readonly confidence: number;
   readonly reason: Reason | null;
 };
@@ -81,7 +80,7 @@ export type TreatmentResult = MetricResult & {
   readonly pValue: number | null;
   readonly interval: Interval | null;
   readonly liftInterval: Interval | null;
-  /** Relative; null where nothing can be found. */
+  /** Relative; null if no effect is detectable. */
   readonly minimumDetectableEffect: number | null;
 };
 
@@ -117,13 +116,14 @@ export function analyse(
     plan,
     monitoring,
   );
-  // A family of their own: adding a secondary metric costs the primary one nothing.
+  // Secondary metrics are a family of their own, so adding one costs the primary metric nothing.
   judge(
     tests.filter(({ metric }) => metric !== plan.primaryMetric),
     plan,
     monitoring,
   );
-  // Each by itself: a winner has to pass all of them, which makes none of them easier.
+  // Each guardrail is judged separately: a winner must pass all of them, so no correction is
+  // needed.
   for (const { test } of guarded) judge([test], plan, monitoring);
   const all = [...tests, ...guarded.map(({ test }) => test)];
   return {
@@ -139,7 +139,7 @@ export function analyse(
   };
 }
 
-/** The comparisons of guardrails, of which nothing is decided yet. */
+/** The comparisons of guardrails, not decided yet. */
 export function testGuardrails(
   arms: readonly ArmData[],
   plan: Omit<AnalysisPlan, 'metrics' | 'primaryMetric' | 'minimumDays'>,
@@ -151,7 +151,7 @@ export function testGuardrails(
   }));
 }
 
-/** The reason why no metric is tested; null if they may be. */
+/** Why no metric is tested, or null if they may be tested. */
 export function withholding(
   plan: Pick<AnalysisPlan, 'minimumDays'>,
   sampleRatio: SampleRatio,
@@ -178,7 +178,7 @@ export type MetricTest = {
 
 type Measured = { units: number; value: number | null; enough: boolean };
 
-/** What is compared with the control in one metric; nothing is decided yet. */
+/** The comparisons of one metric with the control, not decided yet. */
 export function testMetric(
   metric: string,
   arms: readonly ArmData[],
@@ -267,7 +267,7 @@ function measure(
   });
 }
 
-/** The data of a metric in one arm; undefined where the metric is not known. */
+/** The data of a metric in one arm, or undefined for an unknown metric. */
 function sampleOf(metric: string, arm: ArmData): Sample | undefined {
   switch (metric) {
     case 'completionRate':
@@ -296,7 +296,7 @@ function compareArms(
   return one == null || other == null ? null : compareMeans(one, other);
 }
 
-/** Decides one family of comparisons, and fills in what follows from that. */
+/** Decides one family of comparisons and fills in the results. */
 export function judge(
   tests: readonly MetricTest[],
   plan: Pick<AnalysisPlan, 'alpha'>,
@@ -334,7 +334,7 @@ export function judge(
   }
 }
 
-/** 1 − p, which is never rounded up to certainty. */
+/** 1 − p, never rounded up to certainty. */
 function confidenceOf(pValue: number): number {
   return Math.max(0, Math.min(1 - pValue, 1 - Number.EPSILON / 2));
 }

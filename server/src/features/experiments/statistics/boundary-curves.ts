@@ -1,5 +1,5 @@
 /**
- * Boundary curves, calculated in a thread of their own: one takes a tenth of a second or more, and at
+ * Calculates boundary curves in a worker thread: one takes a tenth of a second or more, and at
  * midnight all experiments of a time zone need one at once.
  */
 import { LRUCache } from 'lru-cache';
@@ -7,13 +7,13 @@ import { startWorkerThread, type WorkerThread } from '../../../platform/worker-t
 import type { Curve, PlannedLook } from './group-sequential.ts';
 
 const curves = new LRUCache<string, Promise<Curve>>({ max: 500 });
-/** The end of the work that was asked for so far; the thread does one thing after another. */
+/** Tail of the queue: the thread handles one request at a time. */
 let queue: Promise<unknown> = Promise.resolve();
 let waiting = 0;
 let thread: WorkerThread<readonly PlannedLook[], Curve> | null = null;
 const never = new AbortController().signal;
 
-/** The boundary curve of the last of these looks. */
+/** The boundary curve for the last of these looks. */
 export function curveOf(looks: readonly PlannedLook[]): Promise<Curve> {
   const key = looks.map(({ time, spentTime }) => `${time} ${spentTime}`).join();
   const known = curves.get(key);
@@ -31,7 +31,7 @@ function calculate(looks: readonly PlannedLook[]): Promise<Curve> {
   return thread.ask(looks);
 }
 
-/** Lets the thread go when nobody waits, since looks come once a day. */
+/** Ends the thread when nobody is waiting, because looks come once a day. */
 async function endUnlessNeeded(): Promise<void> {
   waiting -= 1;
   if (waiting > 0) return;

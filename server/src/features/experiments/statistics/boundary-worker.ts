@@ -1,4 +1,4 @@
-/** The thread of `boundary-curves.ts`: a curve for each list of looks that it is sent. */
+/** Worker thread of `boundary-curves.ts`: returns a curve for each list of looks it receives. */
 import { answerMessages } from '../../../platform/worker-thread.ts';
 import { boundaryCurve, type PlannedLook } from './group-sequential.ts';
 

@@ -1,4 +1,4 @@
-/** The comparison of a treatment with the control, for means and ratios. */
+/** Compares a treatment with the control, for means and ratios. */
 import type { Estimate } from './estimates.ts';
 import { studentCritical, studentTwoSided } from './tails.ts';
 
@@ -6,34 +6,33 @@ import { studentCritical, studentTwoSided } from './tails.ts';
 export type Interval = readonly [lower: number, upper: number];
 
 export type Intervals = {
-  /** Of the difference. */
   readonly interval: Interval;
-  /** Of the difference relative to the control; null where it has no bounds. */
+  /** Interval of the relative difference, or null if it is unbounded. */
   readonly liftInterval: Interval | null;
 };
 
 /**
- * A test of "no difference" and the intervals that belong to it. At any level the interval of the
- * difference excludes zero exactly when `pValue` is below the level, and so does that of the lift,
- * since both are made of the values that the same test does not reject.
+ * A test of "no difference" with matching intervals. At any level, the intervals of the difference
+ * and of the lift exclude zero exactly when `pValue` is below the level, because both contain the
+ * values that the same test does not reject.
  */
 export type Comparison = {
   /** Treatment minus control. */
   readonly difference: number;
-  /** Relative to the control's absolute value; null at zero. */
+  /** Relative to the control's absolute value; null if that is zero. */
   readonly lift: number | null;
-  /** Two-sided, of a test that is made once. */
+  /** Two-sided, for a single test. */
   readonly pValue: number;
-  /** Of the mean's difference. */
+  /** Standard error of the difference of the means. */
   readonly standardError: number;
-  /** @param level of the test that is made once: 0.05 gives 95 % intervals; 0 none that is bounded */
+  /** @param level of a single test: 0.05 gives 95 % intervals, 0 gives no bounded interval */
   readonly intervalsAt: (level: number) => Intervals | null;
 };
 
 /**
- * Welch's test of the difference of two means, which need not have one variance.
+ * Welch's test for the difference of two means with possibly unequal variances.
  *
- * @returns null where it is undefined: fewer than two units in an arm, or no variance at all
+ * @returns null if undefined: fewer than two units in an arm, or no variance at all
  */
 export function compareMeans(control: Estimate, treatment: Estimate): Comparison | null {
   if (control.units < 2 || treatment.units < 2) return null;
@@ -42,7 +41,7 @@ export function compareMeans(control: Estimate, treatment: Estimate): Comparison
   const variance = controlVariance + treatmentVariance;
   const difference = treatment.mean - control.mean;
   const standardError = Math.sqrt(variance);
-  // So little that it is the rounding of sums.
+  // Anything this small is rounding error of the sums.
   const size = Math.max(Math.abs(control.mean), Math.abs(treatment.mean));
   if (!(standardError > size * 1e-13)) return null;
   const shareOfControl = controlVariance / variance;
@@ -75,17 +74,16 @@ export function compareMeans(control: Estimate, treatment: Estimate): Comparison
 
 /**
  * Fieller's interval of difference / |control| (E. C. Fieller, "Some Problems in Interval
- * Estimation", 1954): the ratios λ with (d − λ x)² ≤ c² Var(d − λ x). At λ = 0 this is the test of the
- * difference itself, so the two never disagree, unlike the usual interval by the delta method.
+ * Estimation", 1954): the ratios λ with (d − λ x)² ≤ c² Var(d − λ x). At λ = 0 this is the test of
+ * the difference itself, so the two always agree, unlike the usual delta-method interval.
  *
- * @returns null where the control is so close to zero that the lift has no bounds
+ * @returns null if the control is so close to zero that the lift is unbounded
  */
 export function fiellerInterval(of: {
   difference: number;
   control: number;
-  /** Of the difference. */
+  /** Variance of the difference. */
   variance: number;
-  /** Of the control's mean. */
   controlVariance: number;
   critical: number;
 }): Interval | null {
@@ -93,11 +91,11 @@ export function fiellerInterval(of: {
   const squared = critical * critical;
   const a = control * control - squared * controlVariance;
   if (!(a > 0)) return null;
-  // The covariance of difference and control is minus the variance of the control.
   const b = difference * control + squared * controlVariance;
   const c = difference * difference - squared * variance;
   const root = Math.sqrt(Math.max(0, b * b - a * c));
-  // The root of larger size is free of cancellation; the other one follows from the product c / a.
+  // The root with the larger magnitude is free of cancellation; the other follows from the product
+  // c / a.
   const far = (b + (b < 0 ? -root : root)) / a;
   const near = far === 0 ? 0 : c / a / far;
   const bounds: Interval = far < near ? [far, near] : [near, far];

@@ -1,18 +1,17 @@
 /**
- * What is known of one metric in one arm. Units (viewers) are what is assigned, so units are what is
- * counted: an estimate is a mean over units with the variance of one unit. Events are never treated
- * as independent, which would find a difference in a third of all A/A experiments.
+ * Estimates of one metric in one arm. Units (viewers) are what is randomized, so an estimate is a
+ * mean over units with the variance of one unit. Treating events as independent would find a
+ * difference in a third of all A/A experiments.
  */
 
-/** A mean over units. */
 export type Estimate = {
   readonly units: number;
   readonly mean: number;
-  /** Of one unit; that of the mean is `variance / units`. */
+  /** Variance of one unit; that of the mean is `variance / units`. */
   readonly variance: number;
 };
 
-/** Units of whom each has succeeded or not. */
+/** Units that each succeeded or did not. */
 export type ShareEstimate = { readonly units: number; readonly successes: number };
 
 export type Moments = { readonly mean: number; readonly variance: number };
@@ -40,11 +39,11 @@ export type Sample =
   | ({ readonly kind: 'share' } & ShareEstimate);
 
 /**
- * Σ numerators / Σ denominators as an estimate. Its variance is that of the linearized unit value by
- * the delta method: Deng, Knoblich and Lu, "Applying the Delta Method in Metric Analytics", 2018,
- * arXiv 1803.06336.
+ * Σ numerators / Σ denominators as an estimate. Its variance is that of the linearized unit value
+ * by the delta method: Deng, Knoblich and Lu, "Applying the Delta Method in Metric Analytics",
+ * 2018, arXiv 1803.06336.
  *
- * @returns null where nothing was counted below the line
+ * @returns null if the denominator is zero
  */
 export function ratioEstimate(sample: RatioSample): Estimate | null {
   const { units, numerator, denominator, covariance } = sample;
@@ -55,10 +54,10 @@ export function ratioEstimate(sample: RatioSample): Estimate | null {
 }
 
 /**
- * Removes from each arm what the covariate predicts: Y − θ (X − X̄), θ and the mean X̄ over the units
- * of all arms. The expectation stays, the variance shrinks by the squared correlation. Deng,
- * Xu, Kohavi and Walker, "Improving the Sensitivity of Online Controlled Experiments by Utilizing
- * Pre-Experiment Data" (CUPED), 2013.
+ * Removes from each arm what the covariate predicts: Y − θ (X − X̄), with θ and the mean X̄ over
+ * the units of all arms. The expectation stays the same and the variance shrinks by the squared
+ * correlation. Deng, Xu, Kohavi and Walker, "Improving the Sensitivity of Online Controlled
+ * Experiments by Utilizing Pre-Experiment Data" (CUPED), 2013.
  */
 export function adjustByCovariate(arms: readonly CovariateSample[]): Estimate[] {
   const theta = covariateEffect(arms);
@@ -75,7 +74,7 @@ export function adjustByCovariate(arms: readonly CovariateSample[]): Estimate[] 
   }));
 }
 
-/** θ = cov(X, Y) / var(X) over the units of all arms; 0 where the covariate does not vary. */
+/** θ = cov(X, Y) / var(X) over the units of all arms; 0 if the covariate does not vary. */
 export function covariateEffect(arms: readonly CovariateSample[]): number {
   const units = arms.reduce((sum, arm) => sum + arm.units, 0);
   const meanOf = (of: (arm: CovariateSample) => Moments) =>

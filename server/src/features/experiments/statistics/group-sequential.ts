@@ -1,6 +1,6 @@
 /**
- * Inference at planned looks, where the end is known in advance: each look may spend a part of alpha.
- * Until the fraction t of the planned time, alpha · t² is spent; the boundaries follow from the joint
+ * Inference at planned looks up to a known end, where each look may spend a part of alpha. Up to
+ * the fraction t of the planned time, alpha · t² is spent; the boundaries follow from the joint
  * distribution of the looks. Lan and DeMets, "Discrete Sequential Boundaries for Clinical Trials",
  * 1983; the recursion is that of Armitage, McPherson and Rowe, "Repeated Significance Tests on
  * Accumulating Data", 1969.
@@ -9,21 +9,23 @@ import { legendreNodes } from './legendre.ts';
 import type { Monitoring } from './monitoring.ts';
 import { normalCritical, normalTwoSided, normalUpper } from './tails.ts';
 
-/** Levels at which boundaries are tabulated, ascending; between them they are interpolated. */
+/** Levels at which boundaries are tabulated, ascending, with interpolation between them. */
 const levels = Array.from({ length: 49 }, (_, index) => 0.95 * 10 ** ((index - 48) / 3));
 
-/** A look, by two fractions of the planned time, which both grow from look to look. */
 export type PlannedLook = {
-  /** How much of the data is there. */
+  /** The fraction of the data available. */
   readonly time: number;
-  /** Until when alpha may be spent. It runs ahead of `time` once the end was moved. */
+  /**
+   * The fraction of the time that determines the spending of alpha. It is ahead of `time` if the
+   * end was postponed.
+   */
   readonly spentTime: number;
 };
 
-/** Points (ln alpha, boundary²) of the last look, which are nearly on a line. */
+/** Points (ln alpha, boundary²) of the last look, which are nearly collinear. */
 export type Curve = readonly (readonly [logLevel: number, square: number])[];
 
-/** @param curve of all looks so far: `boundaryCurve` */
+/** @param curve the `boundaryCurve` of all looks so far */
 export function groupSequential(curve: Curve): Monitoring {
   return {
     correct: (pValue) => Math.min(1, levelOf(curve, normalCritical(pValue) ** 2)),
@@ -31,17 +33,20 @@ export function groupSequential(curve: Curve): Monitoring {
   };
 }
 
-/** The boundary of the last of these looks by the level. This takes long: see `boundary-curves.ts`. */
+/**
+ * The boundary of the last of these looks as a function of the level. Slow; see
+ * `boundary-curves.ts`.
+ */
 export function boundaryCurve(looks: readonly PlannedLook[]): Curve {
   let least = Infinity;
   return levels.map((level) => {
-    // A larger level never has a larger boundary; rounding might say so.
+    // A larger level never has a larger boundary, but rounding could make it appear so.
     least = Math.min(least, (boundariesOf(looks, level).at(-1) ?? Infinity) ** 2);
     return [Math.log(level), least] as const;
   });
 }
 
-/** The boundary² at a level. Beyond the ends of the table the last segment is extrapolated. */
+/** The boundary² at a level, extrapolating the last segment beyond the ends of the table. */
 function squareAt(curve: Curve, logLevel: number): number {
   const next = curve.findIndex(([at]) => at > logLevel);
   const [from, to] = segment(curve, next === -1 ? curve.length - 1 : next);
@@ -82,13 +87,13 @@ export function boundariesOf(looks: readonly PlannedLook[], alpha: number): numb
 }
 
 /**
- * The density of the score z·√t of experiments that go on, at quadrature nodes of its right half; it
- * is symmetric. `weights` include the weight of each node.
+ * Density of the score z·√t for experiments that continue, at quadrature nodes of its right half,
+ * since it is symmetric. `weights` include the weight of each node.
  */
 type Density = { readonly points: readonly number[]; readonly weights: readonly number[] };
 
 const nodes = legendreNodes(64);
-/** Farther out there is nothing that a double could hold. */
+/** Beyond this, the density underflows a double. */
 const maxScore = 12;
 
 function normalDensity(value: number): number {
@@ -121,7 +126,7 @@ function nextDensity({ points, weights }: Density, bound: number, step: number):
 
 /** The bound that an experiment crosses at this look, on either side, with probability `spends`. */
 function findBound({ points, weights }: Density, step: number, spends: number): number {
-  /** What remains to be spent at a bound, and how fast that grows with the bound. */
+  /** The probability left to spend at a bound, and its derivative. */
   const remaining = (bound: number): [rest: number, slope: number] => {
     let [tails, slope] = [0, 0];
     for (const [index, from] of points.entries()) {
@@ -132,7 +137,7 @@ function findBound({ points, weights }: Density, step: number, spends: number): 
     }
     return [spends - 2 * tails, (2 * slope) / step];
   };
-  // Newton's method; a step that would leave the interval around the bound halves it instead.
+  // Newton's method, with bisection for steps that would leave the bracket.
   let [low, high, bound] = [0, maxScore, maxScore / 4];
   for (let round = 0; round < 60; round += 1) {
     const [rest, slope] = remaining(bound);

@@ -1,4 +1,4 @@
-/** Proves what passes a guardrail and what harms it. */
+/** Proves what passes and what harms a guardrail. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { analyse, testGuardrails, type AnalysisPlan, type ArmData } from './analysis.ts';
@@ -75,7 +75,7 @@ test('a treatment wins when it is surely not worse than the margin, even if sure
   const near = judged(10, 9.6);
   assert.deepEqual([near.winner, near.reason], [null, 'guardrail']);
   assert.deepEqual(near.harms, []);
-  // The same as one of `metrics` it would lose by any significant loss.
+  // As an ordinary metric, any significant loss would rule out the winner.
   const plain = judged(10, 9.75, { metrics: ['watchTime', 'own'], guardrails: [] });
   assert.equal(plain.reason, 'guardrail');
 });

@@ -1,12 +1,12 @@
 /**
  * Guardrails: metrics that must not get worse by more than a margin, relative to the control.
  *
- *   passed   the interval of the lift lies above −margin: not worse by the margin (non-inferiority)
- *   harmed   the interval lies below −margin: surely worse than the margin allows
+ *   passed   the interval of the lift lies above −margin (non-inferiority)
+ *   harmed   the interval lies below −margin: significantly worse than the margin allows
  *
- * A winner has to pass all guardrails, so none of them needs a correction for their number (an
- * intersection-union test: R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance Sampling",
- * 1982). An alarm is raised by any of them, so alarms share alpha (Bonferroni).
+ * A winner must pass all guardrails, so none of them needs a multiplicity correction (an
+ * intersection-union test: R. L. Berger, "Multiparameter Hypothesis Testing and Acceptance
+ * Sampling", 1982). Any guardrail can raise an alarm, so alarms share alpha (Bonferroni).
  */
 import type { AnalysisPlan, MetricTest } from './analysis.ts';
 import type { Interval } from './comparison.ts';
@@ -14,7 +14,7 @@ import type { Monitoring } from './monitoring.ts';
 
 export type GuardrailPlan = {
   readonly metric: string;
-  /** The share of the control's value by which it may get worse. */
+  /** The share of the control's value by which the metric may get worse. */
   readonly margin: number;
 };
 
@@ -29,12 +29,12 @@ export type GuardrailResult = GuardrailPlan & {
   readonly arms: readonly (GuardedArm | null)[];
 };
 
-/** A guardrail and its comparisons, of which nothing is decided yet. */
+/** A guardrail and its comparisons, not decided yet. */
 export type Guarded = GuardrailPlan & { readonly test: MetricTest };
 
 type Levels = Pick<AnalysisPlan, 'alpha' | 'decreasing'>;
 
-/** Which treatments have passed at this look. */
+/** Decides which treatments pass at this look. */
 export function judgeGuardrails(
   guarded: readonly Guarded[],
   plan: Levels,
@@ -62,8 +62,8 @@ export type Harm = {
 };
 
 /**
- * Guardrails that are harmed. To be asked at any time and as often as one likes, with monitoring that
- * allows that: the chance that this ever names one which is not is at most alpha.
+ * Finds harmed guardrails. Given always-valid monitoring it may be called at any time and any
+ * number of times: the probability of ever naming an unharmed guardrail is at most alpha.
  */
 export function findHarms(
   guarded: readonly Guarded[],

@@ -1,11 +1,13 @@
-/** Several comparisons at once: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979. */
+/**
+ * Multiple comparisons: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", 1979.
+ */
 
 export type HolmDecision = {
   readonly adjusted: number;
   /**
    * The level at which this comparison was judged. An interval at this level excludes zero exactly
-   * when the adjusted p-value is below alpha: comparisons behind the first that fails are judged at
-   * its level.
+   * when the adjusted p-value is below alpha. Comparisons after the first failure are judged at the
+   * level of that failure.
    */
   readonly level: number;
 };

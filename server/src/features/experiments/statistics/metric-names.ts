@@ -1,4 +1,4 @@
-/** The metrics that every organization has. Others are defined by organizations, and known by name. */
+/** The built-in metrics. Custom metrics are defined by organizations and identified by name. */
 export const metricNames = ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'] as const;
 export type BuiltInMetric = (typeof metricNames)[number];
 
@@ -6,5 +6,4 @@ export function isBuiltIn(metric: string): metric is BuiltInMetric {
   return (metricNames as readonly string[]).includes(metric);
 }
 
-/** Which direction is better. */
 export type Direction = 'increase' | 'decrease';

@@ -9,8 +9,8 @@ function normalQuantile(probability: number): number {
 export const usualPower = 0.8;
 
 /**
- * The smallest relative difference that a test at level `level` detects with the given power and
- * the existing units; null where the control is zero or the level is out of reach.
+ * The smallest relative difference that a test at `level` detects with the given power and the
+ * existing units. Null if the control is zero or the level is out of reach.
  */
 export function detectableEffect(of: {
   standardError: number;
@@ -37,7 +37,10 @@ export function requiredUnits(of: {
   return (sum ** 2 * (controlVariance + treatmentVariance)) / difference ** 2;
 }
 
-/** How many times the units of a test at `alpha` a test at a smaller level takes for the same power. */
+/**
+ * The factor by which a test at a smaller level needs more units than one at `alpha` for the same
+ * power.
+ */
 export function sampleFactor(level: number, alpha: number): number | null {
   const [strict, plain] = [level, alpha].map(
     (each) => normalCritical(each) + normalQuantile(usualPower),

@@ -1,4 +1,4 @@
-/** Proves on random data that the parts of an answer never contradict each other. */
+/** Proves on random data that the parts of an analysis never contradict each other. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { alwaysValid } from './always-valid.ts';
@@ -15,14 +15,14 @@ const curves = looks.map((_, look) =>
 function monitoringOf(random: Random): Monitoring {
   const kind = random();
   if (kind < 0.2) return singleLook;
-  // The largest that is allowed: its levels at few units are smaller than any double.
+  // The largest permitted value: its levels at few units underflow a double.
   if (kind < 0.25) return alwaysValid({ tunedTo: 100_000_000, alpha: 0.05 });
   if (kind < 0.6) return alwaysValid({ tunedTo: 5_000, alpha: 0.05 });
   const curve = curves[Math.floor(random() * 14)];
   return kind < 0.65 || curve === undefined ? noLook : groupSequential(curve);
 }
 
-/** Sizes from nobody to millions, values from constant and zero to wild. */
+/** Sizes range from zero to millions, values from constant and zero to extreme. */
 function randomArm(random: Random, variantId: string, weight: number): ArmData {
   const scale = 10 ** (random() * 8 - 2);
   const units = random() < 0.1 ? Math.floor(random() * 3) : Math.floor(10 ** (random() * 6));
@@ -48,7 +48,7 @@ function randomArm(random: Random, variantId: string, weight: number): ArmData {
   };
 }
 
-/** The same arm with a small difference, so that many tests are close to the edge. */
+/** A copy of an arm with a small difference, so that many tests are borderline. */
 function similarArm(random: Random, arm: ArmData, variantId: string, weight: number): ArmData {
   const shifted = <T extends { mean: number; variance: number }>(moments: T, units: number): T => ({
     ...moments,

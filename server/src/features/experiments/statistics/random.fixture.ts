@@ -1,4 +1,4 @@
-/** Random numbers that are the same in every run. */
+/** Reproducible random numbers. */
 export type Random = () => number;
 
 /** Uniform in [0, 1): mulberry32 by Tommy Ettinger, public domain. */

@@ -5,20 +5,20 @@ import type { GuardrailResult } from './guardrails.ts';
 export type Recommendation = {
   readonly winnerIndex: number | null;
   /**
-   * The confidence of the winner's comparison; without a winner, the highest one of the primary
+   * The confidence of the winner's comparison, or without a winner the highest one of the primary
    * metric.
    */
   readonly confidence: number;
-  /** The largest over the treatments, relative, in the primary metric. */
+  /** The largest relative effect over the treatments, for the primary metric. */
   readonly minimumDetectableEffect: number | null;
-  /** The reason why there is no winner. */
+  /** Why there is no winner. */
   readonly reason: Reason | null;
 };
 
 /**
- * The winner is the treatment that is significantly better in the primary metric, significantly worse
- * in none, and has passed every guardrail; of several, the one whose lift is surely the largest. The
- * control wins when every treatment is significantly worse.
+ * The winner is a treatment that is significantly better in the primary metric, significantly worse
+ * in none, and has passed every guardrail. Of several, it is the one with the highest lower bound
+ * of the lift. The control wins if every treatment is significantly worse.
  */
 export function recommend(
   tests: readonly MetricTest[],
@@ -76,7 +76,7 @@ function isWorse({ results }: MetricTest, index: number, isLess: boolean): boole
   return result != null && result.significant && !isBetter(result, isLess);
 }
 
-/** The least improvement that the interval leaves; the difference where the lift has no bounds. */
+/** The smallest improvement within the interval, or the difference if the lift is unbounded. */
 function leastOf({ liftInterval, interval }: TreatmentResult, isLess: boolean): number {
   const bounds = liftInterval ?? interval;
   if (bounds === null) return 0;

@@ -1,21 +1,21 @@
 /**
- * Whether the arms are as large as their weights ask for. When they are not, something removes units
- * from one arm, and no comparison can be trusted: Fabijan et al., "Diagnosing Sample Ratio Mismatch
+ * Checks that the sizes of the arms match their weights. If they do not, something removes units
+ * from one arm and no comparison can be trusted: Fabijan et al., "Diagnosing Sample Ratio Mismatch
  * in Online Controlled Experiments", 2019.
  */
 import { chiSquareUpper } from './tails.ts';
 
 export type SampleRatio = { readonly pValue: number; readonly ok: boolean };
 
-/** Reading it every day for a month raises a false alarm in 0.9 % of sound experiments. */
+/** At this level, daily checks for a month raise a false alarm in 0.9 % of sound experiments. */
 const alarmBelow = 0.001;
 const leastUnits = 100;
 const leastExpected = 5;
 
 /**
- * Pearson's chi-square test of counts against weights; arms without weight take no part.
+ * Pearson's chi-square test of counts against weights. Arms without weight are ignored.
  *
- * @param tests how many are made at once; p-values are multiplied by it
+ * @param tests number of simultaneous tests; p-values are multiplied by it
  */
 export function checkSampleRatio(
   arms: readonly { readonly units: number; readonly weight: number }[],

@@ -1,14 +1,14 @@
-/** The comparison of two shares of units, such as retention: score tests and score intervals. */
+/** Compares two shares of units, such as retention, with score tests and score intervals. */
 import type { Comparison, Interval } from './comparison.ts';
 import type { ShareEstimate } from './estimates.ts';
 import { normalCritical, normalTwoSided } from './tails.ts';
 
 /**
- * The score test of equal shares: the variance is that of one common share, which keeps its level where
- * the usual (Wald) variance fails: 900 against 100 units at 2 % give 3.9 % instead of 13.7 % false
- * positives. The intervals hold the values that the same test does not reject.
+ * The score test of equal shares. It uses the variance of one common share, which keeps the level
+ * where the usual (Wald) variance fails: with 900 against 100 units at 2 % it gives 3.9 % false
+ * positives instead of 13.7 %. The intervals contain the values that the same test does not reject.
  *
- * @returns null where it is undefined: an empty arm, or nobody or everybody succeeded
+ * @returns null if undefined: an arm is empty, or all units or none succeeded
  */
 export function compareShares(control: ShareEstimate, treatment: ShareEstimate): Comparison | null {
   const { units: n0, successes: x0 } = control;
@@ -35,7 +35,7 @@ export function compareShares(control: ShareEstimate, treatment: ShareEstimate):
   };
 }
 
-/** By Mee, "Confidence bounds for the difference between two probabilities", 1984. */
+/** Mee, "Confidence bounds for the difference between two probabilities", 1984. */
 function differenceInterval(
   control: ShareEstimate,
   treatment: ShareEstimate,
@@ -55,8 +55,8 @@ function differenceInterval(
 }
 
 /**
- * The most likely share of the control when the treatment's is `delta` higher: the root of a cubic
- * equation. Miettinen and Nurminen, "Comparative analysis of two rates", 1985, appendix.
+ * The maximum-likelihood share of the control if the treatment's is `delta` higher: the root of a
+ * cubic equation. Miettinen and Nurminen, "Comparative analysis of two rates", 1985, appendix.
  */
 export function commonShare(
   control: ShareEstimate,
@@ -78,7 +78,7 @@ export function commonShare(
   return clamp(share, lowest, highest);
 }
 
-/** By Koopman, "Confidence intervals for the ratio of two binomial proportions", 1984. */
+/** Koopman, "Confidence intervals for the ratio of two binomial proportions", 1984. */
 function liftInterval(
   control: ShareEstimate,
   treatment: ShareEstimate,
@@ -91,7 +91,7 @@ function liftInterval(
     const a = (n0 + n1) * ratio;
     const b = -(n1 * ratio + x1 + n0 + x0 * ratio);
     const c = x0 + x1;
-    // The smaller root, in the form that does not cancel.
+    // The smaller root, in the form without cancellation.
     const share = (2 * c) / (-b + Math.sqrt(Math.max(0, b * b - 4 * a * c)));
     const other = Math.min(1, ratio * share);
     const variance = (other * (1 - other)) / n1 + (ratio ** 2 * share * (1 - share)) / n0;
@@ -109,7 +109,7 @@ function scoreOf(distance: number, variance: number): number {
   return variance > 0 ? distance / Math.sqrt(variance) : Math.sign(distance) * Infinity;
 }
 
-/** Where `holds` turns from false to true between `low` and `high`. */
+/** Bisects for the value between `low` and `high` at which `holds` turns from false to true. */
 function solve(holds: (value: number) => boolean, low: number, high: number): number {
   for (let step = 0; step < 60; step += 1) {
     const middle = (low + high) / 2;

@@ -1,4 +1,6 @@
-/** Proves that comparing within the periods of a ramp is right where comparing over them is not. */
+/**
+ * Proves that comparing within the periods of a ramp is right where comparing across them is not.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createRandom } from './random.fixture.ts';

@@ -1,31 +1,32 @@
 /**
- * Experiments whose traffic grows take viewers in periods, and viewers of one period differ from those
- * of another. Arms are therefore compared within periods, each of which weighs as much in one arm as in
- * the other: post-stratification (D. Holt and T. M. F. Smith, "Post Stratification", 1979).
+ * An experiment whose traffic grows takes viewers in periods, and viewers of different periods
+ * differ. Arms are therefore compared within periods, and each period has the same weight in every
+ * arm: post-stratification (D. Holt and T. M. F. Smith, "Post Stratification", 1979).
  *
  * The estimates of an arm are linear in its moments, so it is enough to replace these:
  *
  *   mean = Σ w_h mean_h,   covariance = n Σ w_h² covariance_h / n_h,   w_h = units of period h / units
  *
- * Then covariance / n is the variance of the stratified mean, and ratios, the adjustment by a covariate
- * and Welch's test need not know of periods.
+ * Then covariance / n is the variance of the stratified mean, and neither ratios, nor the covariate
+ * adjustment, nor Welch's test need to know about periods.
  */
 import type { ShareEstimate } from './estimates.ts';
 
-/** The units of a period in each arm that a stratum must have; smaller periods join the one before. */
+/** Minimum units per arm in a stratum. Smaller periods are merged into the previous one. */
 const leastUnits = 50;
 
-/** The moments of one arm in one period, by their names: means, and (co)variances. */
+/** The moments (means and covariances) of one arm in one period, by name. */
 export type Stratum<Name extends string> = {
   readonly units: number;
   readonly moments: Readonly<Record<Name, number>>;
 };
 
 /**
- * Which starts of periods are kept, so that no stratum is too small to know its variance.
+ * Selects the period starts to keep, so that every stratum is large enough to estimate its
+ * variance.
  *
- * @param units by period, then by arm; arms that get no units are left out
- * @returns indexes of periods that begin a stratum; the first is always 0
+ * @param units by period, then by arm; arms without units are left out
+ * @returns indexes of periods that start a stratum; the first is always 0
  */
 export function strataStarts(units: readonly (readonly number[])[]): number[] {
   const starts = [0];
@@ -34,7 +35,7 @@ export function strataStarts(units: readonly (readonly number[])[]): number[] {
     const own = units[period] ?? [];
     const isLarge = (counts: readonly number[]) => counts.every((count) => count >= leastUnits);
     const rest = units.slice(period).reduce(addEach);
-    // What follows must be enough for a stratum as well.
+    // The remaining periods must also be large enough for a stratum.
     if (isLarge(current) && isLarge(rest)) {
       starts.push(period);
       current = own;
@@ -50,7 +51,7 @@ function addEach(some: readonly number[], others: readonly number[]): number[] {
 }
 
 /**
- * The moments of each arm as if every period were as large in it as in all arms together.
+ * The moments of each arm as if every period had the same share in it as in all arms together.
  *
  * @param arms by arm, then by stratum; every arm has units in every stratum, or none at all
  */
@@ -86,8 +87,8 @@ function sizesOf(arms: readonly (readonly { readonly units: number }[])[]): numb
 }
 
 /**
- * The same for shares of units: as many units, and successes among them, as an arm without periods would
- * need for this share and its variance.
+ * The same for shares: returns the units and successes that an unstratified arm would need for this
+ * share and its variance.
  *
  * @param arms by arm, then by period
  */

@@ -1,6 +1,6 @@
 /**
- * Tails and quantiles of the distributions in use. A tail is always computed as such: `1 − cdf` loses
- * every digit of a p-value below 1e-16, and four of them at 1e-13.
+ * Tails and quantiles of the distributions in use. Tails are always computed directly: `1 − cdf`
+ * loses every digit of a p-value below 1e-16, and four of them at 1e-13.
  */
 import { errorFunction, halfBeta, upperGamma } from './special-functions.ts';
 
@@ -25,7 +25,10 @@ export function normalCritical(level: number): number {
   return criticalAt(level, start, normalParts);
 }
 
-/** P(|T| ≥ |t|) of Student's t distribution with `df` degrees of freedom, which need not be whole. */
+/**
+ * P(|T| ≥ |t|) of Student's t distribution with `df` degrees of freedom, which need not be an
+ * integer.
+ */
 export function studentTwoSided(t: number, df: number): number {
   return studentParts(Math.abs(t), df).tail;
 }

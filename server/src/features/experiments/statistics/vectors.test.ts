@@ -1,6 +1,6 @@
 /**
- * Proves the formulas by numbers that others have published, or that SciPy gives: `n` units with the
- * sum and the sum of squares of their values.
+ * Checks the formulas against published numbers and SciPy, for `n` units with a given sum and sum
+ * of squares.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ import { checkSampleRatio } from './sample-ratio.ts';
 import { commonShare, compareShares } from './shares.ts';
 import { chiSquareUpper, normalTwoSided, studentTwoSided } from './tails.ts';
 
-/** Equal to as many digits as the expected number is printed with. */
+/** Asserts equality to as many digits as the expected number has. */
 function near(actual: number | null | undefined, expected: number, tolerance = 5e-9): void {
   assert.ok(
     actual != null &&
@@ -214,14 +214,14 @@ test('always-valid inference', () => {
   near(liftInterval?.[1], 0.32492, 2e-5);
 });
 
-/** Looks at these fractions of the planned time, whose end is not moved. */
+/** Looks at these fractions of the planned time, without a moved end. */
 const looksAt = (times: readonly number[]) => times.map((time) => ({ time, spentTime: time }));
 
 test('group-sequential boundaries', () => {
   // A single look is the plain test; the first look spends alpha · t².
   near(boundariesOf(looksAt([1]), 0.05)[0], 1.959963985);
   near(normalTwoSided(boundariesOf(looksAt([0.25]), 0.01)[0] ?? 0), 0.01 * 0.25 ** 2);
-  // A published case that outruns its plan: both arms have 250, 450, 630 and 810 units in the end.
+  // A published case that exceeds its plan: both arms end with 250, 450, 630 and 810 units.
   const outrun = boundariesOf(looksAt([250 / 810, 450 / 810, 630 / 810, 1]), 0.01).map(
     normalTwoSided,
   );
@@ -235,14 +235,14 @@ test('group-sequential boundaries', () => {
   );
   assert.ok(Math.abs((early?.interval[0] ?? 0) + 0.151) < 1e-3);
   assert.ok(Math.abs((early?.interval[1] ?? 0) - 0.121) < 1e-3);
-  // Two equal looks that spend alpha t²: by integration in SciPy.
+  // Two equal looks that spend alpha t², integrated with SciPy.
   const times = [0.5, 1];
   const [half, whole] = boundariesOf(looksAt(times), 0.05);
   near(normalTwoSided(half ?? 0), 0.0125);
   near(crossingProbability(times, [half ?? 0, whole ?? 0]), 0.05, 1e-7);
   const fourteen = Array.from({ length: 14 }, (_, day) => (day + 1) / 14);
   near(normalTwoSided(boundariesOf(looksAt(fourteen), 0.05)[0] ?? 0), 0.05 / 196);
-  // Between tabulated levels, the curve is as good as exact.
+  // Interpolation between tabulated levels is practically exact.
   const curve = boundaryCurve(looksAt(fourteen));
   for (const alpha of [0.05, 0.025, 0.01, 0.003]) {
     const exact = normalTwoSided(boundariesOf(looksAt(fourteen), alpha)[13] ?? 0);
@@ -286,7 +286,7 @@ test('sample ratio mismatch', () => {
   for (const counts of [[1000], [0, 0], [500, 500]])
     assert.equal(check(counts, [0.5, 0.5]).ok, true);
   assert.equal(check([1000, 1200], [0.5, 0.5]).ok, false);
-  // Too few to be judged.
+  // Too few units to judge.
   assert.equal(check([0, 10, 10], [0.34, 0.33, 0.33]).ok, true);
 });
 

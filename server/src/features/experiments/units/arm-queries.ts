@@ -1,12 +1,11 @@
-/** The SQL that sums up the arms of an experiment. */
 import { sql } from 'kysely';
 import { timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db } from '../../../platform/database/database.ts';
 
-/** One arm, in one period of a ramp, over its units that were seen in one variant only. */
+/** One arm in one period of a ramp, over units that saw only one variant. */
 export type ArmRow = {
   variant: number;
-  /** From 0; see `periods`. */
+  /** Starts at 0; see `periods`. */
   period: number;
   units: number;
   plays_mean: number;
@@ -29,8 +28,8 @@ export type ArmRow = {
 };
 
 /**
- * The watch time that one unit in a thousand exceeds, of all arms together: longer ones count as this,
- * so that a television left on decides nothing. Infinite where there are too few units for that.
+ * The watch time that one unit in a thousand exceeds, over all arms. Longer times are capped to it,
+ * so that a television left on decides nothing. Infinite if there are too few units.
  */
 export async function watchCap(db: Db, experimentNumber: number, units: number): Promise<number> {
   const beyond = Math.floor(units / 1_000);
@@ -42,7 +41,7 @@ export async function watchCap(db: Db, experimentNumber: number, units: number):
   return cap > 0 ? cap : Infinity;
 }
 
-/** Units of an experiment that were seen in one variant only. */
+/** Units of an experiment that saw only one variant. */
 function isCounted(experimentNumber: number) {
   return sql`experiment_number = ${experimentNumber}
     and not exists (
@@ -50,13 +49,13 @@ function isCounted(experimentNumber: number) {
         and exposure.unit_key = experiment_unit.unit_key and exposure.is_crossed)`;
 }
 
-/** @param periods the moments at which the second, third, … period begins */
+/** @param periods start times of the second, third, … period */
 function periodOf(periods: readonly Date[]) {
   const moments = timestampArray(periods.map((period) => period.getTime()));
   return sql`width_bucket(exposed_at, ${moments}::timestamptz[])`;
 }
 
-/** How many units were exposed in each period, by variant. */
+/** Exposed units per period, by variant. */
 export async function countByPeriod(
   db: Db,
   experimentNumber: number,
@@ -70,10 +69,10 @@ export async function countByPeriod(
 }
 
 /**
- * Means, variances and covariances by PostgreSQL's regression aggregates, which add up without
- * cancellation; those over one pair of columns share one state, so each row is added three times and
- * not twenty. As float8: over integers they would calculate with decimals, which takes ten times as
- * long.
+ * Computes means, variances and covariances with PostgreSQL's regression aggregates, which avoid
+ * cancellation. Aggregates over the same pair of columns share one state, so each row is added
+ * three times instead of twenty. Inputs are float8: over integers the aggregates use numeric
+ * arithmetic, which is ten times slower.
  */
 export async function selectArms(
   db: Db,

@@ -1,24 +1,23 @@
 /**
- * What a view or a session counts for in an experiment: a pure function of its state and of the
- * moment of the unit's first exposure. So the numbers of a unit are a function of the sets of its
- * events and exposures, whatever order they are told in.
+ * What a view or a session contributes to an experiment: a pure function of its state and of the
+ * unit's first exposure. The figures of a unit therefore depend only on the sets of its events and
+ * exposures, not on their order.
  *
- * A view belongs to the experiment when it began at the exposure or later, a session when it lasted
- * until then. They belong to the history that the unit is compared with when they began on one of the
- * seven UTC days before the day of the exposure.
+ * A view belongs to the experiment if it began at or after the exposure, a session if it lasted
+ * until then. They belong to the unit's history if they began on one of the seven UTC days before
+ * the day of the exposure.
  */
 import { watchOf, type SessionState, type ViewState } from '../../analytics/analytics.ts';
 import { dayMs } from '../../../platform/time.ts';
 
 export const historyDays = 7;
 
-/** What is counted of one unit. */
 export type UnitCounts = {
   plays: number;
   completions: number;
   watchMs: number;
   sessions: number;
-  /** Sessions that reach into the second day of the exposure; only whether there is one matters. */
+  /** Sessions that reach into the second day after exposure; only zero or not matters. */
   returns: number;
   earlierWatchMs: number;
   earlierSessions: number;
@@ -36,7 +35,7 @@ export function emptyCounts(): UnitCounts {
   };
 }
 
-/** Adds what was counted of another viewer who is the same person. */
+/** Adds the counts of another viewer who is the same person. */
 export function addCounts(counts: UnitCounts, others: UnitCounts): void {
   for (const name of Object.keys(counts) as (keyof UnitCounts)[]) counts[name] += others[name];
 }
@@ -64,7 +63,7 @@ export function addSession(
   times: 1 | -1,
 ): void {
   const { firstAt, lastAt } = session;
-  // The session in which the exposure happens belongs to the experiment.
+  // The session during which the exposure happens belongs to the experiment.
   if (lastAt >= exposedAtMs) counts.sessions += times;
   else if (isEarlier(firstAt, exposedAtMs)) counts.earlierSessions += times;
   const isReturn = lastAt >= exposedAtMs + dayMs && firstAt < exposedAtMs + 2 * dayMs;

@@ -1,4 +1,3 @@
-/** The SQL of what exposed units did. */
 import { sql } from 'kysely';
 import { bytesArray, int8Array, timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
@@ -6,7 +5,6 @@ import { partitionOf } from '../../../platform/projections/partitions.ts';
 import { viewerKeys, type Hash } from '../../analytics/analytics.ts';
 import type { UnitCounts } from './contribution.ts';
 
-/** A unit in an experiment. */
 export type Unit = {
   readonly experimentNumber: number;
   readonly unit: Hash;
@@ -14,16 +12,20 @@ export type Unit = {
 };
 export type CountedUnit = Unit & { readonly counts: UnitCounts };
 
-/** A viewer of whom a unit consists: the unit itself, or a device whose viewer has signed in. */
+/**
+ * A viewer that belongs to a unit: the unit itself, or a device on which its user has signed in.
+ */
 export type Member = Unit & {
   readonly viewer: Hash;
-  /** A device that was exposed later than its user says nothing about who came back when. */
+  /**
+   * False for a device that was exposed later than its user, whose sessions cannot tell when the
+   * person returned.
+   */
   readonly tellsReturns: boolean;
 };
 
 const exposedAtMs = sql<number>`(extract(epoch from exposed_at) * 1000)::float8`;
 
-/** The running experiments of the organizations in these partitions. */
 export async function runningNumbers(tx: Tx, partitions: readonly number[]): Promise<number[]> {
   const rows = await tx
     .selectFrom('experiment')
@@ -35,10 +37,10 @@ export async function runningNumbers(tx: Tx, partitions: readonly number[]): Pro
     .map(({ number }) => number);
 }
 
-/** Viewers who were exposed to running experiments, and have not been counted yet. */
+/** Viewers who were exposed to running experiments and are not counted yet. */
 export type Uncounted = Unit & { readonly variant: number; readonly mergedInto: Hash | null };
 
-/** Users come before devices, which are added to them. */
+/** Returns users before devices, because devices are added to them. */
 export async function selectUncounted(
   tx: Tx,
   numbers: readonly number[],
@@ -65,7 +67,7 @@ export async function selectUncounted(
   }));
 }
 
-/** Units that have a row keep it. */
+/** Existing units keep their row. */
 export async function insertUnits(
   tx: Tx,
   units: readonly (CountedUnit & { variant: number })[],
@@ -88,8 +90,8 @@ export async function insertUnits(
 }
 
 /**
- * Notes that exposures were counted; one that was merged into another unit meanwhile has to be counted
- * there, so it is left out.
+ * Marks exposures as counted. One that has been merged into another unit is skipped, because it
+ * must be counted there.
  */
 export async function markCounted(tx: Tx, exposures: readonly Uncounted[]): Promise<void> {
   if (exposures.length === 0) return;
@@ -105,7 +107,7 @@ export async function markCounted(tx: Tx, exposures: readonly Uncounted[]): Prom
       and coalesce(exposure.merged_into, '') = counted.merged_into`.execute(tx);
 }
 
-/** Adds devices to the units of the users who have signed in on them, and removes them as units. */
+/** Adds devices to the units of users who signed in on them, and removes them as units. */
 export async function moveToUsers(tx: Tx, devices: readonly Uncounted[]): Promise<void> {
   if (devices.length === 0) return;
   await sql`
@@ -157,7 +159,7 @@ function columnsOf(units: readonly CountedUnit[]) {
   ]);
 }
 
-/** The units of these experiments to which these viewers belong. */
+/** The units in these experiments to which these viewers belong. */
 export async function selectMembers(
   tx: Tx,
   numbers: readonly number[],
@@ -199,7 +201,6 @@ export async function selectMembers(
   }));
 }
 
-/** Adds to the counts of units. */
 export async function addToUnits(tx: Tx, units: readonly CountedUnit[]): Promise<void> {
   if (units.length === 0) return;
   await sql`
@@ -230,7 +231,7 @@ export async function deleteUnit(tx: Tx, unitKey: Buffer): Promise<number> {
   return Number(units) + Number(days);
 }
 
-/** Whether an exposure to a running experiment has waited for a pass of the projection in vain. */
+/** Whether an exposure to a running experiment is still waiting for a pass of the projection. */
 export async function hasUncounted(db: Db): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (

@@ -1,9 +1,9 @@
-/** The SQL of a rebuild of the projection: what its copies of the tables need beside the events. */
+/** SQL for rebuilding the projection: data that the copies of the tables need besides events. */
 import { sql } from 'kysely';
 import { timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 
-/** Gives the copies of a rebuild the units of running experiments, which have counted nothing yet. */
+/** Adds the units of running experiments to the copies of a rebuild, with zero counts. */
 export async function copyExposures(db: Db, schema: string): Promise<void> {
   await sql`
     insert into ${sql.id(schema, 'experiment_unit')}
@@ -14,8 +14,8 @@ export async function copyExposures(db: Db, schema: string): Promise<void> {
 }
 
 /**
- * What the copies of a rebuild lack, just before they take the place of the tables. Units that were
- * counted meanwhile are counted once more; what the log has lost is taken over.
+ * Completes the copies of a rebuild just before they replace the tables. Units counted since the
+ * rebuild started are counted again; data no longer in the log is copied over.
  */
 export async function keepOldUnits(tx: Tx, schema: string, firstDayMs: number): Promise<void> {
   const copy = sql.id(schema, 'experiment_unit');

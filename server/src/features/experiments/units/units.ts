@@ -1,9 +1,9 @@
 /**
- * What exposed units did, as tables that follow the projection `engagement`.
+ * The activity of exposed units, in tables that follow the projection `engagement`.
  *
- * An exposure and the events of its unit are told in any order: an event may be projected before the
- * exposure is a row. A pass therefore begins with the exposures that have no unit yet, and counts for
- * them what is remembered of their viewers; then it adds what the pass changes to every unit.
+ * An exposure and the events of its unit arrive in any order: an event may be projected before the
+ * exposure is stored. A pass therefore starts with exposures that have no unit yet and counts what
+ * is stored about their viewers; then it adds the changes of the pass to every unit.
  */
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import {
@@ -31,7 +31,7 @@ import { copyExposures, keepOldUnits } from './rebuild-queries.ts';
 import { addViewerDays, deleteOldDays, selectHistory } from './viewer-day-queries.ts';
 import { daysOf } from './viewer-days.ts';
 
-/** Long enough for the history of an experiment that starts now, and for the baseline of a plan. */
+/** Covers the history of an experiment that starts now, and the baseline of a plan. */
 const daysKept = 35;
 const maxUncounted = 5_000;
 
@@ -59,10 +59,10 @@ export const experimentUnits: EngagementFollower = {
 };
 
 /**
- * Makes units of exposures that have none, with what is remembered of their viewers. Nobody else may
- * write for the projection `engagement` meanwhile.
+ * Creates units for exposures that have none, from what is stored about their viewers. No other
+ * writer may run for the projection `engagement` at the same time.
  *
- * @returns how many there were; there may be more
+ * @returns the number of units created; there may be more left
  */
 export async function countExposures(
   tx: Tx,
@@ -89,7 +89,7 @@ export async function countExposures(
       if (state.lastAt >= exposedAtMs) addSession(counts, state, exposedAtMs, 1);
     }
   }
-  // States are forgotten after some days; what is older than the exposure is known by day.
+  // States expire after some days; anything older than the exposure is known per day.
   for (const history of await selectHistory(tx, exposures, historyDays)) {
     const unit = units.get(keyOf(history));
     if (unit === undefined) continue;

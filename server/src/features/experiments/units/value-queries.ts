@@ -1,6 +1,6 @@
 /**
- * The SQL of one metric: a value of each unit, summed up for each variant, and for each segment where
- * that is wanted. Also as of an earlier moment, and of what came after one.
+ * SQL for one metric: a value per unit, aggregated by variant and optionally by segment. Also
+ * supports an earlier time, or only what came after it.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
@@ -9,26 +9,26 @@ import type { Sample } from '../statistics/estimates.ts';
 import type { BuiltInMetric } from '../statistics/metric-names.ts';
 import { historyDays } from './contribution.ts';
 
-/** A metric of the service, or one that the organization has defined. */
+/** A built-in or custom metric. */
 export type MeasuredMetric = BuiltInMetric | MetricRow;
 
 export type ValueQuestion = {
   readonly experimentNumber: number;
   readonly metric: MeasuredMetric;
-  /** Counts what happened before this moment, of units that were exposed before it. */
+  /** Counts only what happened before this time, for units exposed before it. */
   readonly until: Date;
   /**
-   * Counts only what happened after this moment, of units that were exposed before it. Null: everything
+   * Counts only what happened after this time, for units exposed before it. Null counts everything
    * since the exposure.
    */
   readonly after: Date | null;
-  /** Whether `until` is in the past. Then it is the end of a UTC day, and so is `after`. */
+  /** Whether `until` is in the past. If so, `until` and `after` are ends of UTC days. */
   readonly isPast: boolean;
   /** The last day on which units were counted. */
   readonly lastDay: Date;
-  /** The most that a unit's watch time counts for. */
+  /** Cap on a unit's watch time. */
   readonly capMs: number;
-  /** What units are told apart by, as an expression over `unit` and `exposure`. */
+  /** The segment of a unit, as an expression over `unit` and `exposure`. */
   readonly segment: RawBuilder<unknown> | null;
 };
 
@@ -48,13 +48,12 @@ type SummedRow = {
   successes: number;
 };
 
-/** What units are told apart by. */
 export const segmentExpressions = {
   country: sql`coalesce(exposure.country, 'unknown')`,
   device: sql`coalesce(exposure.device, 'unknown')`,
-  /** Those are returning who had a session in the seven days before the day of their exposure. */
+  /** Returning units had a session in the seven days before the day of their exposure. */
   newOrReturning: sql`case when unit.earlier_sessions > 0 then 'returning' else 'new' end`,
-  /** The version that the unit used at its exposure, else the first that was told later. */
+  /** The version used at the time of exposure, otherwise the first one reported later. */
   appVersion: sql`coalesce(${versionAt(sql`unit.unit_key`, sql`unit.exposed_at`)}, 'unknown')`,
 } as const;
 
@@ -113,17 +112,19 @@ function toSample(row: SummedRow, kind: Sample['kind']): Sample {
   }
 }
 
-/** The parts of a statement that give units their values. */
+/** The SQL fragments that give units their values. */
 type Values = {
   readonly ctes: RawBuilder<unknown>;
   readonly joins: RawBuilder<unknown>;
   readonly y: RawBuilder<unknown>;
-  /** The covariate of a mean, and what a ratio is divided by. */
+  /** The covariate of a mean, or the denominator of a ratio. */
   readonly x: RawBuilder<unknown>;
   readonly filter: RawBuilder<unknown>;
 };
 
-/** Viewers of whom units consist: each unit itself, and the devices that its user has signed in on. */
+/**
+ * The viewers that make up units: each unit itself, and the devices on which its user signed in.
+ */
 function members(experimentNumber: number) {
   return sql`member as (
       select seen.unit_key, seen.unit_key as viewer_key, seen.exposed_at from seen
@@ -140,8 +141,8 @@ function valuesOf(question: ValueQuestion): Values {
 }
 
 /**
- * A unit's numbers are known as of now. What it did until the end of a day is that less what it did on
- * the days after, which are known by day.
+ * A unit's totals are known as of now. Its totals at the end of a past day are these minus the
+ * activity of later days, which is stored per day.
  */
 function builtInValues(question: ValueQuestion, metric: BuiltInMetric): Values {
   const { experimentNumber, until, after, isPast, capMs, lastDay } = question;

@@ -1,4 +1,4 @@
-/** The SQL of what viewers did on days, whether they were in an experiment then or not. */
+/** SQL for the daily activity of viewers, whether or not they were in an experiment. */
 import { sql } from 'kysely';
 import {
   dateArray,
@@ -20,7 +20,7 @@ export type ViewerDay = {
   sessions: number;
 };
 
-/** Adds to what viewers did on days. */
+/** Adds to the daily activity of viewers. */
 export async function addViewerDays(tx: Tx, days: readonly ViewerDay[]): Promise<void> {
   if (days.length === 0) return;
   await sql`
@@ -41,7 +41,7 @@ export async function addViewerDays(tx: Tx, days: readonly ViewerDay[]): Promise
       sessions = known.sessions + excluded.sessions`.execute(tx);
 }
 
-/** What units did in the days before their exposure. */
+/** The activity of units on the days before their exposure. */
 export async function selectHistory(
   tx: Tx,
   units: readonly Unit[],

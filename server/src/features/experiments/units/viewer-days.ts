@@ -1,6 +1,6 @@
 /**
- * The activity that a pass adds to the days of viewers. Views and sessions count on the day when
- * they start.
+ * The activity that a pass adds to the days of viewers. Views and sessions count on the day they
+ * start.
  */
 import {
   watchOf,

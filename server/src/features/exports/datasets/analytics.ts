@@ -1,4 +1,4 @@
-/** The metrics of each item on each day on which it had any. */
+/** The metrics of each item on each day that has any. */
 import { dayMs } from '../../../platform/time.ts';
 import { readDailyMetrics, readFilteredDailyMetrics } from '../../analytics/analytics.ts';
 import { rowOf, type Column, type DatasetReader } from './dataset.ts';

@@ -1,4 +1,3 @@
-/** Items of the organization. */
 import { listForExport, type ExportedItem } from '../../content/content.ts';
 import { findFilteredItems } from '../../analytics/analytics.ts';
 import { momentsOf, rowOf, type Column, type DatasetReader } from './dataset.ts';

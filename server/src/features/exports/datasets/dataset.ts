@@ -1,4 +1,4 @@
-/** What can be exported: datasets, their columns and how their rows are read. */
+/** The exportable datasets: their columns and how their rows are read. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { dayMs } from '../../../platform/time.ts';
@@ -11,11 +11,13 @@ export type ColumnType = 'string' | 'integer' | 'number' | 'boolean' | 'timestam
 export type Column = {
   readonly name: string;
   readonly type: ColumnType;
-  /** For the schema that the API and the guide show. */
+  /** For the schema in the API and the guide. */
   readonly about: string;
 };
 
-/** Values in the order of the columns; null or undefined where there is none. Timestamps are ms. */
+/**
+ * Values in the order of the columns; null or undefined if missing. Timestamps are in milliseconds.
+ */
 export type Row = readonly unknown[];
 
 /** Where a reader continues: plain JSON that only its dataset can interpret. */
@@ -23,17 +25,17 @@ export type ReadPosition = Readonly<Record<string, unknown>>;
 
 export type Batch = {
   readonly rows: readonly Row[];
-  /** The position after these rows; null where nobody can continue. */
+  /** The position after these rows, or null if reading cannot be resumed here. */
   readonly next: ReadPosition | null;
-  /** How much of the range has been read, from 0 to 1. */
+  /** The fraction of the range read so far, from 0 to 1. */
   readonly share: number;
 };
 
-/** The days of an export on the wall clock of its time zone, as ms that read like UTC. */
+/** The days of an export in the wall clock time of its zone, as milliseconds that read like UTC. */
 export type ExportRange = {
   readonly organizationId: OrganizationId;
   readonly startMs: number;
-  /** The end of the last day. */
+  /** End of the last day. */
   readonly endMs: number;
   readonly clock: ZoneClock;
   readonly filter: ReportFilter;
@@ -45,11 +47,14 @@ export type DatasetReader = {
   readonly about: string;
   readonly columns: readonly Column[];
   readonly filters: readonly (keyof ReportFilter)[];
-  /** Whether its rows hold ids or actions of viewers, so that the erasure of one withdraws its files. */
+  /**
+   * Whether its rows contain ids or actions of viewers, so that erasing a viewer withdraws its
+   * files.
+   */
   readonly namesViewers: boolean;
   /**
-   * Reads rows in batches of some thousand, so that memory stays flat whatever the range. With the
-   * position of an earlier batch it continues after that batch and gives the same rows.
+   * Reads rows in batches of some thousand, so that memory use does not depend on the range. Given
+   * the position of an earlier batch, it continues after that batch with the same rows.
    */
   read(
     parts: DatasetParts,
@@ -72,12 +77,11 @@ export function toRange(
   };
 }
 
-/** The moments at which the range begins and ends. */
 export function momentsOf({ startMs, endMs, clock }: ExportRange): { from: Date; before: Date } {
   return { from: new Date(clock.momentOf(startMs)), before: new Date(clock.momentOf(endMs)) };
 }
 
-/** Puts the values of an object into the order of the columns. */
+/** Arranges the values of an object in the order of the columns. */
 export function rowOf(columns: readonly Column[], values: Readonly<Record<string, unknown>>): Row {
   return columns.map(({ name }) => values[name]);
 }

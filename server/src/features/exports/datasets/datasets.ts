@@ -1,4 +1,3 @@
-/** Every dataset by its name. */
 import type { Dataset } from '../tables.ts';
 import { analytics } from './analytics.ts';
 import { content } from './content.ts';

@@ -1,4 +1,4 @@
-/** Proves that an export of a day has all events of the day, whenever they were received. */
+/** Proves that the export of a day contains all events of that day, whenever they were received. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Engagement events as they were accepted, and those that a filter lets through. */
+/** Engagement events as accepted, optionally filtered. */
 import { awaitedLater } from '../../../platform/awaited-later.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import { hourMs } from '../../../platform/time.ts';
@@ -31,11 +31,14 @@ export const eventColumns: readonly Column[] = [
 ];
 
 export const eventPage = { limitBlocks: 500, limitEvents: 5_000 };
-/** Decoded at a time. What lives for a shorter time than V8 collects does not make its heap grow. */
+/** Number of events decoded at a time. Objects that die young do not grow V8's heap. */
 const eventsOfBatch = 500;
-/** Clocks may be ahead (see docs/events.md), and a day of a time zone may be an hour longer. */
+/** Clocks may be ahead (see docs/events.md), and a local day may be an hour longer. */
 const earlyMs = 2 * hourMs;
-/** Events are refused a day after they happened; and what a request, its storing and a day's end take. */
+/**
+ * Events are accepted up to a day late; the rest covers the request, its storage and the end of a
+ * day.
+ */
 const lateMs = 26 * hourMs;
 
 export type EventBatch = Omit<Batch, 'rows'> & {
@@ -81,7 +84,7 @@ export function toRow(event: LoggedEvent, receivedAt: number): Row {
   ];
 }
 
-/** The events in the range that the log held when the first of them was read, in the order of the log. */
+/** The events in the range that the log contained when reading began, in log order. */
 export async function* readEvents(
   { db, eventLog }: DatasetParts,
   range: ExportRange,
@@ -121,7 +124,9 @@ export async function* readEvents(
   }
 }
 
-/** Whether an event matches the filter; null where all do. Items are those that match now. */
+/**
+ * A predicate for the filter, or null if all events match. Items are those that currently match.
+ */
 export async function eventFilter(
   { db }: Pick<DatasetParts, 'db'>,
   { organizationId, filter }: Pick<ExportRange, 'organizationId' | 'filter'>,

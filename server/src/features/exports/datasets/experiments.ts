@@ -1,4 +1,4 @@
-/** Experiments, one row for each variant. */
+/** Experiments, one row per variant. */
 import { listVariantsForExport } from '../../experiments/experiments.ts';
 import { momentsOf, rowOf, type Column, type DatasetReader } from './dataset.ts';
 

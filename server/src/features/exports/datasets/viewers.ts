@@ -1,9 +1,9 @@
 /**
  * Viewers and what they did in the range, one row each.
  *
- * A range may have more viewers than fit into memory, so the log is read in passes. Each pass takes the
- * viewers whose hash is in an interval, and halves the interval whenever there are too many; the next
- * pass goes on where it ended. Up to `maxAtOnce` viewers, that is one pass.
+ * A range may have more viewers than fit into memory, so the log is read in passes. Each pass
+ * handles the viewers whose hash is in an interval and halves the interval whenever there are too
+ * many; the next pass starts where it ended. Up to `maxAtOnce` viewers take a single pass.
  */
 import { crc32 } from 'node:zlib';
 import type { EventKind, LoggedEvent } from '../../events/events.ts';
@@ -87,7 +87,10 @@ export const viewers: DatasetReader = {
   },
 };
 
-/** The viewers whose hash is at least `low` and below `high`, of whom there are not too many. */
+/**
+ * The viewers whose hash is at least `low` and below an upper bound that keeps their number
+ * limited.
+ */
 export class Pass {
   readonly #low: number;
   readonly #max: number;
@@ -170,7 +173,10 @@ function count(seen: Seen, event: LoggedEvent): void {
   keepLast(seen.appVersion, event.appVersion, event.at);
 }
 
-/** Of two values of one moment the greater one stays, so that the order of the log doesn't show. */
+/**
+ * Of two values at the same time the larger one wins, so that the result does not depend on the log
+ * order.
+ */
 function keepLast(last: Last, value: string | undefined, at: number): void {
   if (value === undefined || at < last.at) return;
   if (at === last.at && last.value !== undefined && value <= last.value) return;

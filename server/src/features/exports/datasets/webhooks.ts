@@ -1,4 +1,4 @@
-/** Webhook deliveries that have ended, without what they carried. */
+/** Finished webhook deliveries, without their payloads. */
 import { listDeliveriesForExport } from '../../webhooks/webhooks.ts';
 import { momentsOf, rowOf, type Column, type DatasetReader } from './dataset.ts';
 

@@ -1,4 +1,4 @@
-/** A bucket of an organization: requests to it go through the guard of everything that goes out. */
+/** A bucket of an organization. Requests to it go through the egress guard. */
 import { Readable } from 'node:stream';
 import type { S3, S3ClientConfig } from '@aws-sdk/client-s3';
 import { BlockedAddressError, EgressError } from '../../../platform/egress/egress-errors.ts';
@@ -7,20 +7,20 @@ import type { Egress } from '../../../platform/egress/egress.ts';
 export type BucketAddress = {
   readonly bucket: string;
   readonly region: string | null;
-  /** Of a compatible server. Null: AWS. */
+  /** Endpoint of a compatible server; null means AWS. */
   readonly endpoint: string | null;
   readonly pathStyle: boolean;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
 };
 
-/** The bucket did not take an object. The message is fit for users and names no secret. */
+/** The bucket rejected an object. The message may be shown to users and contains no secret. */
 export class DestinationError extends Error {
   override readonly name = 'DestinationError';
 }
 
 export type DestinationBucket = {
-  /** Stores an object, whole or not at all. @throws DestinationError */
+  /** Stores an object atomically. @throws DestinationError */
   put(key: string, bytes: Uint8Array, contentType: string, signal: AbortSignal): Promise<void>;
 };
 
@@ -35,7 +35,7 @@ export function openDestinationBucket(egress: Egress, address: BucketAddress): D
     region: region ?? defaultRegion,
     forcePathStyle: pathStyle,
     maxAttempts,
-    // Compatible servers don't all know the newer checksums; the signature covers the body.
+    // Some compatible servers don't support the newer checksums; the signature covers the body.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     credentials: { accessKeyId, secretAccessKey },
     requestHandler: guardedHandler(egress),
@@ -56,7 +56,7 @@ export function openDestinationBucket(egress: Egress, address: BucketAddress): D
   };
 }
 
-/** A request as the SDK hands it to whoever sends it. */
+/** A request in the form the SDK passes to its HTTP handler. */
 type SdkRequest = {
   readonly protocol: string;
   readonly hostname: string;
@@ -68,14 +68,14 @@ type SdkRequest = {
   readonly body?: unknown;
 };
 
-/** How the SDK sends: by the egress, which checks every address. */
+/** HTTP handler of the SDK that uses the egress guard, which checks every address. */
 function guardedHandler(egress: Egress) {
   return {
     async handle(request: SdkRequest, { abortSignal }: { abortSignal?: unknown } = {}) {
       const { protocol, hostname, port, path, method, body } = request;
       const query = queryOf(request.query);
       const host = port === undefined ? hostname : `${hostname}:${port}`;
-      // HTTP computes it, and a second one would be an error.
+      // The HTTP client sets this header; a second one would be an error.
       const { 'content-length': _length, ...headers } = request.headers;
       const answer = await egress.request(
         {
@@ -110,7 +110,7 @@ function queryOf(query: Readonly<Record<string, string | string[] | null>> | und
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }
 
-/** RFC 3986, as signatures want it. */
+/** RFC 3986 encoding, as signatures require. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,
@@ -118,7 +118,7 @@ function encode(text: string): string {
   );
 }
 
-/** The error of the SDK is not the cause of this one: it may carry the signed request. */
+/** The SDK's error is not kept as the cause, because it may contain the signed request. */
 function explain(error: unknown): DestinationError {
   if (error instanceof BlockedAddressError) return new DestinationError(`${error.message}.`);
   if (error instanceof EgressError) {

@@ -1,4 +1,3 @@
-/** The SQL of warehouse push. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
@@ -16,7 +15,7 @@ export type DestinationRow = {
   region: string | null;
   endpoint: string | null;
   path_style: boolean;
-  /** Sealed. */
+  /** Encrypted. */
   credentials: Buffer;
   every: Interval;
   compression: Compression;
@@ -37,7 +36,7 @@ const columns = sql`destination_id, organization_id, bucket, prefix, region, end
   credentials, every, compression, filter, time_zone, position, number, until,
   revision, next_at, pushed_rows, pushed_at, last_error, created_at`;
 
-/** Creations of one organization take turns, so that none counts what another one adds. */
+/** Serializes creations within an organization, so that concurrent ones cannot exceed the limit. */
 export async function lockDestinations(tx: Tx, organizationId: OrganizationId): Promise<number> {
   await sql`
     select pg_advisory_xact_lock(
@@ -101,7 +100,7 @@ export async function findDestination(
   return rows[0] ?? null;
 }
 
-/** @returns whether there was such a destination */
+/** @returns whether the destination existed */
 export async function deleteDestinationRow(
   tx: Tx,
   organizationId: OrganizationId,
@@ -114,7 +113,7 @@ export async function deleteDestinationRow(
   return rows.length > 0;
 }
 
-/** The destinations that wait for a push, of all organizations. */
+/** The destinations of all organizations that are due for a push. */
 export async function listDueDestinations(
   db: Db,
 ): Promise<Pick<DestinationRow, 'destination_id' | 'organization_id'>[]> {
@@ -124,14 +123,14 @@ export async function listDueDestinations(
   return rows;
 }
 
-/** A batch: fixed by where it begins and where it ends. */
+/** A batch, determined by its start and its end. */
 export type Batch = {
   readonly destinationId: string;
   readonly number: number;
   readonly revision: number;
 };
 
-/** Begins the next batch, unless one is under way. */
+/** Begins the next batch, unless one is in progress. */
 export async function beginBatch(
   db: Db,
   { destinationId, number }: Batch,
@@ -142,7 +141,7 @@ export async function beginBatch(
     where destination_id = ${destinationId} and number = ${number} and until is null`.execute(db);
 }
 
-/** The files of the batch that is under way; `rowCount` is null until they are in the bucket. */
+/** The files of the batch in progress; `rowCount` is null until they are in the bucket. */
 export async function listBatchFiles(
   db: Db,
   destinationId: string,
@@ -154,9 +153,9 @@ export async function listBatchFiles(
 }
 
 /**
- * Records a file of a batch: before it is put, without its size, and after it.
+ * Records a file of a batch: before the upload without its size, and again after it.
  *
- * @returns false when the batch has ended, or something was erased since it began
+ * @returns false if the batch has ended, or something was erased since it began
  */
 export async function saveBatchFile(
   db: Db,
@@ -176,9 +175,9 @@ export async function saveBatchFile(
 }
 
 /**
- * Ends a batch: the next one begins where it ended. Without files its number is used again.
+ * Ends a batch: the next one begins where it ended. The number of a batch without files is reused.
  *
- * @returns false when it has ended already, or something was erased since it began
+ * @returns false if it has already ended, or something was erased since it began
  */
 export async function endBatch(
   tx: Tx,
@@ -206,14 +205,14 @@ export async function noteFailure(db: Db, destinationId: string, message: string
     where destination_id = ${destinationId}`.execute(db);
 }
 
-/** Tries again in an hour. */
+/** Schedules a retry in an hour. */
 export async function postpone(tx: Tx, destinationId: string): Promise<void> {
   await sql`
     update export_destination set next_at = now() + interval '1 hour'
     where destination_id = ${destinationId}`.execute(tx);
 }
 
-/** Has the batches that are under way written again, since they may hold what was erased. */
+/** Restarts the batches in progress, because they may contain erased data. */
 export async function restartBatches(tx: Tx, organizationId: string): Promise<void> {
   await sql`
     with restarted as (

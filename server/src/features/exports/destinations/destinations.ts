@@ -1,4 +1,4 @@
-/** Destinations of warehouse push: where they are, and when it is their turn. */
+/** Destinations of warehouse push: their configuration and schedule. */
 import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import { EgressError } from '../../../platform/egress/egress-errors.ts';
@@ -67,13 +67,16 @@ export const pushDestinationJob = defineJob({
   onExhausted: (tx, { destinationId }) => postpone(tx, destinationId),
 });
 
-/** Binds sealed credentials to their destination: they open nowhere else. */
+/**
+ * Binds encrypted credentials to their destination, so that they cannot be decrypted for another
+ * one.
+ */
 function credentialsContext(organizationId: string, destinationId: string): string {
   return `export destination ${organizationId} ${destinationId}`;
 }
 
 /**
- * Whether the bucket can be written to: the schema of the files is put there.
+ * Checks that the bucket can be written to by uploading the schema of the files.
  *
  * @throws ApiError VALIDATION_ERROR
  */
@@ -158,7 +161,7 @@ export async function deleteDestination(
   return destinationId;
 }
 
-/** A destination as the API answers it: without its credentials. */
+/** A destination as presented by the API: without its credentials. */
 export function presentDestination(row: DestinationRow) {
   return {
     id: row.destination_id,
@@ -182,7 +185,7 @@ export function presentDestination(row: DestinationRow) {
   };
 }
 
-/** Has every destination pushed whose time has come. @param onQueued is called when there are any */
+/** Queues a push for every destination that is due. @param onQueued is called if there are any */
 export async function queuePushes(db: Db, onQueued: () => void): Promise<void> {
   const due = await listDueDestinations(db);
   for (const { destination_id: destinationId, organization_id: organizationId } of due) {

@@ -1,4 +1,4 @@
-/** Proves what a push puts into a bucket, and that nobody else can be reached or read by it. */
+/** Proves what a push writes to a bucket, and that it cannot reach or read anything else. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -56,7 +56,6 @@ async function create(fields: object = {}, key = service.secretKey): Promise<str
   return made.body.data.id;
 }
 
-/** Events of the given days, counted back from today. */
 async function append(userId: string, ...daysAgo: number[]): Promise<string[]> {
   const events = daysAgo.map((days): LoggedEvent => ({
     eventId: randomUUID(),
@@ -179,7 +178,7 @@ test('a viewer who is erased before the batch is done is in none of its files', 
   const position = eventLog.start;
   await assert.rejects(push(id, () => Promise.reject(new Error('killed'))));
   assert.match(JSON.stringify(await stored(prefix)), /gone/);
-  // What the erasure does to the log, and then to the exports.
+  // Does what an erasure does to the log, and then to the exports.
   const limits = { limitBlocks: 1_000, limitEvents: 100_000, organizationId };
   await eventLog.rewrite(position, limits, ({ events }) =>
     events().filter(({ userId }) => userId !== 'gone'),

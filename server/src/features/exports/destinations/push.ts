@@ -1,18 +1,19 @@
 /**
- * Warehouse push: events of an organization as Parquet in its own bucket, partitioned by their day.
+ * Warehouse push: writes an organization's events as Parquet to its own bucket, partitioned by day.
  *
  *   <prefix>/events/date=2026-01-31/00000007-0001.parquet
  *   <prefix>/events/_manifests/00000007.json
  *
- * 1. A batch is what the event log holds between two positions, which are stored before it is written.
- *    So whoever writes it, and however often, writes the same rows into the same files.
- * 2. A manifest names the files of its batch, and is put when all of them are there. The position moves
- *    after it, in the transaction that ends the job: each event is in the files of one manifest.
- * 3. Objects are replaced whole. A kill leaves at most files that no manifest names yet, and the next
- *    attempt puts the same ones.
- * 4. When a viewer is erased, a batch that is under way is written again. Files that are no longer
- *    part of it are replaced by empty ones, so that nobody who reads all files finds the viewer.
- *    Batches that are done are the organization's to clean.
+ * 1. A batch is the part of the event log between two positions, which are stored before it is
+ *    written. So every attempt writes the same rows into the same files.
+ * 2. A manifest lists the files of its batch and is written after all of them. The position moves
+ *    after that, in the transaction that ends the job: each event is in the files of exactly one
+ *    manifest.
+ * 3. Objects are replaced atomically. A crash leaves at most files that no manifest lists yet, and
+ *    the next attempt overwrites them.
+ * 4. When a viewer is erased, a batch in progress is written again. Files that are no longer part
+ *    of it are replaced by empty ones, so that a reader of all files does not find the viewer.
+ *    Completed batches are the organization's responsibility.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { clockOf } from '../../../platform/zone-clock.ts';
@@ -31,7 +32,7 @@ import {
   type DestinationRow,
 } from './destination-queries.ts';
 
-/** In memory at a time; a file has at most as many. */
+/** Maximum number of rows in memory and in a file. */
 const rowsAtOnce = 50_000;
 const parquet = 'application/vnd.apache.parquet';
 
@@ -39,9 +40,9 @@ export type PushedBatch = Batch & { readonly files: number; readonly rowCount: n
 type PushedFile = { readonly path: string; readonly rows: number; readonly sizeBytes: number };
 
 /**
- * Puts the next batch of a destination, or goes on with the one that is under way.
+ * Writes the next batch of a destination, or resumes the one in progress.
  *
- * @returns null when the destination is gone
+ * @returns null if the destination is gone
  * @throws DestinationError, OvertakenError
  */
 export async function pushBatch(
@@ -72,7 +73,7 @@ export async function pushBatch(
   return { ...batch, files: files.length, rowCount };
 }
 
-/** The columns of the files, for whoever reads them. It is also how a new destination is tried. */
+/** Writes the columns of the files, for their readers. Also used to test a new destination. */
 export async function putSchema(
   bucket: DestinationBucket,
   place: Pick<DestinationRow, 'prefix'>,
@@ -114,12 +115,14 @@ async function* readBatch(
   }
 }
 
-/** What earlier attempts have put, or were about to put: the size is null then. */
+/**
+ * Files that earlier attempts have written or were about to write, in which case the size is null.
+ */
 type KnownFiles = ReadonlyMap<string, { readonly sizeBytes: number | null }>;
 
 type Target = { readonly row: DestinationRow; readonly batch: Batch };
 
-/** Cuts the rows of a batch into files: which ones is a function of the rows alone. */
+/** Splits the rows of a batch into files, as a function of the rows alone. */
 class BatchWriter {
   readonly #db: Db;
   readonly #bucket: DestinationBucket;
@@ -165,7 +168,7 @@ class BatchWriter {
     }
   }
 
-  /** @returns the files of the batch, all of them in the bucket */
+  /** @returns the files of the batch, all uploaded */
   async end(): Promise<PushedFile[]> {
     await this.#putAll();
     const wanted = new Set(this.#files.map(({ path }) => path));

@@ -1,17 +1,17 @@
 /**
- * Compression of text that is written in chunks, each by itself, on another thread. What was compressed
- * before a process was killed stays as it is, and the next process writes on behind it.
+ * Compresses text in independent chunks on another thread. After a crash, a new process keeps the
+ * chunks compressed so far and continues the file.
  */
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw, zstdCompress, zstdCompressSync } from 'node:zlib';
 import type { Compression } from '../tables.ts';
 
 export type Compressor = {
-  /** Chunks may be compressed at the same time; they are given in the order of the file. */
+  /** Chunks may be compressed concurrently; calls are in file order. */
   compress(chunk: Buffer): Promise<Buffer>;
-  /** What ends the file. */
+  /** The bytes that end the file. */
   end(): Buffer;
-  /** What a compressor of another process needs to continue here. */
+  /** The state a compressor in another process needs to continue the file. */
   save(): unknown;
 };
 
@@ -37,8 +37,8 @@ const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 const lastBlock = Buffer.from([3, 0]);
 
 /**
- * One gzip member, which every reader takes, whereas some stop behind the first of several. A full flush
- * ends each chunk on a byte and forgets what came before, so chunks can be put one after the other.
+ * Writes a single gzip member, because some readers stop after the first of several. A full flush
+ * ends each chunk on a byte boundary and resets the dictionary, so chunks can be concatenated.
  */
 class Gzip implements Compressor {
   #crc: number;
@@ -81,7 +81,7 @@ type ZstdState = { readonly hasFrames: true };
 
 const zstd = promisify(zstdCompress);
 const zstdOptions = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
-/** A frame for each chunk; RFC 8878, section 3.1, has files of several frames. */
+/** A frame per chunk; RFC 8878, section 3.1, allows several frames in a file. */
 class Zstd implements Compressor {
   #hasFrames: boolean;
 

@@ -1,4 +1,4 @@
-/** Writers of NDJSON, CSV and Parquet that another process can continue. */
+/** Writers of NDJSON, CSV and Parquet that another process can resume. */
 import type { Column, Row } from '../datasets/dataset.ts';
 import type { Compression, Format } from '../tables.ts';
 import { createCompressor } from './compressors.ts';
@@ -6,19 +6,19 @@ import { ParquetFormatWriter } from './parquet-writer.ts';
 import { csv, ndjson } from './text.ts';
 import { TextWriter } from './text-writer.ts';
 
-/** Writes one file. Each method gives the next bytes of it. */
+/** Writes one file. Each method returns its next bytes. */
 export type FormatWriter = {
   write(rows: readonly Row[]): Promise<Uint8Array[]>;
-  /** Gives everything that was taken: after this the file can be continued from `save`. */
+  /** Returns everything pending. After this, the file can be resumed from `save`. */
   flush(): Promise<Uint8Array[]>;
-  /** What a writer that continues needs, beside what `save` gave before. */
+  /** The state that a resuming writer needs in addition to the results of earlier `save` calls. */
   save(): string;
   end(): Promise<Uint8Array[]>;
 };
 
 export type FileKind = { readonly format: Format; readonly compression: Compression };
 
-/** The beginning of a file that another writer has written. */
+/** The part of a file already written by another writer. */
 export type Written = { readonly states: readonly string[]; readonly sizeBytes: number };
 
 export const nothingWritten: Written = { states: [], sizeBytes: 0 };
@@ -38,7 +38,6 @@ export function createWriter(
 
 const endings = { none: '', gzip: '.gz', zstd: '.zst' } as const;
 
-/** The file extension and content type of each format. */
 export function fileTypeOf({ format, compression }: FileKind): {
   ending: string;
   contentType: string;

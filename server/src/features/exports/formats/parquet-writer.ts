@@ -14,14 +14,14 @@ const parquetTypes = {
 } as const satisfies Record<ColumnType, string>;
 
 const codecs = { none: 'UNCOMPRESSED', gzip: 'GZIP', zstd: 'ZSTD' } as const;
-/** Readers skip whole row groups; more rows would only take more memory. */
+/** Readers skip whole row groups; larger ones would only take more memory. */
 const rowsOfGroup = 10_000;
 
 type RowGroups = ParquetWriter['row_groups'];
 
 /**
- * Writes Parquet, a row group at a time. The end of the file describes all row groups, so a writer that
- * continues gets the descriptions of those before.
+ * Writes Parquet one row group at a time. The footer of the file describes all row groups, so a
+ * resuming writer receives the descriptions of the earlier ones.
  */
 export class ParquetFormatWriter implements FormatWriter {
   readonly #columns: readonly Column[];
@@ -30,7 +30,7 @@ export class ParquetFormatWriter implements FormatWriter {
   #rows: Row[] = [];
   #savedGroups: number;
 
-  /** @param saved what `save` has given, and the size of the file so far */
+  /** @param saved results of `save`, and the size of the file so far */
   constructor(
     columns: readonly Column[],
     compression: Compression,
@@ -105,9 +105,9 @@ function toColumn({ name, type }: Column, rows: readonly Row[], index = 0) {
     name,
     type: parquetTypes[type],
     nullable: true,
-    // Bounds of texts help nobody here, and comparing all values for them is slow.
+    // Bounds of texts are of no use here, and computing them is slow.
     statistics: type !== 'string' && type !== 'json',
-    // They would have to be kept until the end of the file.
+    // Offset indexes would have to be kept until the end of the file.
     offsetIndex: false,
     data: rows.map((row) => toParquet(type, row[index] ?? null)),
   };

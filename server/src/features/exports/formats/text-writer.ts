@@ -4,12 +4,11 @@ import type { Compressor } from './compressors.ts';
 import type { FormatWriter } from './formats.ts';
 import type { TextFormat } from './text.ts';
 
-/** Compresses well, and is small beside what a page of events takes. */
+/** Compresses well, and is small compared to a page of events. */
 const chunkCharacters = 2 ** 20;
-/** Chunks that are compressed while the next rows are read. */
+/** Maximum number of chunks compressed while the next rows are read. */
 const maxPending = 3;
 
-/** Writes a text format through a compressor. */
 export class TextWriter implements FormatWriter {
   readonly #format: TextFormat;
   readonly #compressor: Compressor;

@@ -1,14 +1,14 @@
-/** Rows as the text of NDJSON and CSV (RFC 4180). */
+/** Formats rows as NDJSON and CSV (RFC 4180). */
 import { csvLine, type CsvValue } from '../../../platform/csv.ts';
 import type { Column, Row } from '../datasets/dataset.ts';
 
-/** What a text format writes: a header, and then rows. */
+/** A text format: a header, followed by rows. */
 export type TextFormat = {
   readonly header: string;
   readonly rows: (rows: readonly Row[]) => string;
 };
 
-/** One JSON object a line. One call for each row is twice as fast as one for each value. */
+/** One JSON object per line. One call per row is twice as fast as one per value. */
 export function ndjson(columns: readonly Column[]): TextFormat {
   const names = columns.map(({ name }) => name);
   const isTime = columns.map(({ type }) => type === 'timestamp');
@@ -31,7 +31,7 @@ export function csv(columns: readonly Column[]): TextFormat {
       if (index > 0) text += ',';
       const value = row[index] ?? null;
       if (value === null) continue;
-      // Most cells need no quotes and can be no formula.
+      // Most cells need no quotes and cannot be formulas.
       if (typeof value === 'string' && plainText.test(value)) text += value;
       else if (types[index] === 'timestamp') text += iso(value);
       else text += csvLine([toCell(value)]);
@@ -57,7 +57,10 @@ const threeDigits = Array.from({ length: 1_000 }, (_, value) => String(value).pa
 let lastMinute = NaN;
 let lastPrefix = '';
 
-/** As `Date.toISOString`, at a fifth of the cost: most rows share the minute with the one before. */
+/**
+ * Like `Date.toISOString` at a fifth of the cost, because most rows share the minute of the
+ * previous one.
+ */
 function iso(value: unknown): string {
   const ms = Math.round(Number(value));
   const minute = Math.floor(ms / minuteMs);

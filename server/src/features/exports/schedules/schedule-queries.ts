@@ -1,4 +1,3 @@
-/** The SQL of scheduled exports. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -21,7 +20,7 @@ export type ScheduleRow = {
 const columns = sql`schedule_id, organization_id, dataset, format, compression, filter, delay_hours,
   next_day::text as next_day, created_at`;
 
-/** Creations of one organization take turns, so that none counts what another one adds. */
+/** Serializes creations within an organization, so that concurrent ones cannot exceed the limit. */
 export async function lockSchedules(tx: Tx, organizationId: OrganizationId): Promise<number> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(${`schedules ${organizationId}`}, 77))`.execute(
@@ -60,7 +59,7 @@ export async function listSchedules(
   return rows;
 }
 
-/** @returns whether there was such a schedule */
+/** @returns whether the schedule existed */
 export async function deleteScheduleRow(
   tx: Tx,
   organizationId: OrganizationId,
@@ -73,7 +72,7 @@ export async function deleteScheduleRow(
   return rows.length > 0;
 }
 
-/** Locks one schedule whose next day is over for long enough; null where there is none. */
+/** Locks one schedule whose next day ended long enough ago, or returns null. */
 export async function lockDueSchedule(
   tx: Tx,
   exceptOrganizations: readonly string[],

@@ -1,4 +1,4 @@
-/** Proves that each day gets one export, whatever runs at the same moment. */
+/** Proves that each day gets exactly one export, even with concurrent runs. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { atEnd, silentLog } from '../../../../test/database.ts';
@@ -58,7 +58,8 @@ test('each day that is over gets one export, also days that nobody was there for
 test('a day is over by the clock of the organization, and after the delay', async () => {
   const { secretKey: key } = await createOrganization(service, 'Far away');
   const late = await schedule({ startDate: day(1), delayHours: 48 }, key);
-  // It is tomorrow there already, or the day is about to end: yesterday in UTC is over in any case.
+  // There it is already tomorrow, or the day is about to end, so yesterday in UTC is over in any
+  // case.
   const change = { body: { timeZone: 'Pacific/Kiritimati' }, key };
   assert.equal((await service.call('PATCH', '/v1/organization', change)).status, 200);
   const prompt = await schedule({ startDate: day(1), delayHours: 0 }, key);

@@ -1,9 +1,9 @@
 /**
- * Scheduled exports: an export for each day, once it is over by the clock of the organization.
+ * Scheduled exports: one export per day, once the day is over by the organization's clock.
  *
- * 1. The export of a day and the move to the next one are one transaction, so each day gets one export,
- *    whatever is killed. Days that nobody was there for are made up for, one after another.
- * 2. Scheduled exports count like others: while ten are unfinished, the next ones wait.
+ * 1. Creating the export of a day and moving to the next day is one transaction, so each day gets
+ *    exactly one export even after a crash. Missed days are made up for, one after another.
+ * 2. Scheduled exports count towards the limit: while ten are unfinished, the next ones wait.
  */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
@@ -85,7 +85,7 @@ export function presentSchedule(row: ScheduleRow) {
   };
 }
 
-/** Makes the exports that are due. @param onQueued is called when there are any */
+/** Creates the exports that are due. @param onQueued is called if there are any */
 export async function runSchedules(
   db: Db,
   onQueued: () => void,
@@ -102,7 +102,7 @@ export async function runSchedules(
         await createExport(tx, row.organization_id, wanted, row.schedule_id);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        // Too many are unfinished. Nothing was written yet.
+        // Too many are unfinished. Nothing has been written yet.
         busy.push(row.organization_id);
         return false;
       }

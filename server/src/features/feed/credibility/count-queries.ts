@@ -1,6 +1,6 @@
 /**
- * What ranking asks of the counts that the projection `feed-items` keeps: those of the last days, which
- * fade by half every two days, in viewers.
+ * Reads the counts of the projection `feed-items` for ranking: credible viewers of the last days,
+ * with a half-life of two days.
  */
 import { sql } from 'kysely';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
@@ -14,19 +14,19 @@ const rowsAtOnce = 5_000;
 
 export type ItemCounts = {
   readonly serialNumber: number;
-  /** Of viewers who are known from earlier days. */
+  /** Viewers known from earlier days. */
   readonly known: Counts;
   readonly newcomers: Counts;
 };
 
 const today = sql`(now() at time zone 'UTC')::date`;
 const firstDay = sql`${today} - ${sql.lit(days - 1)}`;
-/** The middle of the day stands for the day; stored counts are hundredths. */
+/** The middle of the day represents the day; stored counts are hundredths. */
 const faded = sql`0.01 * power(0.5,
   greatest(0, extract(epoch from now() at time zone 'UTC' - day)::float8 / 86400 - 0.5)
     / ${sql.lit(halfLifeDays)})`;
 
-/** Days from 1970, from `first` up to `end`, which is not one of them. */
+/** Days since 1970, from `first` up to but excluding `end`. */
 export type Span = { readonly first: number; readonly end: number };
 
 type CountRow = {
@@ -41,7 +41,7 @@ type CountRow = {
   new_reactions: number;
 };
 
-/** Gives the counts of every item that has any to `take`, in pieces. */
+/** Passes the counts of every item that has any to `take`, in chunks. */
 export async function readItemCounts(
   db: Db,
   organizationId: OrganizationId,
@@ -92,7 +92,6 @@ function toCounts(row: CountRow): ItemCounts {
 
 export type CountryPlays = { readonly country: string; readonly plays: number };
 
-/** Plays of the whole organization by country. */
 export async function readCountries(
   db: Db,
   organizationId: OrganizationId,
@@ -106,12 +105,12 @@ export async function readCountries(
   return rows;
 }
 
-/** Below this many plays, an item's plays say nothing about where it is liked. */
+/** With fewer plays, an item's countries are not significant. */
 const leastPlays = 10;
 const maxItems = 5_000;
 const countryDays = 7;
 
-/** Plays by country of those items that were played most. */
+/** Plays by country of the most played items. */
 export async function readItemCountries(
   db: Db,
   organizationId: OrganizationId,

@@ -1,4 +1,4 @@
-/** Proves who counts how much: figures that are worked out by hand from the formulas. */
+/** Proves how much viewers count, with numbers worked out by hand from the formulas. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { contributionsOf } from './credibility.ts';
@@ -47,7 +47,6 @@ describe('the weight of a viewer', () => {
 
   test('grows with earlier days, which also make a viewer known', () => {
     const day = dayWith([item(played)]);
-    // 100 · ¾ · 4/6, then 100 · 8/10.
     assert.deepEqual(weightsOf(day, 1), [50]);
     assert.deepEqual(weightsOf(day, 2), [80]);
     assert.deepEqual(

@@ -1,27 +1,28 @@
 /**
- * How much a viewer's day counts for the items that the viewer met. Anybody can make up viewers, so a
- * viewer who did nothing else counts nothing, and weight has to be earned: by meeting other items, by
- * coming back on other days, and by not sharing a network with a crowd of others.
+ * How much a viewer's day counts for the items the viewer met. Anyone can make up viewers, so a
+ * viewer who did nothing else counts nothing, and weight must be earned: by meeting other items, by
+ * coming back on other days, and by not sharing a network with a crowd.
  *
  *   weight = others / (others + 2) · age · 2^−crowd
  *
- * - `others`: how many other items the viewer met on that day, plus four for each earlier day. A played
- *   item counts 1, one that was only in view 1/4. The fraction is the share of own evidence in a Bayesian
- *   average with a prior of two items (as in Herlocker et al. 1999, "significance weighting").
- * - `age`: 1/2 on the first day, 3/4 on the second, then 1; 1 for a viewer whom an app's server vouches for.
- * - `crowd`: the doublings by which the network held more than its share of viewers (events/intake/crowds.ts),
- *   so that n viewers of one network weigh about log n.
+ * - `others`: how many other items the viewer met on that day, plus four for each earlier day. A
+ *   played item counts 1, one that was only in view 1/4. The fraction is the share of own evidence
+ *   in a Bayesian average with a prior of two items (as in Herlocker et al. 1999, "significance
+ *   weighting").
+ * - `age`: 1/2 on the first day, 3/4 on the second, then 1; 1 for a viewer whose id an app's server
+ *   has signed.
+ * - `crowd`: the number of doublings by which the network exceeded its share of viewers
+ *   (events/intake/crowds.ts), so that n viewers of one network weigh about log n.
  *
  * Weights are whole hundredths, so that sums do not depend on their order.
  */
 import { completed, played, shared, shown, type DayItem, type ViewerDay } from './viewer-day.ts';
 
-/** Of one item on one day, in hundredths of a viewer. */
 export type Counts = { shown: number; plays: number; completions: number; reactions: number };
 
 export type Contribution = Counts & { readonly serialNumber: number };
 
-/** What one viewer's day adds to the counts of items. */
+/** The contribution of one viewer's day to the counts of items. */
 export type Contributions = {
   /** Whether the viewer is known from earlier days or vouched for; otherwise a newcomer. */
   readonly isKnown: boolean;
@@ -32,17 +33,16 @@ export type Contributions = {
 /** A day of a viewer who did nothing. */
 export const noContributions: Contributions = { isKnown: false, country: '', items: [] };
 
-/** Earlier days that count: as many as item counts matter. */
+/** Number of earlier days that count: as many as item counts cover. */
 export const historyDays = 14;
-/** With this many earlier days a viewer is known. */
 const knownFrom = 2;
 const priorItems = 2;
 const itemsOfEarlierDay = 4;
 const onlyShown = 0.25;
-/** What a like, a save and a share are worth. */
+/** Weights of a like, a save and a share. */
 const reactionWeights = { like: 1, save: 2, share: 3 } as const;
 
-/** @param earlierDays on how many of the `historyDays` before, the viewer did anything */
+/** @param earlierDays number of the previous `historyDays` on which the viewer was active */
 export function contributionsOf(day: ViewerDay, earlierDays: number): Contributions {
   const isKnown = day.isVouched || earlierDays >= knownFrom;
   const age = isKnown ? 1 : earlierDays === 1 ? 0.75 : 0.5;
@@ -51,7 +51,7 @@ export function contributionsOf(day: ViewerDay, earlierDays: number): Contributi
   for (const item of day.items.values()) met += evidenceOf(item);
   const items: Contribution[] = [];
   for (const [serialNumber, item] of day.items) {
-    // A reaction to what was never shown is not counted: reactions never exceed showings.
+    // Reactions to items that were never shown are ignored, so reactions never exceed showings.
     const evidence = evidenceOf(item);
     if (evidence === 0) continue;
     const others = met - evidence;

@@ -1,4 +1,3 @@
-/** The SQL of the projection `feed-items`. */
 import { sql } from 'kysely';
 import {
   bytesArray,
@@ -25,7 +24,7 @@ export type ViewerAndDay = { readonly key: Hash; readonly day: number };
 const days = (values: readonly number[]) => dateArray(values.map((day) => day * dayMs));
 const dayNumber = sql`(day - date '1970-01-01')`;
 
-/** On which days viewers did anything, from `first` to `last`. */
+/** The days on which viewers were active, from `first` to `last`. */
 export async function selectDays(
   tx: Tx,
   keys: readonly Hash[],
@@ -65,7 +64,7 @@ export async function lockDays(tx: Tx, wanted: readonly ViewerAndDay[]): Promise
   return rows.map(toStored);
 }
 
-/** All days of organizations' viewers after a place, in their order, locked. */
+/** All days of organizations' viewers after a position, in key order, locked. */
 export async function lockDaysAfter(
   tx: Tx,
   organizationIds: readonly string[],
@@ -92,10 +91,10 @@ function toStored(row: DayRow): StoredDay {
   };
 }
 
-/** Stores days as they are. Each viewer and day is given once. */
+/** Stores days as given. Each viewer and day may be given only once. */
 export async function upsertDays(tx: Tx, given: readonly StoredDay[]): Promise<void> {
   if (given.length === 0) return;
-  // Sorted, so that transactions that write the same rows cannot deadlock.
+  // Sorted, so that transactions writing the same rows cannot deadlock.
   const sorted = given.toSorted((a, b) =>
     a.key === b.key ? a.day - b.day : a.key < b.key ? -1 : 1,
   );
@@ -114,7 +113,6 @@ export async function upsertDays(tx: Tx, given: readonly StoredDay[]): Promise<v
   `.execute(tx);
 }
 
-/** Deletes days of viewers. */
 export async function deleteDays(tx: Tx, gone: readonly ViewerAndDay[]): Promise<void> {
   if (gone.length === 0) return;
   await sql`
@@ -149,7 +147,7 @@ export const countColumns = [
 
 const columnList = sql.join(countColumns.map((name) => sql.ref(name)));
 
-/** Adds changes to the counts of items; each organization, day and item is given once. */
+/** Adds changes to the counts of items. Each organization, day and item may be given only once. */
 export async function changeItems(tx: Tx, changes: readonly ItemChange[]): Promise<void> {
   if (changes.length === 0) return;
   const columns = countColumns.map((_, index) => changes.map(({ counts }) => counts[index] ?? 0));
@@ -175,7 +173,7 @@ export async function changeItems(tx: Tx, changes: readonly ItemChange[]): Promi
   `.execute(tx);
 }
 
-/** The same for plays by country. */
+/** Like `changeItems`, for plays by country. */
 export async function changeCountries(tx: Tx, changes: readonly CountryChange[]): Promise<void> {
   if (changes.length === 0) return;
   const countries = textArray(changes.map(({ country }) => country));
@@ -203,7 +201,7 @@ function placeOf(changes: readonly Omit<ItemChange, 'counts'>[]) {
 
 type Table = 'feed_viewer_day' | 'feed_item_day' | 'feed_item_country';
 
-/** Deletes rows of days that are over for so long. */
+/** Deletes rows of days older than `keptDays`. */
 export function expireAfter(table: Table, keptDays: number): Expiry {
   return async (tx, limit) => {
     const { numAffectedRows = 0n } = await sql`
@@ -215,7 +213,7 @@ export function expireAfter(table: Table, keptDays: number): Expiry {
   };
 }
 
-/** Puts the days before the log's first into the copies of a rebuild. */
+/** Copies the days before the log's first into the copies of a rebuild. */
 export async function keepEarlierDays({
   db,
   schema,

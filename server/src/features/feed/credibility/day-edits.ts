@@ -1,7 +1,6 @@
 /**
- * Changing what is stored of viewers' days, and with it the counts of items: the counts move by the
- * difference between what the days said before and say after. A day that appears or goes also changes
- * how credible its viewer is on the days after it.
+ * Edits stored days of viewers and adjusts the counts of items by the difference. A day that is
+ * added or removed also changes how credible its viewer is on later days.
  */
 import type { Tx } from '../../../platform/database/database.ts';
 import type { Hash } from '../../analytics/analytics.ts';
@@ -27,7 +26,7 @@ import {
 } from './credible-queries.ts';
 import type { ViewerDay } from './viewer-day.ts';
 
-/** What becomes of a day, given as it is stored; null stands for a day without a row. */
+/** Maps a stored day to its new state; null means no row. */
 export type DayEdit = (before: ViewerDay | null) => ViewerDay | null;
 export type ViewerEdits = { readonly organizationId: string; readonly days: Map<number, DayEdit> };
 
@@ -80,7 +79,7 @@ export async function editDays(tx: Tx, viewers: ReadonlyMap<Hash, ViewerEdits>):
   await changeCountries(tx, counts.countries());
 }
 
-/** Stored days that are edited, and those whose viewers become more or less credible by that. */
+/** The edited days, and those whose viewers become more or less credible as a result. */
 function concernedDays(
   viewers: ReadonlyMap<Hash, ViewerEdits>,
   active: ReadonlyMap<Hash, ReadonlySet<number>>,
@@ -117,7 +116,6 @@ function leastOf(values: readonly number[]): number {
   return values.reduce((least, value) => Math.min(least, value), Infinity);
 }
 
-/** The sums of what days add to the counts of items and take from them. */
 class CountChanges {
   readonly #items = new Map<string, Map<number, Map<number, number[]>>>();
   readonly #countries = new Map<string, CountryChange & { plays: number }>();
@@ -140,7 +138,7 @@ class CountChanges {
     }
   }
 
-  /** Those that are not zero, in the order of the primary key. */
+  /** Nonzero changes, in primary key order. */
   items(): ItemChange[] {
     const found: ItemChange[] = [];
     for (const [organizationId, days] of sorted(this.#items)) {

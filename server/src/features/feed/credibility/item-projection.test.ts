@@ -1,4 +1,7 @@
-/** Proves that credible counts follow from the set of events: live, rebuilt, erased and purged. */
+/**
+ * Proves that credible counts are a function of the set of events: live, rebuilt, erased and
+ * purged.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sql } from 'kysely';
@@ -17,7 +20,7 @@ const kinds = ['impression', 'playStart', 'completion', 'like', 'unlike', 'save'
 const tables = ['feed_viewer_day', 'feed_item_day', 'feed_item_country'];
 const { signal } = new AbortController();
 
-/** What ten viewers do on four days. */
+/** The events of ten viewers on four days. */
 const events = Array.from({ length: 4_000 }, (_, index): LoggedEvent => {
   const viewer = (index * 7) % 10;
   const isSwipe = index % 13 === 0;

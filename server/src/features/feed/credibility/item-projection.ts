@@ -1,6 +1,6 @@
 /**
- * The projection `feed-items`: what credible viewers did with items, for ranking. A viewer counts once
- * for an item, a kind and a day, however many events are sent. See credibility.ts and viewer-day.ts.
+ * The projection `feed-items`: what credible viewers did with items, for ranking. A viewer counts
+ * once per item, kind and day, however many events arrive. See credibility.ts and viewer-day.ts.
  */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import type { DeletedItem, Viewer } from '../../../platform/feature.ts';
@@ -41,7 +41,7 @@ import {
   type ViewerDay,
 } from './viewer-day.ts';
 
-/** Earlier days make a viewer credible, so days are kept longer than counts matter. */
+/** Earlier days make a viewer credible, so days are kept longer than counts are used. */
 const keptDays = 30;
 const keptCountDays = 16;
 
@@ -52,7 +52,7 @@ export const feedItems: EventProjection = {
   partitionKey: partitionKeyOf,
   maxDuty: 0.25,
   eraseViewer,
-  // `forgetItemsOfDays` goes through all viewers, which is too much for one transaction.
+  // `forgetItemsOfDays` scans all viewers, which is too much for one transaction.
   purgeItems: 'no items',
   expire: [
     expireAfter('feed_viewer_day', keptDays),
@@ -62,9 +62,9 @@ export const feedItems: EventProjection = {
   rebuild: { from: 'log', carryOver: keepEarlierDays },
 };
 
-/** Before the viewer is hashed and items have their serial numbers. */
+/** A day before its viewer is hashed and its items have serial numbers. */
 type PassDay = { readonly facts: ViewerDay; readonly items: Map<string, DayItem> };
-/** By day by viewer by organization. */
+/** By organization, viewer and day. */
 type Pass = Map<string, Map<string, Map<number, PassDay>>>;
 
 class FeedItemsWriter implements ProjectionWriter<LoggedEvent> {
@@ -122,7 +122,7 @@ class FeedItemsWriter implements ProjectionWriter<LoggedEvent> {
   #addItems(day: ViewerDay, items: ReadonlyMap<string, DayItem>): void {
     for (const [contentId, item] of items) {
       const serialNumber = this.#serialNumbers.of(contentId);
-      // Otherwise the item was deleted for good.
+      // Without a serial number, the item was permanently deleted.
       if (serialNumber !== undefined) mergeItem(day.items, serialNumber, item);
     }
   }
@@ -146,7 +146,9 @@ function* itemsOf(pass: Pass): Generator<readonly [string, string]> {
   }
 }
 
-/** Also takes what the viewer did out of the counts: the log does not have it any more either. */
+/**
+ * Also subtracts the viewer's activity from the counts, because it is no longer in the log either.
+ */
 async function eraseViewer(tx: Tx, viewer: Viewer): Promise<number> {
   const keys = (await erasedKeys(tx, viewer)).map((key) => key.toString('latin1'));
   const days = await selectDays(tx, keys, everyDay);
@@ -163,8 +165,8 @@ const everyDay = { first: 0, last: 1_000_000 };
 const daysAtOnce = 2_000;
 
 /**
- * Takes items that were deleted for good out of viewers' days and removes their counts. Call it when
- * neither the event log nor what the projection has read names the items any more.
+ * Removes permanently deleted items from viewers' days, and deletes their counts. Call it once
+ * neither the event log nor what the projection has read refers to the items.
  */
 export async function forgetItemsOfDays(
   db: Db,

@@ -1,6 +1,6 @@
 /**
- * What one viewer did with items on one UTC day, as ranking counts it: each kind at most once for an
- * item. Every field is a least or greatest value or a union, so a day is a function of the set of its
+ * What one viewer did with items on one UTC day, as counted by ranking: each kind at most once per
+ * item. Every field is a minimum, a maximum or a union, so a day is a function of the set of its
  * events (docs/decisions/0007).
  */
 import type { LoggedEvent } from '../../events/events.ts';
@@ -9,19 +9,22 @@ import { dayMs } from '../../../platform/time.ts';
 export type DayItem = {
   /** A union of the flags below. */
   flags: number;
-  /** Twice the millisecond of the day of the latest like or unlike, plus 1 if it is a like; 0: none. */
+  /**
+   * Twice the millisecond of the day of the latest like or unlike, plus 1 if it is a like; 0 if
+   * none.
+   */
   likeMark: number;
   saveMark: number;
 };
 
 export type ViewerDay = {
-  /** The least crowded network that the viewer was on; see events/intake/crowds.ts. */
+  /** The lowest crowding of the networks the viewer was on; see events/intake/crowds.ts. */
   crowd: number;
   /** Whether an app's server vouched for the viewer. */
   isVouched: boolean;
-  /** The country of the viewer; of several, the greatest code. '' is unknown. */
+  /** The country of the viewer; of several, the largest code. '' means unknown. */
   country: string;
-  /** By the serial number of the item, or its id before that is known. */
+  /** By serial number of the item, or by its id while that is unknown. */
   items: Map<number, DayItem>;
 };
 
@@ -30,14 +33,17 @@ export const played = 2;
 export const completed = 4;
 export const shared = 8;
 
-/** Items kept of one viewer and day: those with the least mixed serial numbers, a fixed sample. */
+/**
+ * Maximum number of items per viewer and day. Keeps those with the smallest mixed serial numbers,
+ * which is a deterministic sample.
+ */
 export const maxItemsOfDay = 200;
 
 export function emptyDay(): ViewerDay {
   return { crowd: maxCrowd, isVouched: false, country: '', items: new Map() };
 }
 
-/** The most crowded that a network can be. */
+/** The maximum crowding of a network. */
 export const maxCrowd = 15;
 
 export function emptyDayItem(): DayItem {
@@ -49,7 +55,7 @@ export function dayOf(atMs: number): number {
   return Math.floor(atMs / dayMs);
 }
 
-/** Whether an event says something that ranking counts of an item. */
+/** Whether ranking counts this kind of event. */
 export function isCountedKind(kind: string): boolean {
   return countedKinds.has(kind);
 }
@@ -66,14 +72,12 @@ const countedKinds = new Set([
   'share',
 ]);
 
-/** Adds what an event says about the viewer beside the item. */
 export function addViewerFacts(day: ViewerDay, event: LoggedEvent): void {
   day.crowd = Math.min(day.crowd, event.crowd ?? 0);
   if (event.vouched === true) day.isVouched = true;
   if (event.country !== undefined && event.country > day.country) day.country = event.country;
 }
 
-/** Adds an event of a counted kind to what the viewer did with its item. */
 export function addDayEvent(item: DayItem, event: LoggedEvent): void {
   const kind: string = event.event;
   switch (kind) {
@@ -102,7 +106,7 @@ export function addDayEvent(item: DayItem, event: LoggedEvent): void {
   }
 }
 
-/** Adds all that another record of the same viewer and day holds. */
+/** Merges another record of the same viewer and day. */
 export function mergeDay(into: ViewerDay, other: ViewerDay): void {
   into.crowd = Math.min(into.crowd, other.crowd);
   into.isVouched ||= other.isVouched;
@@ -111,7 +115,6 @@ export function mergeDay(into: ViewerDay, other: ViewerDay): void {
   keepSample(into.items);
 }
 
-/** Adds what the viewer did with one item. */
 export function mergeItem(items: Map<number, DayItem>, serialNumber: number, other: DayItem): void {
   const item = items.get(serialNumber);
   if (item === undefined) {
@@ -123,7 +126,7 @@ export function mergeItem(items: Map<number, DayItem>, serialNumber: number, oth
   item.saveMark = Math.max(item.saveMark, other.saveMark);
 }
 
-/** Keeps the items with the least mixed numbers: the same ones in whatever order they come. */
+/** Keeps the items with the smallest mixed numbers, regardless of insertion order. */
 export function keepSample(items: Map<number, DayItem>): void {
   if (items.size <= maxItemsOfDay) return;
   const sorted = [...items.keys()].toSorted((a, b) => mix(a) - mix(b) || a - b);
@@ -142,7 +145,7 @@ function markOf(atMs: number, isPositive: boolean): number {
   return (Math.floor(atMs) - dayOf(atMs) * dayMs) * 2 + (isPositive ? 1 : 0);
 }
 
-// How the items of a day are stored: 15 bytes each, big-endian, by ascending serial number.
+// Storage format of a day's items: 15 bytes each, big-endian, by ascending serial number.
 const itemBytes = 15;
 
 export function writeItems(items: ReadonlyMap<number, DayItem>): Buffer {
@@ -170,7 +173,7 @@ export function readItems(bytes: Buffer): Map<number, DayItem> {
   return items;
 }
 
-/** Whether stored items name one of these. */
+/** Whether stored items include one of these. */
 export function namesItem(bytes: Buffer, serialNumbers: ReadonlySet<number>): boolean {
   for (let at = 0; at + itemBytes <= bytes.length; at += itemBytes) {
     if (serialNumbers.has(bytes.readUIntBE(at, 6))) return true;

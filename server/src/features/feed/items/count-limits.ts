@@ -1,28 +1,33 @@
 /**
- * How much newcomers may say about one item. Their ids cost nothing to make, so their number is bounded
- * by what other items get, and their opinion by what is usual among the best liked items: the counts are
- * winsorized (Tukey 1962; Dixon and Tukey 1968), which a single item can't move.
+ * Limits the influence of newcomers on one item. Their ids cost nothing to make, so their number is
+ * bounded by what other items get, and their rate of reactions by that of the best liked items. The
+ * counts are winsorized (Tukey 1962; Dixon and Tukey 1968), which a single item can't move.
  */
 import type { Counts } from '../credibility/credibility.ts';
 import { priorShowings } from '../ranking/signals/engagement.ts';
 import { knownOf, newcomersOf, type ItemStats } from './item-stats.ts';
 
 export type CountLimits = {
-  /** This many newcomers count for an item in any case. */
+  /** This many newcomers always count for an item. */
   readonly newcomers: number;
-  /** Reactions per showing of all items, and the highest rate that newcomers can give, smoothed. */
+  /**
+   * Reactions per showing over all items, and the highest rate that newcomers can produce,
+   * smoothed.
+   */
   readonly mean: number;
   readonly highestRate: number;
 };
 
-/** This many newcomers count where there are hardly any others. */
+/** The limit if hardly any items have newcomers. */
 const leastNewcomers = 30;
-/** Three of four items have fewer newcomers; an item may have twice as many. */
+/** The quantile of newcomers per item; an item may have twice as many. */
 const usualShare = 0.75;
 const timesUsual = 2;
-/** One of twenty items is liked better. The best one is never the measure. */
+/**
+ * The quantile of rates that caps newcomers. It is below 1, so the best item never sets the cap.
+ */
 const highShare = 0.95;
-/** An item shown more often counts no more than this for the scales, so that none speaks for all. */
+/** Cap on an item's showings in the scales, so that no item dominates. */
 export const maxShownForScale = 100;
 
 export const noLimits: CountLimits = { newcomers: leastNewcomers, mean: 0, highestRate: 1 };
@@ -43,7 +48,7 @@ export function countLimits(sample: readonly ItemStats[]): CountLimits {
   };
 }
 
-/** The counts of an item with what newcomers may say about it. Reactions never exceed showings. */
+/** The counts of an item with newcomers limited. Reactions never exceed showings. */
 export function limitedCounts(stats: ItemStats, limits: CountLimits): Counts {
   const known = {
     shown: knownOf(stats, 'shown'),
@@ -63,7 +68,6 @@ export function limitedCounts(stats: ItemStats, limits: CountLimits): Counts {
   };
 }
 
-/** The counts with which an item takes part in a scale. */
 export function forScale(counts: Counts): Counts {
   const share = Math.min(1, maxShownForScale / counts.shown);
   return {
@@ -84,7 +88,7 @@ function smoothed({ shown, reactions }: Counts, mean: number): number {
   return (reactions + priorShowings * mean) / (shown + priorShowings);
 }
 
-/** The value below which a share of the values lie; of two or more never the greatest. */
+/** The value below which a share of the values lie; with two or more values, never the largest. */
 export function quantile(values: readonly number[], share: number): number {
   const ascending = values.toSorted((a, b) => a - b);
   return ascending[Math.floor((ascending.length - 1) * share)] ?? 0;

@@ -1,19 +1,19 @@
 import { byFreshness, type FeedEntry, type OrderPlace } from './feed-entry.ts';
 
 /**
- * A chunk that grows beyond this is split. An array of a million entries would have to be moved as a
- * whole for each change; chunks of this size take a microsecond.
+ * A chunk is split beyond this size. A single array of a million entries would have to be shifted
+ * for each change; chunks of this size take a microsecond.
  */
 const maxChunk = 512;
 
 let numbers = 0;
 
 /**
- * Entries, newest first, in chunks: adding or removing one costs about the same however long the list
- * is. Chunks are never empty. A walk over a list must end before the list changes.
+ * Entries in chunks, newest first. Adding or removing one costs about the same however long the
+ * list is. Chunks are never empty. A walk over a list must end before the list changes.
  */
 export class EntryList implements Iterable<FeedEntry> {
-  /** Stands for the list, and for what its entries share. */
+  /** Identifies the list and the value its entries share. */
   readonly number = (numbers += 1);
   #chunks: FeedEntry[][] = [];
   #length = 0;
@@ -22,7 +22,7 @@ export class EntryList implements Iterable<FeedEntry> {
     return this.#length;
   }
 
-  /** The entry at a place from 0 on. It costs a step for each chunk before it. */
+  /** The entry at a zero-based index. Takes one step per preceding chunk. */
   at(place: number): FeedEntry | undefined {
     let rest = place;
     for (const chunk of this.#chunks) {
@@ -46,7 +46,7 @@ export class EntryList implements Iterable<FeedEntry> {
     return new EntryWalk(this.#chunks);
   }
 
-  /** A walk that begins after a place in the order, whether an entry stands there or not. */
+  /** A walk that starts after a place in the order, whether or not an entry stands there. */
   walkFrom(place: OrderPlace): EntryWalk {
     const chunk = this.#chunkOf(place);
     const entries = this.#chunks[chunk] ?? [];
@@ -55,7 +55,7 @@ export class EntryList implements Iterable<FeedEntry> {
     return new EntryWalk(this.#chunks, chunk, isThere ? position + 1 : position);
   }
 
-  /** Adds an entry that the list does not have. */
+  /** Adds an entry that is not in the list. */
   add(entry: FeedEntry): void {
     this.#length += 1;
     const place = this.#chunkOf(entry);
@@ -66,7 +66,7 @@ export class EntryList implements Iterable<FeedEntry> {
     }
     const position = positionIn(chunk, entry);
     if (position === 0 && place === 0 && chunk.length >= maxChunk) {
-      // Items come one after another, each newer than all: full chunks stay as they are.
+      // New items are usually newer than all others: leave full chunks untouched.
       this.#chunks.unshift([entry]);
       return;
     }
@@ -74,7 +74,7 @@ export class EntryList implements Iterable<FeedEntry> {
     if (chunk.length > maxChunk) this.#split(place, chunk);
   }
 
-  /** Removes an entry, whose fields must be those that it was added with. */
+  /** Removes an entry. Its fields must be those it was added with. */
   remove(entry: FeedEntry): void {
     const place = this.#chunkOf(entry);
     const chunk = this.#chunks[place];
@@ -87,7 +87,7 @@ export class EntryList implements Iterable<FeedEntry> {
     else if (chunk.length < maxChunk / 4) this.#joinNext(place, chunk);
   }
 
-  /** An entry that is older than all others. */
+  /** Adds an entry that is older than all others. */
   #append(entry: FeedEntry): void {
     const last = this.#chunks.at(-1);
     if (last === undefined || last.length >= maxChunk) this.#chunks.push([entry]);
@@ -98,7 +98,7 @@ export class EntryList implements Iterable<FeedEntry> {
     this.#chunks.splice(place + 1, 0, chunk.splice(chunk.length >>> 1));
   }
 
-  /** Small chunks that lie side by side would make walks and searches long. */
+  /** Many small adjacent chunks would slow down walks and searches. */
   #joinNext(place: number, chunk: FeedEntry[]): void {
     const next = this.#chunks[place + 1];
     if (next === undefined || chunk.length + next.length > maxChunk / 2) return;
@@ -106,7 +106,7 @@ export class EntryList implements Iterable<FeedEntry> {
     this.#chunks.splice(place + 1, 1);
   }
 
-  /** The first chunk whose last entry does not come before this one. */
+  /** The first chunk whose last entry is not before this one. */
   #chunkOf(entry: OrderPlace): number {
     let low = 0;
     let high = this.#chunks.length;
@@ -120,7 +120,7 @@ export class EntryList implements Iterable<FeedEntry> {
   }
 }
 
-/** A walk over a list, newest first. */
+/** Iterates over a list, newest first. */
 export class EntryWalk implements Iterator<FeedEntry, undefined> {
   readonly #chunks: readonly (readonly FeedEntry[])[];
   #chunk: readonly FeedEntry[] | undefined;
@@ -134,7 +134,7 @@ export class EntryWalk implements Iterator<FeedEntry, undefined> {
     this.#chunk = chunks[place];
   }
 
-  /** The next entry; undefined at the end. */
+  /** The next entry, or undefined at the end. */
   step(): FeedEntry | undefined {
     while (this.#chunk !== undefined) {
       const entry = this.#chunk[this.#position];
@@ -155,7 +155,7 @@ export class EntryWalk implements Iterator<FeedEntry, undefined> {
   }
 }
 
-/** Where an entry stands, or would stand: the order has no two equal entries. */
+/** The index at which an entry stands or would stand. No two entries compare as equal. */
 function positionIn(chunk: readonly FeedEntry[], entry: OrderPlace): number {
   let low = 0;
   let high = chunk.length;

@@ -13,39 +13,41 @@ import {
   type Moment,
 } from './index-queries.ts';
 
-/** Changes of other processes are seen after this long at most. */
+/** The maximum delay until changes of other processes are seen. */
 const pollIntervalMs = 250;
-/** Requests of this process wait while the rows of one page are read. */
+/** Requests of this process wait while a page of rows is applied. */
 const changesAtOnce = 500;
-/** After this long without contact to the database, the index might show items that have been withdrawn. */
+/**
+ * Without contact to the database for this long, the index might show items that have been
+ * withdrawn.
+ */
 const staleAfterMs = 5_000;
-/** A page waits no longer than this for a refresh. */
 const longestWaitMs = 1_000;
 
 type Prepare = (organizationId: OrganizationId, index: OrganizationIndex) => Promise<void>;
 type OnLoaded = (organizationId: OrganizationId, index: OrganizationIndex) => void;
 
 /**
- * An organization's index, and the current time of the database's clock, by which schedules are
+ * An organization's index, and the current time on the database's clock, by which schedules are
  * judged.
  */
 export type FeedView = {
   index: OrganizationIndex;
   nowMs: number;
-  /** For how long nothing was heard from the database: it answers four times a second. */
+  /** Time since the database last responded, normally at most a quarter second. */
   ageMs: number;
 };
 
 /**
- * The items that may be shown, in memory, for each organization that is asked for. It tails the
+ * In-memory indexes of showable items, for each organization that is requested. The index tails the
  * changes of the content table, so every process of a cluster sees them within a second, and the
- * one that made a change sees it at once.
+ * process that made a change sees it at once.
  */
 export class FeedIndex implements AsyncDisposable {
   readonly #db: Db;
   readonly #pictures: Pictures<OrganizationIndex>;
   #seen: (Moment & { readAt: number }) | null = null;
-  /** Where the changes begin that an index may lack which is being loaded. */
+  /** The snapshot from which changes may be missing in an index that is being loaded. */
   readonly #loadedFrom = new WeakMap<OrganizationIndex, string>();
   #prepare: Prepare = async () => undefined;
   #onLoaded: OnLoaded = () => undefined;
@@ -64,35 +66,36 @@ export class FeedIndex implements AsyncDisposable {
   }
 
   /**
-   * A view waits for the database only while it is not known to be away, and never for long.
+   * Waits for the database only while it is not known to be down, and never for long.
    *
-   * @throws ApiError UNAVAILABLE when the database was out of reach for too long
+   * @throws ApiError UNAVAILABLE if the database has been unreachable for too long
    */
   async view(organizationId: OrganizationId): Promise<FeedView> {
     const deadline = performance.now() + longestWaitMs;
     const index = await this.#pictures.of(organizationId, deadline);
-    // After an outage the poll may be in its back-off, which is not a reason to keep refusing.
+    // After an outage the poll may still be backing off, which is no reason to keep rejecting
+    // requests.
     if (this.#ageMs() > staleAfterMs) await byDeadline(this.#pictures.refresh(), deadline);
     const ageMs = this.#ageMs();
     if (this.#seen === null || ageMs > staleAfterMs) throw new ApiError('UNAVAILABLE');
     return { index, nowMs: this.#seen.nowMs + ageMs, ageMs };
   }
 
-  /** Tells that this process has committed a change: the next view contains it. */
+  /** Signals that this process has committed a change: the next view contains it. */
   markChanged(): void {
     this.#pictures.markChanged();
   }
 
   /**
-   * @param prepare is done with each index after it was loaded, and before anybody sees it
-   * @param onLoaded is called at the moment from which on `peek` returns the index
+   * @param prepare runs on each index after loading, before anything else sees it
+   * @param onLoaded is called at the moment from which `peek` returns the index
    */
   prepareWith(prepare: Prepare, onLoaded: OnLoaded): void {
     this.#prepare = prepare;
     this.#onLoaded = onLoaded;
   }
 
-  /** The index of an organization whose feed this process serves; else null. */
+  /** The index of an organization whose feed this process serves, or null. */
   peek(organizationId: OrganizationId): OrganizationIndex | null {
     return this.#pictures.peek(organizationId);
   }
@@ -101,7 +104,7 @@ export class FeedIndex implements AsyncDisposable {
     return this.#pictures.all();
   }
 
-  /** Does `work` with each index at an interval, in a loop of its own. */
+  /** Runs `work` on each index at an interval, in a separate loop. */
   attend(
     name: string,
     intervalMs: number,
@@ -114,7 +117,7 @@ export class FeedIndex implements AsyncDisposable {
     await this.#pictures[Symbol.asyncDispose]();
   }
 
-  /** For how long nothing was heard from the database. */
+  /** Time since the database last responded. */
   #ageMs(): number {
     return this.#seen === null ? Infinity : performance.now() - this.#seen.readAt;
   }
@@ -144,7 +147,10 @@ export class FeedIndex implements AsyncDisposable {
     } while (after !== null);
   }
 
-  /** The items are read beside refreshes, since a million of them take longer than others may wait. */
+  /**
+   * Reads the items concurrently with refreshes, because a million of them take longer than others
+   * may wait.
+   */
   async #load(organizationId: OrganizationId): Promise<OrganizationIndex> {
     const { snapshot } = await readMoment(this.#db);
     const index = new OrganizationIndex();
@@ -155,7 +161,7 @@ export class FeedIndex implements AsyncDisposable {
   }
 
   async #catchUp(organizationId: OrganizationId, index: OrganizationIndex): Promise<void> {
-    // Polling rests while nothing is known, so the last moment may be long ago.
+    // Polling is paused while no index is loaded, so the last snapshot may be old.
     await this.#refresh(new Map(this.#pictures.all()));
     const since = this.#loadedFrom.get(index);
     if (since !== undefined) await this.#applyChanges(since, new Map([[organizationId, index]]));

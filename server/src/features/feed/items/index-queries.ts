@@ -1,4 +1,3 @@
-/** What the feed index reads. Which items are in the feed is decided by the content feature. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -14,10 +13,10 @@ import { StringPool } from './string-pool.ts';
 
 export type { ChangePosition } from '../../content/content.ts';
 
-/** An item as a feed index reads it; it has left the feed when `isMember` is false. */
+/** An item as read by the feed index. If `isMember` is false, it has left the feed. */
 export type IndexedItem = EntryFields & { organizationId: string; isMember: boolean };
 
-/** Gives everything of one organization that is or will be in the feed to `take`, some at a time. */
+/** Passes everything of one organization that is or will be in the feed to `take`, in chunks. */
 export async function readMembers(
   db: Db,
   organizationId: OrganizationId,
@@ -26,7 +25,7 @@ export async function readMembers(
   await readFeedItems(db, organizationId, (rows) => take(rows.map(toIndexedItem)));
 }
 
-/** A snapshot of PostgreSQL in its text form, and the database's time when it was taken. */
+/** A PostgreSQL snapshot in text form, and the database's time when it was taken. */
 export type Moment = { snapshot: string; nowMs: number };
 
 export async function readMoment(db: Db): Promise<Moment> {
@@ -40,7 +39,6 @@ export async function readMoment(db: Db): Promise<Moment> {
 
 export type ChangePage = { items: IndexedItem[]; last: ChangePosition | null };
 
-/** One page of the items that changed since a snapshot. */
 export async function readChanges(
   db: Db,
   sinceSnapshot: string,

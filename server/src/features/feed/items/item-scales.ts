@@ -1,7 +1,7 @@
 /**
- * Typical values among an organization's items. Ranking compares an item's reactions with those of items
- * that share its tags, and its completions with those of items of about the same length. No single item
- * moves them: each takes part with at most `maxShownForScale` showings.
+ * Typical values among an organization's items. Ranking compares an item's reactions with those of
+ * items that share its tags, and its completions with those of items of similar length. No single
+ * item moves the scales: each contributes at most `maxShownForScale` showings.
  */
 import type { Counts } from '../credibility/credibility.ts';
 import {
@@ -30,7 +30,7 @@ import type { ItemStats } from './item-stats.ts';
 export type ItemScales = {
   readonly limits: CountLimits;
   readonly engagement: EngagementScale;
-  /** Completion rates by length of the item. */
+  /** Completion rates by item length. */
   readonly buckets: readonly DurationBucket[];
 };
 
@@ -40,10 +40,10 @@ type Sampled = {
   readonly bucket: number;
 };
 
-/** Scales are made from a sample of this size, so that their cost does not grow with the items. */
+/** Scales use a sample of this size, so that their cost does not grow with the number of items. */
 const sampleSize = 5_000;
 
-/** The scales of an organization whose items nobody has met. */
+/** The scales of an organization without any viewer activity. */
 export const emptyScales: ItemScales = {
   limits: noLimits,
   engagement: { mean: 0, tagRates: new Map(), low: 0, high: 0 },
@@ -85,7 +85,7 @@ function engagementScale(sample: readonly Sampled[], mean: number): EngagementSc
   return { mean, tagRates, low: at(0.05), high: at(0.95) };
 }
 
-/** Reactions per showing of the items with each tag, smoothed towards the mean of all. */
+/** Reactions per showing of the items with each tag, smoothed towards the overall mean. */
 function ratesOfTags(met: readonly Sampled[], mean: number): Map<string, number> {
   const counts = new Map<string, { shown: number; reactions: number }>();
   for (const { entry, counts: own } of met) {

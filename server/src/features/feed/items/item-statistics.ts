@@ -8,7 +8,7 @@ import { limitedCounts } from './count-limits.ts';
 import { emptyScales, makeScales, type ItemScales } from './item-scales.ts';
 import { emptyStats, shownOf, type ItemStats } from './item-stats.ts';
 
-/** What an index tells of its entries. */
+/** The parts of an index that the statistics need. */
 type Items = {
   readonly newestFirst: EntryList;
   find(serialNumber: number): FeedEntry | undefined;
@@ -19,26 +19,26 @@ const maxUnexplored = 400;
 /** How many of the newest items are searched for unexplored ones. */
 const newestLookedAt = 4_000;
 /**
- * An item that fewer viewers have met, by their weights, is still being explored. A newcomer who meets a
- * page of items weighs about half, so it takes some hundred of them.
+ * An item met by fewer viewers (by weight) is still being explored. A newcomer who meets a page of
+ * items weighs about half, so this takes about a hundred of them.
  */
 export const exploredViewers = 50;
 
 const unknown = 0.5;
 const emptyShown: EngagementCounts = { shown: 0, reactions: 0 };
 
-/** What viewers did with the items of one organization, and the scales that single items have. */
+/** Viewer activity on the items of one organization, and the scales for single items. */
 export class ItemStatistics {
   readonly #items: Items;
   #stats = new Map<number, ItemStats>();
   #scales: ItemScales = emptyScales;
-  /** Completion rates of entries that nobody has met yet, by bucket. */
+  /** Completion rate signals of entries that nobody has met yet, by bucket. */
   #untouched: readonly number[] = [];
   #version = 0;
   #isDirty = false;
-  /** When the last event came, on the clock of `performance.now`. */
+  /** When the last event arrived, on the clock of `performance.now`. */
   heardAtMs = -Infinity;
-  /** Entries that viewers like best at the moment, best first. */
+  /** The currently most popular entries, best first. */
   popular: readonly FeedEntry[] = [];
   /** Entries that few viewers have met: the newest ones, then a sample of the others. */
   unexplored: readonly FeedEntry[] = [];
@@ -48,17 +48,17 @@ export class ItemStatistics {
     this.#items = items;
   }
 
-  /** Reactions per showing that are believed of an entry nobody has met: those that its tags get. */
+  /** The assumed reactions per showing of an entry that nobody has met, based on its tags. */
   usualRateOf({ tags }: FeedEntry): number {
     return usualRate(tags, this.#scales.engagement);
   }
 
-  /** Whether counts or entries have changed since the scales were made. */
+  /** Whether counts or entries have changed since the scales were computed. */
   get isDirty(): boolean {
     return this.#isDirty;
   }
 
-  /** Entries have come, gone or changed. */
+  /** Call when entries were added, removed or changed. */
   markDirty(): void {
     this.#isDirty = true;
   }
@@ -71,12 +71,12 @@ export class ItemStatistics {
     return this.#stats.get(serialNumber) ?? null;
   }
 
-  /** An event came, so that the tables may say something else soon. */
+  /** Records the arrival of an event, after which the tables will change. */
   heard(nowMs: number): void {
     this.heardAtMs = nowMs;
   }
 
-  /** Takes over what the tables say of days that do not change any more, or of those that may. */
+  /** Loads the counts of closed days (`earlier`) or of days that may still change (`recent`). */
   load(span: 'earlier' | 'recent', all: readonly ItemCounts[]): void {
     for (const [serialNumber, stats] of this.#stats) {
       stats[span] = null;
@@ -90,7 +90,6 @@ export class ItemStatistics {
     this.#isDirty = true;
   }
 
-  /** Takes over plays by country: of all items together, and of those that have enough of them. */
   loadCountries(all: PlaysByCountry, items: ReadonlyMap<number, PlaysByCountry>): void {
     this.playsByCountry = all;
     for (const stats of this.#stats.values()) stats.playsByCountry = null;
@@ -129,7 +128,6 @@ export class ItemStatistics {
     return stats;
   }
 
-  /** How popular an entry is, for choosing candidates. */
   popularityOf(entry: FeedEntry, nowMs: number): number {
     const signals = this.signalsOf(entry);
     const ageHours = Math.max(0, nowMs - entry.freshSinceMs) / 3_600_000;
@@ -159,7 +157,7 @@ export class ItemStatistics {
       const popularity = this.popularityOf(entry, nowMs);
       if (popularity <= least) continue;
       found.push({ entry, popularity });
-      // Sorting now and then is cheaper than keeping the list sorted.
+      // Sorting occasionally is cheaper than keeping the list sorted.
       if (found.length >= 4 * maxPopular) least = keepBest(found);
     }
     keepBest(found);
@@ -186,7 +184,7 @@ export class ItemStatistics {
   }
 }
 
-/** Sorts by popularity and drops what is too much. @returns the least popularity that is kept */
+/** Sorts by popularity and drops the excess. @returns the lowest popularity that is kept */
 function keepBest(found: { entry: FeedEntry; popularity: number }[]): number {
   found.sort((a, b) => b.popularity - a.popularity);
   found.length = Math.min(found.length, maxPopular);

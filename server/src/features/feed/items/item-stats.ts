@@ -2,14 +2,14 @@ import type { Counts } from '../credibility/credibility.ts';
 import type { ItemCounts } from '../credibility/count-queries.ts';
 import type { PlaysByCountry } from '../ranking/signals/geo-relevance.ts';
 
-/** What credible viewers did with one item, as the tables said at the last look, faded. */
+/** Faded activity of credible viewers on one item, as of the last read. */
 export type ItemStats = {
-  /** Of the days that do not change any more, and of those that may. */
+  /** Counts of closed days, and of days that may still change. */
   earlier: ItemCounts | null;
   recent: ItemCounts | null;
-  /** Faded plays by country, where there are enough to say something. */
+  /** Faded plays by country, if there are enough to be significant. */
   playsByCountry: PlaysByCountry | null;
-  /** Signals that do not depend on the viewer, and the version of the scale that made them. */
+  /** Signals that do not depend on the viewer, and the version of the scales they are based on. */
   engagement: number;
   completionRate: number;
   version: number;
@@ -26,7 +26,6 @@ export function emptyStats(): ItemStats {
   };
 }
 
-/** A count of those viewers who are known from earlier days. */
 export function knownOf({ earlier, recent }: ItemStats, name: keyof Counts): number {
   return (earlier?.known[name] ?? 0) + (recent?.known[name] ?? 0);
 }
@@ -35,12 +34,12 @@ export function newcomersOf({ earlier, recent }: ItemStats, name: keyof Counts):
   return (earlier?.newcomers[name] ?? 0) + (recent?.newcomers[name] ?? 0);
 }
 
-/** How many viewers met the item, by their weights. */
+/** How many viewers met the item, by weight. */
 export function shownOf(stats: ItemStats): number {
   return knownOf(stats, 'shown') + newcomersOf(stats, 'shown');
 }
 
-/** Likes + 2·saves + 3·shares, by the weights of the viewers. */
+/** Likes + 2·saves + 3·shares, weighted by viewer. */
 export function reactionsOf(stats: ItemStats): number {
   return knownOf(stats, 'reactions') + newcomersOf(stats, 'reactions');
 }

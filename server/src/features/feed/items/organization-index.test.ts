@@ -1,4 +1,6 @@
-/** Proves that an index under changes is the index that would be made anew, and that it never stalls. */
+/**
+ * Proves that an incrementally updated index equals a rebuilt one, and that updating never stalls.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { item } from '../ranking/testing/small-world.ts';
@@ -17,7 +19,7 @@ function randomItem(serialNumber: number, revision: number): IndexedItem {
   const tags = ['a', 'b', 'c', 'a', 'd'].filter(() => Math.random() < 0.4);
   return item(serialNumber, {
     revision,
-    // Few moments, so that many items share one.
+    // Few distinct times, so that many items share one.
     freshSinceMs: Math.floor(Math.random() * 50) * day,
     tags,
     author: pick([null, 'Ada', 'Bob', 'Cy']),
@@ -26,7 +28,7 @@ function randomItem(serialNumber: number, revision: number): IndexedItem {
   });
 }
 
-/** The order of an index that holds these items, by facet and value, made in the simplest way. */
+/** The expected order of an index with these items by facet and value, in the simplest way. */
 function expected(items: Iterable<IndexedItem>, fits: (one: IndexedItem) => boolean): number[] {
   return [...items]
     .filter(fits)
@@ -121,7 +123,7 @@ test('pages are served while thousands of changes are applied', async () => {
   let isRunning = true;
   const turn = () => {
     turns += 1;
-    // Every state in between is whole: a walk and the numbers agree.
+    // Every intermediate state is consistent: a walk and the numbers agree.
     assert.equal(index.newestFirst.first(10).length, Math.min(10, index.size));
     if (isRunning) setImmediate(turn);
   };
@@ -130,6 +132,6 @@ test('pages are served while thousands of changes are applied', async () => {
   await index.apply(items.map((one) => ({ ...one, revision: 2, tags: ['moved'] })));
   isRunning = false;
   assert.equal(index.list('tag', 'moved').length, items.length);
-  // It is far longer than two slices on any machine.
+  // The work is far longer than two slices on any machine.
   assert.ok(turns > 2, `${turns} turns`);
 });

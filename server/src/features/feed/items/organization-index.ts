@@ -5,12 +5,15 @@ import type { ItemVectors } from '../taste/item-vectors.ts';
 import { ItemStatistics } from './item-statistics.ts';
 import { Slices } from './slices.ts';
 
-/** The best items of a tag are chosen from this many of its newest, and cached for a moment. */
+/** The best items of a tag are selected from this many of its newest, and cached briefly. */
 const bestAmong = 1_000;
 const bestKept = 60;
 const bestForMs = 5_000;
 
-/** What lists of entries are kept by. Videos have no list of their own: most items are videos. */
+/**
+ * The facets with lists of entries. Videos have no list of their own, because most items are
+ * videos.
+ */
 export type Facet = 'tag' | 'author' | 'section' | 'type';
 type Lists = Map<string, EntryList>;
 
@@ -29,16 +32,16 @@ export class OrganizationIndex {
   readonly #best = new Map<string, { entries: readonly FeedEntry[]; untilMs: number }>();
   readonly newestFirst = new EntryList();
   #version = 0;
-  /** What viewers did with the items. */
+  /** Viewer activity on the items. */
   readonly statistics = new ItemStatistics(this);
-  /** Who watches this also watches that; null while nothing is known. */
+  /** Co-watching vectors of items, or null while nothing is known. */
   vectors: ItemVectors | null = null;
 
   constructor(items: readonly IndexedItem[] = []) {
     for (const item of items) this.#set(item);
   }
 
-  /** Another number after each change of an item. */
+  /** Changes with each change of an item. */
   get version(): number {
     return this.#version;
   }
@@ -62,8 +65,8 @@ export class OrganizationIndex {
   }
 
   /**
-   * The most popular of the newest entries with a tag. They are chosen every few seconds, so an entry may
-   * have left the index since.
+   * The most popular of the newest entries with a tag. They are selected every few seconds, so an
+   * entry may have left the index since.
    */
   bestOfTag(tag: string, nowMs: number): Iterable<FeedEntry> {
     const list = this.list('tag', tag);
@@ -80,14 +83,13 @@ export class OrganizationIndex {
     return entries;
   }
 
-  /** Lists of entries by author, for those who look for another author. */
   authors(): Iterable<EntryList> {
     return this.#lists.author.values();
   }
 
   /**
-   * Applies changed items, each at once and all in slices, between which pages are served. A version
-   * older than the known one changes nothing.
+   * Applies changed items, each atomically and all in slices, between which pages are served. A
+   * version older than the known one is ignored.
    */
   async apply(items: readonly IndexedItem[]): Promise<void> {
     if (items.length > 0) this.statistics.markDirty();
@@ -98,7 +100,7 @@ export class OrganizationIndex {
     }
   }
 
-  /** Touches only those lists that the item leaves or enters. */
+  /** Touches only the lists that the item leaves or enters. */
   #set(item: IndexedItem): void {
     const known = this.#byNumber.get(item.serialNumber);
     if (known === undefined) {
@@ -138,7 +140,7 @@ export class OrganizationIndex {
     for (const [facet, value] of facetsOf(entry)) this.#removeFrom(facet, value, entry);
   }
 
-  /** An entry that keeps its place in the order changes only the lists of what it gains or loses. */
+  /** If an entry keeps its place in the order, only the lists of gained or lost facets change. */
   #update(entry: FeedEntry, item: IndexedItem): void {
     const before = [...facetsOf(entry)];
     const after = [...facetsOf(item)];
@@ -163,7 +165,7 @@ export class OrganizationIndex {
     this.#number(entry);
   }
 
-  /** The list of a tag or author stands for it as long as any entry has it. */
+  /** The number of a tag's or author's list identifies it while any entry has it. */
   #number(entry: FeedEntry): void {
     const { tags, author } = entry;
     const unique = tags.filter((tag, index) => tags.indexOf(tag) === index);
@@ -202,7 +204,7 @@ function* facetsOf({
   if (contentType !== 'video') yield ['type', contentType];
 }
 
-/** Whether an entry stands at the same place of every list that has it before and after. */
+/** Whether an entry keeps its place in every list. */
 function isSamePlace(known: EntryFields, item: EntryFields): boolean {
   return known.freshSinceMs === item.freshSinceMs;
 }

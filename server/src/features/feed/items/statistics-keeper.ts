@@ -1,4 +1,4 @@
-/** Keeps the item statistics of the indexes of this process up to date. */
+/** Keeps the item statistics of this process's indexes up to date. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import type { FeedIndex } from './feed-index.ts';
@@ -6,14 +6,14 @@ import type { OrganizationIndex } from './organization-index.ts';
 import { loadRecent, loadStatistics } from './statistics-loader.ts';
 
 const lookMs = 500;
-/** All days are read this often, and the last two while events come. */
+/** Intervals for reading all days, and for the last two days while events arrive. */
 const reloadMs = 60_000;
 const recentMs = 2_000;
-/** Reading takes at most this fraction of the time: a twentieth. */
+/** Reading takes at most one twentieth of the time. */
 const reloadShare = 20;
-/** The projection has written an event this long after it came. */
+/** By this time after its arrival, the projection has written an event. */
 const settledMs = 15_000;
-/** Scales and lists are rebuilt this often if anything has changed. */
+/** Scales and lists are rebuilt at this interval if anything has changed. */
 const refreshMs = 1_000;
 const refreshShare = 50;
 
@@ -33,7 +33,7 @@ export class StatisticsKeeper implements AsyncDisposable {
     await this.#loop[Symbol.asyncDispose]();
   }
 
-  /** The first load of an index, before anybody sees it. */
+  /** The first load of an index, before anything else sees it. */
   async loadFirst(organizationId: OrganizationId, index: OrganizationIndex): Promise<void> {
     await this.#reload(organizationId, index);
   }

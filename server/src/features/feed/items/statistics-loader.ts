@@ -1,4 +1,4 @@
-/** Reads the counters of an organization's items into its index. */
+/** Loads the counts of an organization's items into its index. */
 import { setImmediate } from 'node:timers/promises';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -21,7 +21,7 @@ export async function loadStatistics(
   organizationId: OrganizationId,
   statistics: ItemStatistics,
 ): Promise<number> {
-  // Events of yesterday may still come: an event is taken for a day.
+  // Events of yesterday may still arrive, because events are accepted for a day.
   const recentFrom = dayOf(Date.now()) - 1;
   const earlier = { ...wholePast, end: recentFrom };
   statistics.load('earlier', await readAll(db, organizationId, earlier));
@@ -45,7 +45,7 @@ async function readAll(db: Db, organizationId: OrganizationId, span: Span): Prom
   const all: ItemCounts[] = [];
   await readItemCounts(db, organizationId, span, async (rows) => {
     for (const row of rows) all.push(row);
-    // Requests of this process must not wait for all of it.
+    // Yields, so that requests of this process don't wait for all of it.
     await setImmediate();
   });
   return all;

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
 /**
- * Gives equal strings one place in memory. Each row of the database brings strings of its own, and a
- * million items share few tags, authors and sections. Only the pool forgets: entries keep what they
- * hold, so odd content cannot make it grow.
+ * Interns strings. Each database row brings its own copies, while a million items share few tags,
+ * authors and sections. The pool itself is bounded; entries keep their strings, so unusual content
+ * cannot make it grow.
  */
 export class StringPool {
   readonly #texts = new LRUCache<string, string>({ max: 50_000 });

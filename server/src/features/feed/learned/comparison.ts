@@ -1,25 +1,25 @@
 /**
- * Whether a model would have ordered held-out pages better than the weights, before it orders any. Each
- * page is ordered again by both; the gain of an item is its outcome over the propensity of the place where
- * it stood, and a page's value is its discounted gain relative to the best order of it. Dividing by the
- * page's own inverse propensities keeps the estimate bounded (the self-normalized estimator of
- * Swaminathan and Joachims, "The Self-Normalized Estimator for Counterfactual Learning", 2015).
+ * Decides whether a model would have ordered held-out pages better than the weights, before it is
+ * used. Each page is reordered by both. The gain of an item is its outcome divided by the
+ * propensity of the place where it stood, and a page's value is its discounted gain relative to its
+ * best order. Normalizing by the page's own inverse propensities keeps the estimate bounded (the
+ * self-normalized estimator of Swaminathan and Joachims, "The Self-Normalized Estimator for
+ * Counterfactual Learning", 2015).
  */
 
 export type HeldOutItem = {
   readonly outcome: number;
   readonly propensity: number;
-  /** What the weights and the model say. */
   readonly byWeights: number;
   readonly byModel: number;
 };
 
 export type Comparison = {
-  /** Pages on which the two can be told apart. */
+  /** Number of pages on which the two orders can be distinguished. */
   readonly pages: number;
   readonly weights: number;
   readonly learned: number;
-  /** Of the mean difference by page, at 95 %. */
+  /** 95 % interval of the mean difference per page. */
   readonly interval: readonly [low: number, high: number];
 };
 

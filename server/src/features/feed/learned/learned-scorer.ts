@@ -1,11 +1,11 @@
 /**
- * Scores by what a viewer is expected to watch: half the expected watched share, half the chance of a
- * finish. Both are logistic in the signals, the length and the hour.
+ * Scores by what a viewer is expected to watch: half the expected watched share, half the
+ * probability of a completion. Both are logistic functions of the signals, the length and the hour.
  *
- * What each of them contributes is its integrated gradient from the mean sample (Sundararajan, Taly and
- * Yan, "Axiomatic Attribution for Deep Networks", 2017), which for a logistic model is its part of the
- * log-odds, times the change of the chance over the change of the log-odds. So the contributions and the
- * chance of the mean sample, `base`, sum to the score exactly.
+ * A contribution is the integrated gradient from the mean sample (Sundararajan, Taly and Yan,
+ * "Axiomatic Attribution for Deep Networks", 2017). For a logistic model this is the feature's part
+ * of the log-odds, times the change in probability over the change in log-odds. So the
+ * contributions plus the probability of the mean sample, `base`, sum exactly to the score.
  */
 import type { FeedEntry } from '../items/feed-entry.ts';
 import type { Scored, Scorer } from '../ranking/scorer.ts';
@@ -13,14 +13,14 @@ import { bySignal, signalNames, type SignalVector } from '../ranking/signals/tab
 import { sigmoid, type Logistic } from './logistic.ts';
 
 /**
- * What a model looks at beside the signals. The place takes part in training alone: when scores are asked
- * for, no item has one yet, so all have the first.
+ * The features besides the signals. The place is used only in training: when items are scored they
+ * have none yet, so all get the first.
  */
 const otherFeatures = ['position', 'length', 'hourSin', 'hourCos'] as const;
 export const featureCount = signalNames.length + otherFeatures.length;
 
 export type WatchModel = {
-  /** Names of the features, so that a model of other signals is not used. */
+  /** Names of the features, so that a model trained on other signals is not used. */
   readonly features: readonly string[];
   readonly means: readonly number[];
   readonly share: Logistic;
@@ -46,7 +46,7 @@ export function featuresOf(
   const count = signalNames.length;
   for (let at = 0; at < count; at += 1) into[at] = signals[at] ?? 0;
   into[count] = Math.log2(1 + position) / 5;
-  // Lengths from seconds to hours, around half a minute.
+  // Maps lengths from seconds to hours, centred on half a minute.
   into[count + 1] = Math.log2(1 + Math.max(0, durationSeconds ?? usualSeconds)) / 5 - 1;
   const angle = ((atMs % dayMs) / dayMs) * 2 * Math.PI;
   into[count + 2] = Math.sin(angle);
@@ -57,14 +57,14 @@ export function featuresOf(
 const usualSeconds = 30;
 const dayMs = 86_400_000;
 
-/** The score of features, from 0 to 1. */
+/** The score of a feature vector, from 0 to 1. */
 export function expectedWatch(model: WatchModel, features: Float64Array): number {
   return (chanceOf(model.share, features) + chanceOf(model.finish, features)) / 2;
 }
 
 const keys = new WeakMap<WatchModel, string>();
 
-/** Equal for equal models, since processes and pages read a model anew. */
+/** Equal for equal models, because processes and pages reload models. */
 function keyOf(model: WatchModel): string {
   let key = keys.get(model);
   if (key === undefined) {
@@ -102,7 +102,7 @@ export function learnedScorer(model: WatchModel, nowMs: number): Scorer {
   };
 }
 
-/** @returns the chance of the mean sample */
+/** @returns the probability of the mean sample */
 function addContributions(
   head: Logistic,
   means: readonly number[],
@@ -113,7 +113,7 @@ function addContributions(
   const meanLogit = logitOf(head, means);
   const base = sigmoid(meanLogit);
   const change = logit - meanLogit;
-  // The limit of the quotient where nothing changes is the derivative.
+  // Where nothing changes, the limit of the quotient is the derivative.
   const slope = Math.abs(change) < 1e-9 ? base * (1 - base) : (sigmoid(logit) - base) / change;
   for (let at = 0; at < featureCount; at += 1) {
     const part = (head.coefficients[at] ?? 0) * ((features[at] ?? 0) - (means[at] ?? 0));

@@ -1,4 +1,4 @@
-/** Checks the parts of learning on worlds whose truth is known. */
+/** Checks the parts of learning on synthetic worlds with a known truth. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mix } from '../taste/hash.ts';
@@ -43,7 +43,7 @@ test('a place is as likely looked at as the first, times its rate', () => {
   assert.ok(propensitiesOf([]).every((one) => one > 0));
 });
 
-/** Pages of four items of which one is watched; the model finds it in `share` of them. */
+/** Pages of four items of which one is watched; the model ranks it first in `share` of them. */
 const pagesOf = (count: number, share: number): HeldOutItem[][] =>
   Array.from({ length: count }, (_, n) =>
     Array.from({ length: 4 }, (_one, place): HeldOutItem => {

@@ -1,7 +1,7 @@
 /**
- * Logistic regression of outcomes from 0 to 1 on a few features, each outcome with a weight. A share is an
- * outcome as well: the estimate is then that of fractional logit (Papke and Wooldridge 1996). Fitted by
- * Newton's method with a ridge penalty, which keeps coefficients finite whatever the outcomes are.
+ * Logistic regression of weighted outcomes from 0 to 1 on a few features. Outcomes may be shares;
+ * the estimate is then that of fractional logit (Papke and Wooldridge 1996). Fitted by Newton's
+ * method with a ridge penalty, which keeps coefficients finite for all outcomes.
  */
 
 export type Sample = {
@@ -23,7 +23,7 @@ export function sigmoid(logit: number): number {
   return 1 / (1 + Math.exp(-logit));
 }
 
-/** @param penalty of each coefficient, in samples; the intercept has none to speak of */
+/** @param penalty of each coefficient, in samples; practically none for the intercept */
 export function fitLogistic(samples: readonly Sample[], size: number, penalty: number): Logistic {
   const width = size + 1;
   const beta = new Float64Array(width);
@@ -54,7 +54,7 @@ export function fitLogistic(samples: readonly Sample[], size: number, penalty: n
     const step = solve(hessian, gradient, width);
     let largest = 0;
     for (let at = 0; at < width; at += 1) {
-      // A bounded step: far from the solution, Newton's may overshoot.
+      // Limit the step, because Newton's method may overshoot far from the solution.
       const bounded = Math.max(-2, Math.min(2, step[at] ?? 0));
       beta[at] = (beta[at] ?? 0) + bounded;
       largest = Math.max(largest, Math.abs(bounded));
@@ -64,7 +64,10 @@ export function fitLogistic(samples: readonly Sample[], size: number, penalty: n
   return { intercept: beta[size] ?? 0, coefficients: Array.from(beta.subarray(0, size)) };
 }
 
-/** Solves A·x = b of a symmetric positive A, given by its lower triangle, by a Cholesky decomposition. */
+/**
+ * Solves A·x = b for a symmetric positive definite A, given by its lower triangle, by Cholesky
+ * decomposition.
+ */
 function solve(a: Float64Array, b: Float64Array, width: number): Float64Array {
   const x = b.slice();
   for (let row = 0; row < width; row += 1) {

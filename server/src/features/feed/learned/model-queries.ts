@@ -1,4 +1,3 @@
-/** The SQL of models of watch time. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -15,10 +14,10 @@ export type StoredTraining = {
   readonly model: WatchModel | null;
 };
 
-/** Training takes no more than this share of the time. */
+/** Training takes at most one part in this many of the time. */
 const restShare = 50;
 
-/** Organizations whose viewers did something since their model was trained, long enough ago. */
+/** Organizations with viewer activity since their last training, if that was long enough ago. */
 export async function selectDueTrainings(db: Db, intervalMs: number): Promise<OrganizationId[]> {
   const { rows } = await sql<{ organizationId: OrganizationId }>`
     select organization.organization_id as "organizationId"
@@ -50,7 +49,7 @@ export async function storeTraining(
       refusal = excluded.refusal, model = excluded.model`.execute(tx);
 }
 
-/** The last training of an organization; null before the first. */
+/** The last training of an organization, or null before the first. */
 export async function selectTraining(
   db: Db,
   organizationId: OrganizationId,

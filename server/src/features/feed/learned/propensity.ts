@@ -1,23 +1,25 @@
 /**
- * How likely a place of a page is looked at at all. Items lower on a page are met by fewer viewers,
- * whatever they are, and a model that took that for dislike would learn the order that it was shown.
+ * The probability that a viewer looks at a place of a page at all. Items lower on a page are seen
+ * by fewer viewers regardless of quality; a model that took this for dislike would learn the order
+ * it was shown.
  *
- * Places of exploration are drawn at random over the page (`ranking/exploration.ts`), so items that few
- * have met stand everywhere alike: how often they are looked at by place is the place's doing. This is the
- * propensity of Joachims, Swaminathan and Schnabel ("Unbiased Learning-to-Rank with Biased Feedback",
- * 2017), estimated from randomized placements instead of an experiment of its own.
+ * Places of exploration are drawn at random over the page (`ranking/exploration.ts`), so items that
+ * few viewers have met appear at all places alike, and differences in looks by place are due to the
+ * place. This is the propensity of Joachims, Swaminathan and Schnabel ("Unbiased Learning-to-Rank
+ * with Biased Feedback", 2017), estimated from randomized placements instead of a separate
+ * experiment.
  */
 
 export type Look = { readonly position: number; readonly isLookedAt: boolean };
 
-/** Places from here on count as one: sessions that go so far are few. */
+/** All places from here on share one propensity, because few sessions get this far. */
 export const placesTold = 30;
-/** So many looks at the rate of all places are assumed of each. */
+/** Prior for each place, in looks at the overall rate. */
 const priorLooks = 40;
-/** A weight is at most the inverse of it, so that no single sample decides (clipped, as is usual). */
+/** Clips weights at the inverse of this, as is usual, so that no single sample dominates. */
 export const leastPropensity = 0.1;
 
-/** Shares of items that were looked at by place, the first being 1. */
+/** The share of items looked at by place, relative to the first place. */
 export function propensitiesOf(looks: readonly Look[]): Float64Array {
   const shown = new Float64Array(placesTold);
   const lookedAt = new Float64Array(placesTold);

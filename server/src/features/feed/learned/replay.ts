@@ -1,7 +1,7 @@
 /**
- * Goes through an organization's log as it happened, and notes for each impression what ranking knew at
- * that moment and what the viewer did then. Everything that a sample holds was known before its outcome:
- * profiles, counts and item vectors grow with the events.
+ * Replays an organization's log in order and records, for each impression, what ranking knew at
+ * that time and what the viewer did afterwards. Everything in a sample was known before its
+ * outcome: profiles, counts and item vectors grow with the events.
  */
 import { viewedContentOf, viewerOf } from '../../analytics/analytics.ts';
 import { isCustomKind, type LoggedEvent } from '../../events/events.ts';
@@ -25,13 +25,13 @@ import type { Encounters } from '../viewers/encounter.ts';
 import { ViewerProfile } from '../viewers/viewer-profile.ts';
 import { featureCount, featuresOf } from './learned-scorer.ts';
 
-/** One impression: the first one of an item that a viewer had. */
+/** An impression: the viewer's first one of an item. */
 export type Impression = {
   readonly page: string;
   readonly position: number;
   readonly atMs: number;
   readonly features: Float64Array;
-  /** Few had met the item, so that it stood where exploration has put it. */
+  /** Few viewers had met the item, so its place was drawn by exploration. */
   readonly isExploration: boolean;
   isLookedAt: boolean;
   watchedSeconds: number;
@@ -43,16 +43,19 @@ type ReplayViewer = {
   readonly profile: ViewerProfile;
   readonly encounters: Encounters;
   readonly impressions: Map<number, Impression>;
-  /** From 0 to 1, by the viewer's name: those above the sampled share are left out. */
+  /** From 0 to 1, derived from the viewer's name; viewers above the sampled share are left out. */
   readonly draw: number;
 };
 
 type Moving = { shown: number; plays: number; completions: number; reactions: number };
 
-/** One viewer says no more than so many impressions. */
+/** Maximum number of impressions per viewer. */
 const maxOfViewer = 300;
 export const maxImpressions = 150_000;
-/** Counts and scales are made again after so many impressions, and vectors when half more is known. */
+/**
+ * Counts and scales are rebuilt after this many impressions, and vectors when the data has grown by
+ * half.
+ */
 const refreshEvery = 1_000;
 const firstFitAt = 1_000;
 const fitGrowth = 1.5;
@@ -92,7 +95,7 @@ export class Replay {
     }
   }
 
-  /** All samples, in the order of their moments. */
+  /** All samples in chronological order. */
   get impressions(): Impression[] {
     return [...this.#viewers.values()]
       .filter(({ draw }) => draw < this.#share)
@@ -160,7 +163,7 @@ export class Replay {
     if (this.#impressions > maxImpressions) this.#sampleLess();
   }
 
-  /** Half of the viewers go, chosen by their names, so that memory stays bounded. */
+  /** Drops half of the viewers, selected by name, to bound memory. */
   #sampleLess(): void {
     this.#share /= 2;
     this.#impressions = 0;
@@ -170,7 +173,7 @@ export class Replay {
     }
   }
 
-  /** A viewer counts once for each item and kind. */
+  /** A viewer counts once per item and kind. */
   #count(viewer: ReplayViewer, entry: FeedEntry, event: LoggedEvent): void {
     const { serialNumber } = entry;
     let encounter = viewer.encounters.get(serialNumber);
@@ -248,7 +251,7 @@ function addOutcome(impression: Impression | undefined, event: LoggedEvent): voi
   impression.isLookedAt = true;
 }
 
-/** A number from 0 to 1 that follows from a viewer's name (FNV-1a). */
+/** A number from 0 to 1 derived from a viewer's name (FNV-1a). */
 function drawOf(name: string): number {
   let state = 0x811c9dc5;
   for (let at = 0; at < name.length; at += 1) {

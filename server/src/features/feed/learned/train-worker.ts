@@ -1,4 +1,4 @@
-/** Runs in a thread of its own: takes an organization's items and events, and answers with a model. */
+/** Worker thread: receives an organization's items and events, and returns a model. */
 import { answerMessages } from '../../../platform/worker-thread.ts';
 import type { LoggedEvent } from '../../events/events.ts';
 import type { IndexedItem } from '../items/index-queries.ts';
@@ -7,14 +7,14 @@ import type { RankingConfig } from '../ranking/config.ts';
 import { Replay } from './replay.ts';
 import { train, type Training } from './train.ts';
 
-/** Items first, then the configuration, then events in their order. */
+/** Items first, then the configuration, then events in order. */
 export type TrainInput =
   | { readonly items: readonly IndexedItem[] }
   | { readonly config: RankingConfig }
   | { readonly events: readonly LoggedEvent[] }
   | 'train';
 
-/** Null: taken. */
+/** Null acknowledges an input. */
 export type TrainOutput = Training | null;
 
 const items: IndexedItem[] = [];

@@ -1,4 +1,7 @@
-/** Trains a model of watch time on a replayed log, and compares it with the weights on its last part. */
+/**
+ * Trains a model of watch time on a replayed log, and compares it with the weights on the last part
+ * of the log.
+ */
 import { weightedSum } from '../ranking/scorer.ts';
 import type { Weights } from '../ranking/weights.ts';
 import { compareOn, type Comparison } from './comparison.ts';
@@ -13,7 +16,7 @@ import { fitLogistic, type Sample } from './logistic.ts';
 import { placeOf, propensitiesOf } from './propensity.ts';
 import type { Impression } from './replay.ts';
 
-/** At the beginning of a log nothing is known of anybody. */
+/** At the start of a log, nothing is known about anyone. */
 const warmUpShare = 0.1;
 const heldOutShare = 0.25;
 export const leastSamples = 2_000;
@@ -24,11 +27,11 @@ export type Training = {
   readonly samples: number;
   readonly model: WatchModel | null;
   readonly comparison: Comparison | null;
-  /** Why the model is not used; null if it is. */
+  /** Why the model is not used, or null if it is. */
   readonly refusal: 'too_few_samples' | 'too_few_pages' | 'not_better' | null;
 };
 
-/** @param impressions in the order of their moments */
+/** @param impressions in chronological order */
 export function train(impressions: readonly Impression[], weights: Weights): Training {
   const known = impressions.slice(Math.floor(impressions.length * warmUpShare));
   const cut = Math.floor(known.length * (1 - heldOutShare));
@@ -55,7 +58,7 @@ export function train(impressions: readonly Impression[], weights: Weights): Tra
     share: fit(shareOf),
     finish: fit(({ isFinished }) => (isFinished ? 1 : 0)),
   };
-  // The signals come first among the features.
+  // The signals are the first features.
   const byWeights = weightedSum(weights);
   const pages = Map.groupBy(heldOut, ({ page }) => page);
   const comparison = compareOn(
@@ -81,7 +84,7 @@ function shareOf({ watchedSeconds, durationSeconds, isFinished }: Impression): n
   return isFinished ? 1 : Math.min(1, watchedSeconds / Math.max(1, durationSeconds));
 }
 
-/** A score is asked for before an item has a place: all have the first one. */
+/** Items are scored before they have a place, so all get the first one. */
 function atFirstPlace(features: Float64Array): Float64Array {
   const copy = features.slice();
   copy[positionFeature] = 0;

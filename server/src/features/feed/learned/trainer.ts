@@ -1,4 +1,4 @@
-/** Trains the models that are due, each from its organization's own log. */
+/** Trains the models that are due, each from its organization's log. */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import { inTransaction } from '../../../platform/database/database.ts';
@@ -15,7 +15,7 @@ import type { TrainInput, TrainOutput } from './train-worker.ts';
 
 type TrainerParts = { readonly db: Db; readonly log: Logger; readonly eventLog: EngagementLog };
 
-/** What viewers did before tells little of today's library. */
+/** Older activity says little about today's library. */
 const windowMs = 14 * dayMs;
 const page = { limitBlocks: 500, limitEvents: 5_000 };
 
@@ -64,7 +64,7 @@ async function trainModel(
   const trainMs = Math.round(performance.now() - startedAt);
   await inTransaction(db, async (tx) => {
     await storeTraining(tx, organizationId, training, trainMs);
-    // Processes read what is decided about the ranking again, and the model with it.
+    // Makes processes reload the ranking settings, and with them the model.
     await bumpRevision(tx, organizationId);
   });
 }

@@ -1,4 +1,4 @@
-/** One choice of entries for one viewer: what is eligible, and what was taken already. */
+/** One choice of entries for one viewer: tracks what is eligible and what is already taken. */
 import { isDue, type FeedEntry } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
 import type { ViewerProfile } from '../viewers/viewer-profile.ts';
@@ -16,12 +16,12 @@ export type ChoiceParts = {
   readonly rules: EditorialRules;
   readonly filter: FeedFilter;
   readonly excludedIds: ReadonlySet<string>;
-  /** What can be presented while the database is away; null when everything can. */
+  /** Whether an entry can be presented while the database is down, or null if all can. */
   readonly canPresent: ((entry: FeedEntry) => boolean) | null;
   /** Two upper-case letters. */
   readonly country: string | null;
   readonly nowMs: number;
-  /** From 0 to 1, as `Math.random`. */
+  /** From 0 to 1, like `Math.random`. */
   readonly random: () => number;
   /** When ranking must give up, on the clock of `performance.now`. */
   readonly deadline: number;
@@ -34,7 +34,7 @@ export class RankingTooSlowError extends Error {
 
 let stamps = 0;
 
-/** It must be used up before another choice begins: entries carry the number of the last one. */
+/** Finish one choice before starting another: entries carry the number of the last one. */
 export class Choice {
   readonly parts: ChoiceParts;
   readonly nowSecond: number;
@@ -47,33 +47,33 @@ export class Choice {
     this.#stamp = stamps;
   }
 
-  /** Adds an entry if the viewer may see it and has not seen it. @returns whether it was added */
+  /** Takes an entry that the viewer may see and has not seen. @returns whether it was taken */
   take(entry: FeedEntry): boolean {
     if (entry.stamp === this.#stamp || !this.isEligible(entry) || this.isSeen(entry)) return false;
     entry.stamp = this.#stamp;
     return true;
   }
 
-  /** Takes an entry that the viewer may see, seen or not. */
+  /** Takes an entry that the viewer may be shown, whether or not it was seen. */
   takeSeen(entry: FeedEntry): boolean {
     if (entry.stamp === this.#stamp || !this.isEligible(entry)) return false;
     entry.stamp = this.#stamp;
     return true;
   }
 
-  /** Takes an entry that was found fit for the same viewer a moment ago. */
+  /** Takes an entry that was found eligible for the same viewer a moment ago. */
   takeAgain(entry: FeedEntry): boolean {
     if (entry.stamp === this.#stamp) return false;
     entry.stamp = this.#stamp;
     return true;
   }
 
-  /** Leaves an entry out of the choice. */
+  /** Excludes an entry from the choice. */
   leaveOut(entry: FeedEntry): void {
     entry.stamp = this.#stamp;
   }
 
-  /** Makes an entry available again that was taken for nothing. */
+  /** Makes a taken entry available again. */
   putBack(entry: FeedEntry): void {
     entry.stamp = 0;
   }

@@ -1,7 +1,7 @@
-/** What an organization can decide about its ranking. */
+/** An organization's ranking settings. */
 import { baseWeights, mergeWeights, problemOfWeights, type Weights } from './weights.ts';
 
-/** What a score says: the weighted signals, or what a viewer is expected to watch. */
+/** What a score measures: the weighted signals, or expected watching. */
 export const objectives = ['weights', 'learned'] as const;
 export type Objective = (typeof objectives)[number];
 
@@ -9,9 +9,9 @@ export type RankingConfig = {
   readonly objective: Objective;
   readonly weights: Weights;
   readonly recencyHalfLifeHours: number;
-  /** From 0 to 1: how much an item loses that is about the same as its neighbours. */
+  /** From 0 to 1: the penalty for an item that resembles its neighbours. */
   readonly diversity: number;
-  /** Share of places for items that few viewers have met yet. */
+  /** Share of places for items that few viewers have met. */
   readonly exploration: number;
 };
 
@@ -30,14 +30,14 @@ export const baseConfig: RankingConfig = {
 export const halfLifeHours = { least: 0.1, most: 8_760 } as const;
 export const maxExploration = 0.5;
 
-/** Fields and weights that are not given are those of `base`. */
+/** Missing fields and weights are taken from `base`. */
 export function mergeConfig(base: RankingConfig, partial: PartialRankingConfig): RankingConfig {
   const { objective, recencyHalfLifeHours, diversity, exploration } = { ...base, ...partial };
   const weights = mergeWeights(base.weights, partial.weights ?? {});
   return { objective, weights, recencyHalfLifeHours, diversity, exploration };
 }
 
-/** Why a configuration cannot be used; null when it can. */
+/** Why a configuration is invalid, or null if it is valid. */
 export function problemOfConfig(config: RankingConfig): { path: string; message: string } | null {
   const { least, most } = halfLifeHours;
   if (!isBetween(config.recencyHalfLifeHours, least, most)) {

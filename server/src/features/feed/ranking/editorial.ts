@@ -1,9 +1,8 @@
-/** What editors decide about items, whatever their scores are. */
+/** Editorial rules (boost, suppress, pin, exclude), which apply regardless of scores. */
 import type { FeedEntry } from '../items/feed-entry.ts';
 
 export type RuleMatch = {
   readonly contentId?: string;
-  /** Any of them. */
   readonly tags?: readonly string[];
   readonly author?: string;
   readonly section?: string;
@@ -13,18 +12,18 @@ export type RuleType = 'boost' | 'suppress' | 'pin' | 'exclude';
 
 export type EditorialRule = {
   readonly type: RuleType;
-  /** All that is named must match. */
+  /** All given conditions must match. */
   readonly match: RuleMatch;
-  /** The factor of boosts and suppressions, by which the score is multiplied. */
+  /** For boosts and suppressions: the factor applied to the score. */
   readonly factor: number | null;
-  /** Of pins: the place in the session, from 0. */
+  /** For pins: the zero-based place in the session. */
   readonly position: number | null;
-  /** Milliseconds; -Infinity and Infinity where there is no limit. */
+  /** Milliseconds; -Infinity and Infinity if there is no limit. */
   readonly startsAtMs: number;
   readonly endsAtMs: number;
 };
 
-/** `place` is the position, or the next one that no older pin has. */
+/** `place` is the position, or the next one not taken by an older pin. */
 export type Pin = { readonly place: number; readonly position: number; readonly match: RuleMatch };
 
 export function matchesRule(entry: FeedEntry, match: RuleMatch): boolean {
@@ -36,14 +35,13 @@ export function matchesRule(entry: FeedEntry, match: RuleMatch): boolean {
   );
 }
 
-/** The rules that hold at a moment. Of several rules of one type, the older comes first. */
+/** The rules in effect at a given time. Of several rules of one type, older ones come first. */
 export class EditorialRules {
   readonly #active: readonly EditorialRule[];
   readonly #excluded: readonly RuleMatch[];
   readonly #factors: readonly EditorialRule[];
-  /** By position; of two for one position the later one takes the next place. */
+  /** By position. If two have the same position, the later rule takes the next place. */
   readonly pins: readonly Pin[];
-  /** What editors want to be seen, for candidates. */
   readonly boosted: readonly RuleMatch[];
 
   constructor(rules: readonly EditorialRule[], nowMs: number) {
@@ -55,7 +53,7 @@ export class EditorialRules {
     this.pins = placePins(active);
   }
 
-  /** Whether the same rules hold; a rule that was changed is another object. */
+  /** Whether the same rules are in effect. A changed rule is a new object. */
   isSameAs(other: EditorialRules): boolean {
     return (
       this.#active.length === other.#active.length &&
@@ -71,7 +69,7 @@ export class EditorialRules {
     return this.pins.some(({ match }) => matchesRule(entry, match));
   }
 
-  /** What the order takes the score times: the product of all factors that match. */
+  /** The product of all matching factors, by which the order multiplies the score. */
   factorOf(entry: FeedEntry): number {
     if (this.#factors.length === 0) return 1;
     let product = 1;
@@ -96,5 +94,5 @@ function placePins(rules: readonly EditorialRule[]): Pin[] {
     });
 }
 
-/** Several boosts together count no more than this, so that a product stays a number. */
+/** Cap on the product of boosts, so that it stays finite. */
 export const maxFactor = 1_000;

@@ -1,11 +1,11 @@
 /**
- * Thompson sampling (Thompson 1933): an item's rate of reactions is drawn from what is believed of it,
- * and the highest draw gets the place. So an item that nobody has met yet has its chance, and one that
- * was shown in vain loses it.
+ * Thompson sampling (Thompson 1933): an item's reaction rate is drawn from its posterior
+ * distribution, and the highest draw gets the place. A new item therefore gets a chance, and loses
+ * it if it is shown in vain.
  *
- * The belief is a Beta distribution whose prior has the organization's mean rate, as far as it is known
- * that of the item's tags, and the weight of some showings. A uniform prior would take every new item for a coin toss, which is far above what
- * items get, and would show weak items for too long.
+ * The distribution is a Beta distribution. Its prior has the mean rate of the item's tags as far as
+ * known, otherwise that of the organization, with the weight of some showings. A uniform prior
+ * would assume far higher rates than items actually get, and would show weak items for too long.
  */
 import type { FeedEntry } from '../items/feed-entry.ts';
 import { reactionsOf, shownOf } from '../items/item-stats.ts';
@@ -19,7 +19,7 @@ const drawnOfOthers = 5;
 const newFirst = 0.5;
 const newForMs = 24 * 3_600_000;
 
-/** Takes entries that few viewers have met, the most promising draw first. */
+/** Takes entries that few viewers have met, most promising draw first. */
 export function drawExplorations(choice: Choice): FeedEntry[] {
   const { index, nowMs, random, viewer } = choice.parts;
   const { statistics } = index;
@@ -46,7 +46,10 @@ export function drawExplorations(choice: Choice): FeedEntry[] {
 const newCounts = new WeakMap<readonly FeedEntry[], { count: number; untilMs: number }>();
 const newCountForMs = 60_000;
 
-/** How many entries at the head of a list are new. The list is made now and then, and is long. */
+/**
+ * The number of new entries at the head of a list. Cached, because the list is long and rarely
+ * rebuilt.
+ */
 function countNew(list: readonly FeedEntry[], nowMs: number): number {
   let known = newCounts.get(list);
   if (known === undefined || nowMs > known.untilMs) {
@@ -57,16 +60,16 @@ function countNew(list: readonly FeedEntry[], nowMs: number): number {
   return known.count;
 }
 
-/** The list is made now and then, and an entry may have left the index since. */
+/** The list is rebuilt only occasionally, so an entry may have left the index since. */
 export function isInIndex({ parts: { index } }: Choice, entry: FeedEntry): boolean {
   return index.find(entry.serialNumber) === entry;
 }
 
-/** A draw from what is believed of an item's rate of reactions. */
+/** Draws from the distribution of an item's reaction rate. */
 export function drawRate({ stats }: FeedEntry, usual: number, random: () => number): number {
   const shown = stats === null ? 0 : shownOf(stats);
   const reactions = stats === null ? 0 : Math.min(shown, Math.max(0, reactionsOf(stats)));
-  // A rate of 0 or 1 would be no distribution.
+  // A rate of 0 or 1 would be a degenerate distribution.
   const prior = Math.min(0.99, Math.max(0.01, usual));
   return drawBeta(
     priorShowings * prior + reactions,
@@ -75,14 +78,14 @@ export function drawRate({ stats }: FeedEntry, usual: number, random: () => numb
   );
 }
 
-/** A draw from Beta(a, b), as the share of one of two gamma draws. */
+/** Draws from Beta(a, b) using two gamma draws. */
 export function drawBeta(a: number, b: number, random: () => number): number {
   const x = drawGamma(a, random);
   const y = drawGamma(b, random);
   return x + y === 0 ? 0 : x / (x + y);
 }
 
-/** A draw from Gamma(shape, 1): the method of Marsaglia and Tsang (2000). */
+/** Draws from Gamma(shape, 1) by the method of Marsaglia and Tsang (2000). */
 function drawGamma(shape: number, random: () => number): number {
   if (shape < 1) return drawGamma(shape + 1, random) * (1 - random()) ** (1 / shape);
   const d = shape - 1 / 3;
@@ -96,7 +99,7 @@ function drawGamma(shape: number, random: () => number): number {
   }
 }
 
-/** A draw from the standard normal distribution: Box and Muller (1958). */
+/** Draws from the standard normal distribution by the method of Box and Muller (1958). */
 function drawNormal(random: () => number): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

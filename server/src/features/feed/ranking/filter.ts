@@ -27,9 +27,9 @@ export function matches(entry: FeedEntry, filter: FeedFilter): boolean {
 }
 
 /**
- * Visits all entries that can match, newest first, until `visit` returns false. It walks the shortest
- * of the lists that the filter names, and may visit entries that do not match; with several tags, an
- * entry may be visited more than once. With `after`, it begins behind that place in the order.
+ * Visits all entries that can match, newest first, until `visit` returns false. Walks the shortest
+ * list that the filter permits and may visit entries that do not match; with several tags, an entry
+ * may be visited more than once. With `after`, starts behind that place in the order.
  */
 export function visitNewest(
   index: OrganizationIndex,
@@ -49,7 +49,7 @@ function visitList(walk: EntryWalk, visit: (entry: FeedEntry) => boolean): void 
   for (let entry = walk.step(); entry !== undefined; entry = walk.step()) if (!visit(entry)) return;
 }
 
-/** The walks stand at their next entries, and the newest of these is visited. */
+/** Merges walks: repeatedly visits the newest of their next entries. */
 function visitMerged(walks: readonly EntryWalk[], visit: (entry: FeedEntry) => boolean): void {
   const heads = walks.map((walk) => walk.step());
   for (;;) {

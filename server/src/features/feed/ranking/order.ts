@@ -1,16 +1,15 @@
 /**
- * The stage `rules`: which candidates get the places of a page, and in which order. Nothing here
- * changes a score.
+ * The stage `rules`: assigns candidates to the places of a page. Nothing here changes a score.
  *
- * 1. Pins have their places; two for one place stand behind each other, the older rule first, also
- *    where a new page begins between them.
- * 2. Live items stand at the head of a session, most viewers first.
- * 3. Two neighbours never have one author while an eligible item of another one is left; of items that
- *    were seen, while another one that was seen is. Pins and live items come before this rule.
- * 4. Further items of an author count less, and so does an item that is about the same as its two
- *    neighbours before it, both as far as `diversity` says.
+ * 1. Pins have their places. Two pins for the same place follow each other, older rule first, even
+ *    across a page boundary.
+ * 2. Live items come at the start of a session, most viewers first.
+ * 3. Neighbours never share an author while an eligible item of another author is left. The same
+ *    holds among seen items. Pins and live items take precedence over this rule.
+ * 4. Further items of an author count less, and so does an item that resembles its two
+ *    predecessors, both to the degree of `diversity`.
  * 5. A share of the places goes to items that few viewers have met.
- * 6. What was seen comes when nothing else is left, least recently seen first.
+ * 6. Seen items come when nothing else is left, least recently seen first.
  */
 import type { FeedEntry } from '../items/feed-entry.ts';
 import type { Choice } from './choice.ts';
@@ -26,24 +25,24 @@ export type Chosen = { readonly entry: FeedEntry; readonly isExploration: boolea
 
 export type Plan = {
   readonly chosen: readonly Chosen[];
-  /** There was nothing left that the viewer has not seen. */
+  /** Whether nothing was left that the viewer has not seen. */
   readonly isExhausted: boolean;
 };
 
 export type PlanRequest = {
   readonly wanted: number;
-  /** How many items the session has had before. */
+  /** Number of items the session has had before. */
   readonly position: number;
-  /** The `authorNumber` of the item before. */
+  /** The `authorNumber` of the previous item. */
   readonly previousAuthor: number;
-  /** Items that are live now, those with most viewers first. */
+  /** Live items, most viewers first. */
   readonly live: readonly FeedEntry[];
 };
 
 /**
- * Chooses the next items of a session, what it has had being left out of `choice`.
+ * Chooses the next items of a session. `choice` must exclude what it has had.
  *
- * @param session whose kept candidates may be used; null to make them anew
+ * @param session whose cached candidates may be used, or null to compute them
  */
 export function planItems(
   choice: Choice,
@@ -55,7 +54,7 @@ export function planItems(
   const live = position === 0 ? request.live.filter((entry) => choice.take(entry)) : [];
   const explorations = drawExplorations(choice);
   const isSlot = explorationSlots(choice, wanted);
-  // What is not explored competes with the others.
+  // Surplus explorations compete with the other candidates.
   const slots = Math.min(explorations.length, isSlot.size);
   for (const entry of explorations.splice(slots)) choice.putBack(entry);
   const pool = session === null ? rank(choice, shortlist(choice)) : poolOf(choice, session);
@@ -79,7 +78,7 @@ export function planItems(
     chosen.push({ entry: picked, isExploration: explored !== null });
     if (chosen.length % 8 === 0) choice.checkTime();
   }
-  // A page that is shorter than the place of a pin ends with it.
+  // If the page ends before a pin's place, the pin comes last.
   for (const entry of pins.values()) {
     picker.place(entry);
     chosen.push({ entry, isExploration: false });
@@ -88,13 +87,13 @@ export function planItems(
   return { chosen: chosen.slice(0, wanted), isExhausted };
 }
 
-/** The first live item that may stand here, or else the first of all. */
+/** The first live item that may stand here, otherwise the first of all. */
 function takeLive(picker: Picker, live: FeedEntry[], nextAuthor: number): FeedEntry | null {
   if (live.length === 0) return null;
   return picker.takeFitting(live, nextAuthor) ?? live.shift() ?? null;
 }
 
-/** Items that were drawn for exploration are left as well, when nothing else of another author is. */
+/** Drawn explorations are used as well once nothing else of another author is left. */
 function pickRest(picker: Picker, explorations: FeedEntry[], nextAuthor: number): FeedEntry | null {
   return (
     picker.pickOther(nextAuthor) ??
@@ -105,7 +104,7 @@ function pickRest(picker: Picker, explorations: FeedEntry[], nextAuthor: number)
   );
 }
 
-/** The entries that editors have pinned to places of this part of the session. */
+/** The entries that editors have pinned to places in this part of the session. */
 function takePins(choice: Choice, { position, wanted }: PlanRequest): Map<number, FeedEntry> {
   const found = new Map<number, FeedEntry>();
   for (const pin of choice.parts.rules.pins) {
@@ -119,7 +118,7 @@ function takePins(choice: Choice, { position, wanted }: PlanRequest): Map<number
   return found;
 }
 
-/** Takes the newest eligible entry that a pin means, whether it was seen or not. */
+/** Takes the newest eligible entry that matches a pin, whether or not it was seen. */
 function findPinned(choice: Choice, match: RuleMatch): FeedEntry | null {
   const { index, filter } = choice.parts;
   if (match.contentId !== undefined) {
@@ -137,7 +136,7 @@ function findPinned(choice: Choice, match: RuleMatch): FeedEntry | null {
   return found;
 }
 
-/** Places that go to exploration: evenly spread, from a random one on. */
+/** Places for exploration: evenly spread, starting at a random one. */
 function explorationSlots(choice: Choice, wanted: number): Set<number> {
   const { config, random } = choice.parts;
   const slots = new Set<number>();
@@ -148,8 +147,7 @@ function explorationSlots(choice: Choice, wanted: number): Set<number> {
 }
 
 /**
- * Fills up with what was seen before, least recently seen first. Of one author's items in a row, the
- * next of another author comes first.
+ * Fills up with seen items, least recently seen first. Avoids consecutive items of the same author.
  */
 function addSeen(choice: Choice, picker: Picker, wanted: number, chosen: Chosen[]): void {
   const { index, viewer } = choice.parts;

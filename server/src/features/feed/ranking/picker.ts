@@ -5,40 +5,40 @@ import { visitNewest } from './filter.ts';
 import { rank, type Candidate } from './rank.ts';
 
 /**
- * At the diversity 1, the item of an author after n others counts (1 − 0.25)·0.5^n + 0.25: the discount
- * of X's home timeline. In a library of few authors that would outweigh everything else.
+ * At diversity 1, an author's item after n others counts (1 − 0.25)·0.5^n + 0.25: the discount of
+ * X's home timeline. In a library with few authors it would otherwise outweigh everything else.
  */
 const authorFloor = 0.25;
 /**
- * What an item loses at most, at the diversity 1, that is about the same as its neighbours. A strong
- * liking moves a score by an eighth, so that much more would leave nothing of it.
+ * The maximum loss, at diversity 1, of an item that resembles its neighbours. A strong preference
+ * moves a score by an eighth, so a larger discount would cancel it.
  */
 const maxLikenessDiscount = 0.3;
-/** Entries of other authors that are fetched at once when the pool has none left. */
+/** Number of entries of other authors fetched at once when the pool has none left. */
 const othersAtOnce = 20;
 
 const taken = -1;
 
-/** The author of nobody: entries without an author may stand beside each other. */
+/** The author number of entries without an author, which may be neighbours. */
 export const nobody = 0;
 
 export class Picker {
   readonly #choice: Choice;
-  /** By falling keys. */
+  /** By descending key. */
   readonly #pool: Candidate[];
-  /** The keys with the discounts of their authors; −1 for what was taken. */
+  /** Keys with author discounts; −1 for taken candidates. */
   #discounted: Float64Array;
-  /** Everything before it was taken. */
+  /** Everything before this index was taken. */
   #first = 0;
   readonly #diversity: number;
   readonly #timesOf = new Map<number, number>();
-  /** Authors beside whom nothing is left outside the pool. */
+  /** Authors for whom no entry of another author is left outside the pool. */
   readonly #areAllInPool = new Set<number>();
   #previous: readonly number[] = [];
   #beforePrevious: readonly number[] = [];
   #previousAuthor: number;
 
-  /** @param pool sorted by falling keys; the picker takes it over */
+  /** @param pool sorted by descending key; the picker takes ownership */
   constructor(choice: Choice, pool: Candidate[], previousAuthor: number) {
     this.#choice = choice;
     this.#pool = pool;
@@ -48,17 +48,18 @@ export class Picker {
   }
 
   /**
-   * Removes and returns the best candidate for the next place; null when there is none. It is of another
-   * author than its neighbour, and if possible than the one after it, while any is left.
+   * Removes and returns the best candidate for the next place, or null if none is left. Its author
+   * differs from that of the previous item, and if possible from that of the following one, as long
+   * as such an entry is left.
    *
-   * @param nextAuthor of the item that has the place after it
+   * @param nextAuthor of the item at the following place
    */
   pick(nextAuthor = nobody): FeedEntry | null {
     const best = this.pickOther(nextAuthor) ?? this.pickOther(nobody);
     return best ?? this.#takeOut(this.#best(nobody, nobody));
   }
 
-  /** As `pick`, or null when only the neighbours' authors are left. */
+  /** Like `pick`, but null if only the neighbours' authors are left. */
   pickOther(nextAuthor: number): FeedEntry | null {
     let best = this.#best(this.#previousAuthor, nextAuthor);
     if (best === -1 && this.#fetchOthers(nextAuthor)) {
@@ -99,7 +100,7 @@ export class Picker {
     let bestKey = -1;
     for (let index = this.#first; index < pool.length; index += 1) {
       const candidate = pool[index];
-      // Keys fall from here on, and discounts only lower them.
+      // Keys descend from here on, and discounts only lower them.
       if (candidate === undefined || candidate.key <= bestKey) break;
       let key = this.#discounted[index] ?? taken;
       if (key <= bestKey || key === taken) continue;
@@ -114,7 +115,7 @@ export class Picker {
     return best;
   }
 
-  /** One more item of an author was placed: its further ones count less. */
+  /** Lowers the keys of an author's remaining items after one was placed. */
   #discount(author: number): void {
     const times = (this.#timesOf.get(author) ?? 0) + 1;
     this.#timesOf.set(author, times);
@@ -130,7 +131,7 @@ export class Picker {
     return 1 - this.#diversity * (1 - authorFloor) * (1 - 0.5 ** times);
   }
 
-  /** How much tags are those of the two items before: the greater Jaccard index. */
+  /** Similarity of tags with the two previous items: the larger Jaccard index. */
   #likeness(tags: readonly number[]): number {
     return Math.max(jaccard(tags, this.#previous), jaccard(tags, this.#beforePrevious));
   }
@@ -146,7 +147,11 @@ export class Picker {
     });
   }
 
-  /** The pool has these authors left alone: looks for others beyond it. @returns whether there are any */
+  /**
+   * Called when the pool has only these authors left: fetches entries of others from outside.
+   *
+   * @returns whether there are any
+   */
   #fetchOthers(nextAuthor: number): boolean {
     const { index, filter } = this.#choice.parts;
     const previous = this.#previousAuthor;

@@ -1,7 +1,7 @@
 /**
- * The ranked candidates of a viewer, kept until something changes: what the viewer did, an item, the
- * counts of items, the configuration. Between two pages of a viewer mostly nothing has, and making
- * them costs more than all else that a page does in memory.
+ * Caches the ranked candidates of a viewer until something changes: the viewer's activity, an item,
+ * the counts, or the configuration. Usually nothing changes between two pages of a viewer, and
+ * computing the candidates costs more than everything else a page does in memory.
  */
 import { LRUCache } from 'lru-cache';
 import { isDue, type FeedEntry } from '../items/feed-entry.ts';
@@ -13,23 +13,23 @@ import { hasNoFilter } from './filter.ts';
 import { rank, type Candidate } from './rank.ts';
 import { shortlist } from './sources.ts';
 
-/** Items age, and the best ones of tags are chosen anew. */
+/** Items age, and the best ones of tags are selected anew. */
 const keptForMs = 3_000;
-/** A page takes up to 100 of them; with fewer left than this, they are made anew. */
+/** A page takes up to 100 candidates; if fewer than this are left, they are recomputed. */
 const leastLeft = 110;
-/** About 8 KB each. */
+/** Each entry takes about 8 KB. */
 const maxKept = 1_500;
 
 type Kept = {
   readonly candidates: readonly Candidate[];
-  /** The session whose served items are not among the candidates; null if there are none. */
+  /** The session whose served items are excluded from the candidates, or null if none. */
   readonly feedId: string | null;
-  /** Stands for the index, which must not be held. */
+  /** Identifies the index without keeping it alive. */
   readonly indexNumber: number;
   readonly indexVersion: number;
   readonly vectors: ItemVectors | null;
   readonly viewerVersion: number;
-  /** The list is made anew whenever counts have changed. */
+  /** The list is replaced whenever counts have changed. */
   readonly popular: readonly FeedEntry[];
   readonly rules: EditorialRules;
   readonly scorerKey: string;
@@ -47,8 +47,8 @@ export type Session = {
 };
 
 /**
- * The candidates for the next places, best first, all of them taken by `choice`, which must leave out
- * what the session has had.
+ * The candidates for the next places, best first, all taken by `choice`, which must exclude what
+ * the session has had.
  */
 export function poolOf(choice: Choice, session: Session): Candidate[] {
   const { parts } = choice;
@@ -63,7 +63,9 @@ export function poolOf(choice: Choice, session: Session): Candidate[] {
   return rank(choice, shortlist(choice));
 }
 
-/** Makes the candidates of a viewer before a page is chosen from them, if they are to be kept. */
+/**
+ * Computes and caches the candidates of a viewer before a page is chosen, if they can be cached.
+ */
 export function keepPool(parts: ChoiceParts, session: Session): void {
   if (!canKeep(parts)) return;
   const known = kept.get(parts.viewer);

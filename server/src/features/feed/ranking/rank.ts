@@ -1,4 +1,4 @@
-/** The stage `rank`: the signals of candidates, and their scores. */
+/** The stage `rank`: computes the signals and scores of candidates. */
 import type { FeedEntry } from '../items/feed-entry.ts';
 import { tasteOf } from '../taste/viewer-taste.ts';
 import type { Choice, ChoiceParts } from './choice.ts';
@@ -15,14 +15,17 @@ import type { Weights } from './weights.ts';
 export type Candidate = {
   readonly entry: FeedEntry;
   readonly score: number;
-  /** What the order goes by: the score times the factors of editors and the viewer. */
+  /** The sort key: the score times the factors of editorial rules and the viewer. */
   readonly key: number;
 };
 
-/** Filled anew for every candidate, since an array for each would cost more than the signals. */
+/**
+ * Reused for every candidate, because allocating an array for each would cost more than the
+ * signals.
+ */
 const scratch = newVector();
 
-/** Scores candidates; those that the order likes best come first. */
+/** Scores candidates, best key first. */
 export function rank(choice: Choice, entries: readonly FeedEntry[]): Candidate[] {
   const { rules, scorer, viewer } = choice.parts;
   const context = contextOf(choice.parts);
@@ -53,12 +56,12 @@ export type Explanation = {
   readonly score: number;
   readonly signals: Readonly<Record<SignalName, number>>;
   readonly weights: Weights;
-  /** What each signal adds to the score, and whatever else does: they sum to it. */
+  /** The contribution of each signal and of anything else; they sum to the score. */
   readonly contributions: Readonly<Record<string, number>>;
   readonly reasons: readonly string[];
 };
 
-/** Why an entry stands where it stands, by the signals and the scorer that the order goes by. */
+/** Explains the place of an entry with the same signals and scorer as the order. */
 export function explain(choice: Choice, entry: FeedEntry, extra: readonly string[]): Explanation {
   const { config, rules, scorer } = choice.parts;
   const vector = computeSignals(entry, contextOf(choice.parts), newVector());

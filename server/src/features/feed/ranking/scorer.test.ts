@@ -1,4 +1,4 @@
-/** Proves that a scorer explains exactly the score that it gives. */
+/** Proves that every scorer explains exactly the score that it gives. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,33 +1,37 @@
 /**
- * What makes a score of signals. The order takes `score`, explanations take `explain`, and both must
- * agree; `scorer.test.ts` holds every scorer to that.
+ * Computes a score from signals. The order uses `score`, explanations use `explain`, and both must
+ * agree; `scorer.test.ts` checks every scorer.
  */
 import type { FeedEntry } from '../items/feed-entry.ts';
 import { bySignal, signalNames, type SignalName, type SignalVector } from './signals/table.ts';
 import { sumOf, type Weights } from './weights.ts';
 
 export type Scorer = {
-  /** Equal for scorers that give equal scores: candidates are kept as long as it stays. */
+  /**
+   * Equal for scorers that give equal scores: cached candidates are valid while it is unchanged.
+   */
   readonly key: string;
   /**
-   * The score of an entry, from 0 to 1. It runs for every candidate of every page, and `signals` is
-   * filled anew for the next one, so it must not be kept.
+   * The score of an entry, from 0 to 1. Runs for every candidate of every page. `signals` is reused
+   * for the next candidate and must not be kept.
    */
   readonly score: (signals: SignalVector, entry: FeedEntry) => number;
-  /** The same score with what each signal, and whatever else, adds to it. */
+  /** The same score, with the contributions of each signal and of anything else. */
   readonly explain: (signals: SignalVector, entry: FeedEntry) => Scored;
 };
 
 export type Scored = {
   readonly score: number;
   readonly contributions: Readonly<Record<SignalName, number>>;
-  /** What adds to the score beside the signals, by name. */
+  /** Contributions besides the signals, by name. */
   readonly others: Readonly<Record<string, number>>;
 };
 
 const nothing = {};
 
-/** Σ weight·signal / Σ weight: from 0 to 1 when every signal is. The contributions sum to the score. */
+/**
+ * Σ weight·signal / Σ weight: from 0 to 1 if every signal is. The contributions sum to the score.
+ */
 export function weightedSum(
   weights: Weights,
 ): Scorer & { readonly score: (signals: SignalVector) => number } {

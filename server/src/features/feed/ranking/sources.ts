@@ -1,7 +1,7 @@
 /**
- * Where candidates come from. Every source has one type: it takes up to `wanted` entries, in the order
- * in which it likes them. Together they make a shortlist of a fixed size, so that a page costs the same
- * whatever the number of items is.
+ * Candidate sources. Each takes up to `wanted` entries in its own order of preference. Together
+ * they form a shortlist of fixed size, so that the cost of a page does not depend on the number of
+ * items.
  */
 import type { FeedEntry } from '../items/feed-entry.ts';
 import { bestOfTaste } from '../taste/candidates.ts';
@@ -13,9 +13,9 @@ import { visitNewest } from './filter.ts';
 
 export type Source = (choice: Choice, wanted: number) => FeedEntry[];
 
-/** Candidates of one page. */
+/** Number of candidates for one page. */
 export const shortlistSize = 150;
-/** A list of one tag or author is looked through no farther than this. */
+/** Maximum number of entries examined in the list of one tag or author. */
 const maxLookedAt = 300;
 
 const editorial: Source = (choice, wanted) => {
@@ -77,7 +77,7 @@ const popular: Source = (choice, wanted) => {
   return found;
 };
 
-/** All items, newest first: the one source that never misses an item. */
+/** All items, newest first: the only source that never misses an item. */
 const fresh: Source = (choice, wanted) => {
   const { index, filter } = choice.parts;
   const found: FeedEntry[] = [];
@@ -91,7 +91,7 @@ const fresh: Source = (choice, wanted) => {
 
 type NamedSource = { readonly name: string; readonly source: Source; readonly share: number };
 
-/** In the order in which they take; the last one fills what the others have left. */
+/** In the order in which they take; the last one fills the remaining places. */
 const sources: readonly NamedSource[] = [
   { name: 'editorial', source: editorial, share: 0.1 },
   { name: 'byTopic', source: byTopic, share: 0.3 },
@@ -101,7 +101,7 @@ const sources: readonly NamedSource[] = [
   { name: 'fresh', source: fresh, share: 1 },
 ];
 
-/** The candidates of a page: all of them may be shown, none was seen or taken before. */
+/** The candidates of a page: all may be shown, and none was seen or taken before. */
 export function shortlist(choice: Choice): FeedEntry[] {
   const found: FeedEntry[] = [];
   for (const { source, share } of sources) {

@@ -3,31 +3,28 @@ import { bySignal, signalNames, signals, type SignalName } from './signals/table
 
 export type Weights = Readonly<Record<SignalName, number>>;
 
-/** What an organization starts with. */
 export const baseWeights: Weights = bySignal((name) => signals[name].defaultWeight);
 
-/** A problem of one field, with its path. */
 export type WeightProblem = { readonly path: string; readonly message: string };
 
-/** Weights that are not given are those of the base. */
 export function mergeWeights(base: Weights, partial: Partial<Weights>): Weights {
   return { ...base, ...partial };
 }
 
-/** The weights of an experiment's variant over those of the organization, unless nothing would count. */
+/** Overlays an experiment variant's weights on those of the organization, unless all would be 0. */
 export function overlayWeights(base: Weights, partial: Partial<Weights>): Weights {
   const merged = mergeWeights(base, partial);
   return sumOf(merged) > 0 ? merged : base;
 }
 
-/** Why weights cannot be used; null when they can. */
+/** Why weights are invalid, or null if they are valid. */
 export function problemOfWeights(weights: Weights): WeightProblem | null {
   return problemsOfPartialWeights(weights)[0] ?? null;
 }
 
 /**
- * What is wrong with weights that are laid over others. A signal that is not named keeps its weight, so
- * that they may all be 0 unless every signal is named.
+ * The problems of weights that overlay others. Unnamed signals keep their weight, so all may be 0
+ * unless every signal is named.
  */
 export function problemsOfPartialWeights(
   weights: Readonly<Record<string, unknown>>,

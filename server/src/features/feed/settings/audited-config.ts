@@ -1,4 +1,4 @@
-/** What the audit log compares of the ranking configuration and of editorial rules. */
+/** The audited fields of the ranking configuration and editorial rules. */
 import type { AuditedResource } from '../../../platform/http/audited-resource.ts';
 import { baseConfig, mergeConfig } from '../ranking/config.ts';
 import { selectConfig, selectRule } from './settings-queries.ts';

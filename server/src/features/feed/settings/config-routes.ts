@@ -1,4 +1,4 @@
-/** The ranking configuration: its signals, reading it, changing it, and taking changes back. */
+/** Routes to read, change and restore the ranking configuration, and to list its signals. */
 import { Type } from 'typebox';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';

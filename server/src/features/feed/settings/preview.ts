@@ -1,4 +1,4 @@
-/** What a viewer would see under other configurations, side by side. */
+/** Compares what a viewer would see under several configurations. */
 import { findItems } from '../../content/content.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -29,7 +29,10 @@ export type PreviewRequest = {
   readonly configs: readonly RankingConfig[];
 };
 
-/** Explorations are drawn the same way for each configuration, so that only the configurations differ. */
+/**
+ * Explorations use the same random draws for each configuration, so that only the configurations
+ * differ.
+ */
 export async function previewFeeds(parts: PreviewParts, request: PreviewRequest) {
   const { organizationId, viewer: ids, limit, settings, configs } = request;
   const { index, nowMs } = await parts.index.view(organizationId);
@@ -67,14 +70,16 @@ export async function previewFeeds(parts: PreviewParts, request: PreviewRequest)
       config,
       items: items.flatMap((item) => {
         const title = titles.get(item.contentId);
-        // The item was deleted meanwhile.
+        // The item has been deleted in the meantime.
         return title === undefined ? [] : [{ ...item, title }];
       }),
     })),
   };
 }
 
-/** Numbers from 0 to 1 that are the same each time (mulberry32, by Tommy Ettinger, public domain). */
+/**
+ * A reproducible sequence of numbers from 0 to 1 (mulberry32, by Tommy Ettinger, public domain).
+ */
 function sameDraws(): () => number {
   let state = 0x5eed;
   return () => {

@@ -10,13 +10,13 @@ import { usableModel } from '../learned/model-state.ts';
 import { selectConfig, selectRevisions, selectRules, type RuleRow } from './settings-queries.ts';
 
 export type RankingSettings = {
-  /** 0: the organization has no configuration of its own. */
+  /** 0 if the organization has no configuration of its own. */
   readonly version: number;
   readonly config: RankingConfig;
-  /** When it was chosen, in milliseconds of the Unix epoch. */
+  /** When it was set, in milliseconds since the Unix epoch. */
   readonly setAtMs: number;
   readonly rules: readonly EditorialRule[];
-  /** The accepted model of watch time; null for none. */
+  /** The accepted model of watch time, or null. */
   readonly watchModel: WatchModel | null;
 };
 
@@ -25,7 +25,7 @@ type Known = { readonly settings: RankingSettings; readonly revision: number };
 const pollMs = 400;
 export const maxRules = 200;
 
-/** What organizations have decided about their ranking, in memory. */
+/** In-memory copies of organizations' ranking settings. */
 export class SettingsReader implements AsyncDisposable {
   readonly #db: Db;
   readonly #pictures: Pictures<Known>;
@@ -45,17 +45,17 @@ export class SettingsReader implements AsyncDisposable {
     return (await this.#pictures.of(organizationId)).settings;
   }
 
-  /** The settings if they are in memory and no change is known; else null. */
+  /** The settings if they are in memory and not known to be outdated, otherwise null. */
   find(organizationId: OrganizationId): RankingSettings | null {
     return this.#pictures.find(organizationId)?.settings ?? null;
   }
 
-  /** The last settings that were in memory; for when the database is away. */
+  /** The last settings in memory, even if outdated. Use this while the database is down. */
   findOld(organizationId: OrganizationId): RankingSettings | null {
     return this.#pictures.peek(organizationId)?.settings ?? null;
   }
 
-  /** This process has committed a change: the next page follows it. */
+  /** Call after this process has committed a change, so that the next page reflects it. */
   markChanged(organizationId: OrganizationId): void {
     this.#pictures.outdate(organizationId);
   }
@@ -65,7 +65,7 @@ export class SettingsReader implements AsyncDisposable {
   }
 
   async #load(organizationId: OrganizationId): Promise<Known> {
-    // The revision first: what is changed meanwhile is read again with the next poll.
+    // Read the revision first: a concurrent change is then picked up by the next poll.
     const [revision] = await selectRevisions(this.#db, [organizationId]);
     const [config, rules, training] = await Promise.all([
       selectConfig(this.#db, organizationId),

@@ -1,4 +1,4 @@
-/** Editorial rules: boost, suppress, pin, exclude. */
+/** Routes for editorial rules: boost, suppress, pin, exclude. */
 import type { Static } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { ApiError } from '../../../platform/http/errors.ts';

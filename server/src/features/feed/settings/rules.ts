@@ -1,4 +1,4 @@
-/** What makes an editorial rule complete. */
+/** Validation of editorial rules. */
 import { ApiError, type ErrorDetail } from '../../../platform/http/errors.ts';
 import { parseContentId } from '../../../platform/ids.ts';
 import type { RuleFields } from './settings-queries.ts';

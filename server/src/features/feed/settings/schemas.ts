@@ -75,10 +75,13 @@ export const CurrentConfig = Type.Object({
   ...Config.properties,
 });
 
-/** An older page of the console sends back all that the GET answered, except what it knows to leave out. */
+/**
+ * Older console pages send back everything from the GET response, except the fields they know to
+ * leave out.
+ */
 const readOnlyField = Type.Unknown({ description: 'Part of the answer. It is ignored here.' });
 
-/** What is left out stays as it is where a configuration is compared, and is the default in a PUT. */
+/** In comparisons, missing fields keep their current value; in a PUT they get the default. */
 export const PartialConfig = Closed({
   weights: Type.Optional(Closed(Type.Partial(Type.Object(weightFields)).properties)),
   objective: Type.Optional(configFields.objective),

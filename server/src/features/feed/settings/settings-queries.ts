@@ -1,4 +1,3 @@
-/** The SQL of ranking configurations and editorial rules. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -15,7 +14,7 @@ export type ConfigRow = {
 const configColumns = sql`
   version, config, api_key_id as "apiKeyId", created_at as "createdAt"`;
 
-/** The configuration that holds; null while the organization has none of its own. */
+/** The current configuration, or null if the organization has none of its own. */
 export async function selectConfig(
   db: Db,
   organizationId: OrganizationId,
@@ -37,7 +36,7 @@ export async function selectConfigVersion(
   return rows[0] ?? null;
 }
 
-/** Versions, newest first, older than `before`. */
+/** Versions older than `before`, newest first. */
 export async function selectConfigVersions(
   db: Db,
   organizationId: OrganizationId,
@@ -58,7 +57,7 @@ export async function countConfigVersions(db: Db, organizationId: OrganizationId
   return rows[0]?.total ?? 0;
 }
 
-/** Adds a version. Call `bumpRevision` first: its lock makes the versions follow each other. */
+/** Adds a version. Call `bumpRevision` first: its lock makes version numbers consecutive. */
 export async function insertConfig(
   tx: Tx,
   organizationId: OrganizationId,
@@ -76,7 +75,7 @@ export async function insertConfig(
   return row;
 }
 
-/** Counts a change and holds the organization's row locked until the transaction ends. */
+/** Counts a change and keeps the organization's row locked until the transaction ends. */
 export async function bumpRevision(tx: Tx, organizationId: OrganizationId): Promise<void> {
   await sql`
     insert into ranking_revision as known (organization_id, revision)
@@ -110,7 +109,7 @@ const ruleColumns = sql`
   ranking_rule_id as "ruleId", type, match, factor, position, starts_at as "startsAt",
   ends_at as "endsAt", created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** Rules, oldest first, behind `after`. */
+/** Rules after `after`, oldest first. */
 export async function selectRules(
   db: Db,
   organizationId: OrganizationId,
@@ -144,7 +143,7 @@ export async function selectRule(
 
 export type RuleFields = Omit<RuleRow, 'createdAt' | 'updatedAt'>;
 
-/** Stores a rule under its id, new or in place of what it was. */
+/** Inserts or replaces a rule by id. */
 export async function upsertRule(
   tx: Tx,
   organizationId: OrganizationId,
@@ -165,7 +164,7 @@ export async function upsertRule(
   return row;
 }
 
-/** @returns whether there was such a rule */
+/** @returns whether the rule existed */
 export async function deleteRule(
   tx: Tx,
   organizationId: OrganizationId,
@@ -177,7 +176,7 @@ export async function deleteRule(
   return numAffectedRows > 0n;
 }
 
-/** The ids of the rules that match one of these items only. */
+/** The ids of the rules that match only one of these items. */
 export async function selectRulesOfItems(
   db: Db,
   organizationId: OrganizationId,

@@ -1,10 +1,10 @@
-/** Items that a viewer can be expected to like by what others do, for the shortlist. */
+/** Candidates that suit a viewer's taste, inferred from the behaviour of others. */
 import type { FeedEntry } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
 import type { ItemVectors } from './item-vectors.ts';
 import type { Taste } from './viewer-taste.ts';
 
-/** Only so many of the newest items that have vectors are compared, beside the popular ones. */
+/** Besides popular items, only this many of the newest items with vectors are compared. */
 const maxNewest = 3_000;
 const newestLookedAt = 20_000;
 const poolForMs = 10_000;
@@ -22,7 +22,7 @@ const ranked = new WeakMap<
   { readonly pool: Pool; readonly entries: readonly FeedEntry[] }
 >();
 
-/** The items that suit a taste best, best first. Some may have left the index since. */
+/** The items that best suit a taste, best first. Some may have left the index since. */
 export function bestOfTaste(taste: Taste, index: OrganizationIndex): readonly FeedEntry[] {
   const pool = poolOf(index, taste.vectors);
   const known = ranked.get(taste);

@@ -1,9 +1,9 @@
-/** Matrices of few columns, row by row in one array. */
+/** Operations on matrices with few columns, stored row by row in one array. */
 
 /**
- * Makes the columns orthonormal by the modified method of Gram and Schmidt.
+ * Makes the columns orthonormal by the modified Gram–Schmidt method.
  *
- * @returns the lengths that the columns had by then
+ * @returns the lengths of the columns before normalization
  */
 export function orthonormalize(matrix: Float32Array, columns: number): number[] {
   const lengths: number[] = [];
@@ -21,7 +21,7 @@ export function orthonormalize(matrix: Float32Array, columns: number): number[] 
     for (let row = column; row < matrix.length; row += columns) squares += (matrix[row] ?? 0) ** 2;
     const length = Math.sqrt(squares);
     lengths.push(length);
-    // What is left of a column that depends on the others is rounding.
+    // What remains of a linearly dependent column is rounding error.
     const scale = length > 1e-12 ? 1 / length : 0;
     for (let row = column; row < matrix.length; row += columns) {
       matrix[row] = (matrix[row] ?? 0) * scale;
@@ -30,7 +30,9 @@ export function orthonormalize(matrix: Float32Array, columns: number): number[] 
   return lengths;
 }
 
-/** Scales each column so that its mean square over `rows`, with repeats, is the square of its share. */
+/**
+ * Scales each column so that its mean square over `rows` (with repeats) is the square of its share.
+ */
 export function normalizeColumns(
   matrix: Float32Array,
   columns: number,

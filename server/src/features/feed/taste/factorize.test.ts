@@ -1,4 +1,4 @@
-/** Checks that shared tastes are found, and that chance is not taken for one. */
+/** Proves that shared tastes are found and that noise is not mistaken for taste. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dimensions, factorize, type Watches } from './factorize.ts';
@@ -8,7 +8,10 @@ const viewers = 200;
 const items = 120;
 const each = 40;
 
-/** Viewers and items of as many groups; viewers like what is of their group more often by `strength`. */
+/**
+ * Viewers and items in as many groups; viewers like items of their own group more often by
+ * `strength`.
+ */
 function watchesOf(groups: number, strength: number): Watches {
   const starts = [0];
   const met: number[] = [];

@@ -1,57 +1,58 @@
 /**
- * Who watches this also watches that: vectors of items, found from what viewers did with them.
+ * Collaborative filtering: finds vectors of items from what viewers did with them.
  *
- * Outcomes are taken relative to what is usual of the item and of the viewer (Koren, Bell and Volinsky,
- * "Matrix Factorization Techniques for Recommender Systems", 2009), and divided by the roots of how much
- * either has done, so that neither a busy viewer nor a popular item speaks for all. The strongest
- * directions of that matrix are its taste: they are found by subspace iteration (Halko, Martinsson and
- * Tropp, "Finding Structure with Randomness", 2011), which needs a few passes over the entries alone.
+ * Outcomes are centred on item and viewer biases (Koren, Bell and Volinsky, "Matrix Factorization
+ * Techniques for Recommender Systems", 2009) and divided by the square roots of item and viewer
+ * activity, so that neither a busy viewer nor a popular item dominates. The strongest directions of
+ * this matrix represent taste. They are found by subspace iteration (Halko, Martinsson and Tropp,
+ * "Finding Structure with Randomness", 2011), which needs only a few passes over the entries.
  *
- * Chance has directions as well. The strongest one of the same entries with random signs says how strong
- * it is (Hong, Sheng and Dobriban, "Selecting the number of components in PCA via random signflips",
- * 2020): weaker directions are dropped, and the others shrink by what chance explains of them. An
- * organization whose viewers have no taste in common, or too few views, has no vectors.
+ * Noise has directions as well. The strongest direction of the same entries with random signs
+ * measures it (Hong, Sheng and Dobriban, "Selecting the number of components in PCA via random
+ * signflips", 2020): weaker directions are dropped, and the others are shrunk by the share
+ * explained by noise. An organization whose viewers have no common taste, or too few views, gets no
+ * vectors.
  *
- * It is a function of its input: it begins with directions that follow from the items' numbers, and sums
- * in the order of the input.
+ * The result is deterministic: initial directions are derived from the items' numbers, and sums
+ * follow the order of the input.
  */
 import { mix } from './hash.ts';
 import { normalizeColumns, orthonormalize } from './columns.ts';
 
-/** Numbers of an item's vector: how many directions of taste are told apart at most. */
+/** Length of an item's vector: the maximum number of directions of taste. */
 export const dimensions = 16;
 
-/** What viewers did: one entry for each item that a viewer has met, all of one viewer together. */
+/** Viewer activity: one entry per viewer and item, grouped by viewer. */
 export type Watches = {
-  /** For each viewer, where the entries begin; one more than there are viewers. */
+  /** The index of each viewer's first entry, plus a final element for the end. */
   readonly starts: Uint32Array;
-  /** Of each entry: the place of its item in `serialNumbers`. */
+  /** For each entry, the index of its item in `serialNumbers`. */
   readonly items: Uint32Array;
   readonly outcomes: Float32Array;
-  /** How much each viewer counts, from 0 to 1. */
+  /** The weight of each viewer, from 0 to 1. */
   readonly weights: Float32Array;
-  /** Of the items that are met, ascending. */
+  /** Serial numbers of the items, ascending. */
   readonly serialNumbers: Float64Array;
 };
 
 export type Factors = {
   readonly mean: number;
-  /** The standard deviation of outcomes around what is usual of item and viewer. */
+  /** The standard deviation of outcomes after removing item and viewer biases. */
   readonly spread: number;
   readonly biases: Float32Array;
-  /** `dimensions` numbers for each item; all zero where chance explains everything. */
+  /** `dimensions` numbers per item; all zero if noise explains everything. */
   readonly vectors: Float32Array;
-  /** The directions that are stronger than chance. */
+  /** Number of directions stronger than noise. */
   readonly found: number;
 };
 
 const sweeps = 8;
-/** Sweeps for the strength of chance: its directions are all about as strong, so a few suffice. */
+/** The iteration for noise: its directions are about equally strong, so a few suffice. */
 const chanceSweeps = 5;
 const chanceDirections = 4;
-/** Chance is estimated once, and another draw of it may be this much stronger. */
+/** Noise is estimated from one draw; another could be this much stronger. */
 const margin = 1.05;
-/** So many outcomes that are like the mean are assumed of each item and each viewer. */
+/** Weight of the prior at the mean, in outcomes, for each item and viewer. */
 export const prior = 8;
 
 export function factorize(watches: Watches): Factors {
@@ -87,7 +88,7 @@ export function factorize(watches: Watches): Factors {
   return { mean, spread, biases, vectors, found: kept.filter((share) => share > 0).length };
 }
 
-/** The strongest directions of the matrix in the space of the items, strongest first. */
+/** The strongest directions of the matrix in item space, strongest first. */
 function directionsOf(
   { starts, items, serialNumbers }: Watches,
   entries: Float32Array,
@@ -120,7 +121,7 @@ function directionsOf(
   return { directions, strengths };
 }
 
-/** Adds `share` of a row of one matrix to a row of another. */
+/** Adds a row of one matrix, times `share`, to a row of another. */
 function addRow(
   to: Float32Array,
   toRow: number,
@@ -135,7 +136,7 @@ function addRow(
   }
 }
 
-/** Takes the mean and what is usual of each item and viewer out of the outcomes. */
+/** Subtracts the mean and the item and viewer biases from the outcomes. */
 function removeBiases({ starts, items, outcomes, weights, serialNumbers }: Watches) {
   const support = new Float32Array(serialNumbers.length);
   const above = new Float64Array(serialNumbers.length);

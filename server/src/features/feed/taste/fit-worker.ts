@@ -1,10 +1,10 @@
-/** Runs in a thread of its own: takes the encounters of viewers, and answers with the parts of a model. */
+/** Worker thread: receives the encounters of viewers and returns the parts of a model. */
 import { answerMessages } from '../../../platform/worker-thread.ts';
 import { factorize } from './factorize.ts';
 import { encodeParts } from './item-vectors.ts';
 import { WatchCollector } from './watches.ts';
 
-/** Encounters of viewers, each as it is stored; null: there are no more. */
+/** Stored encounters of viewers, one element per viewer; null ends the input. */
 export type FitInput = readonly Uint8Array[] | null;
 
 export type FitOutput =
@@ -32,7 +32,7 @@ answerMessages((input: FitInput): FitOutput => {
   const factors = factorize(watches);
   const parts = encodeParts(factors, watches.serialNumbers, viewersOf);
   return {
-    // Without a direction there is nothing to tell of any item.
+    // Without any direction, no item needs a record.
     parts: factors.found === 0 ? [] : parts,
     mean: factors.mean,
     spread: factors.spread,

@@ -1,4 +1,4 @@
-/** Fits the item vectors of an organization in a thread of its own, so that nothing else waits. */
+/** Fits the item vectors of an organization in a worker thread, so that nothing else waits. */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
@@ -26,7 +26,11 @@ export async function fitDueTastes(
   }
 }
 
-/** Fits and stores. @returns false if the model was changed meanwhile, and nothing was stored */
+/**
+ * Fits and stores a model.
+ *
+ * @returns false if the model was changed in the meantime and nothing was stored
+ */
 export async function fitTaste(db: Db, due: DueFit, signal: AbortSignal): Promise<boolean> {
   const startedAt = performance.now();
   await using thread = startWorkerThread<FitInput, FitOutput>(

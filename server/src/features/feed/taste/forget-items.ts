@@ -1,10 +1,12 @@
-/** Taking items that were deleted for good out of the models of taste. */
+/** Removes permanently deleted items from taste models. */
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import type { DeletedItem } from '../../../platform/feature.ts';
 import { withoutItems } from './item-vectors.ts';
 import { lockParts, replacePart } from './taste-queries.ts';
 
-/** Call it when no viewer's encounters name the items any more: a fit that has read them is dropped. */
+/**
+ * Call it once no viewer's encounters refer to the items: a fit that has read them is discarded.
+ */
 export async function forgetItemsOfTaste(db: Db, items: readonly DeletedItem[]): Promise<void> {
   for (const [organizationId, own] of Map.groupBy(items, (item) => item.organizationId)) {
     const serialNumbers = new Set(own.map(({ serialNumber }) => serialNumber));

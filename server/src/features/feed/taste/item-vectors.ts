@@ -1,10 +1,10 @@
 /**
- * The item vectors of one organization, in memory as they are stored: 32 bytes an item, sorted by the
- * items' serial numbers. So 10,000 items take 0.3 MB, 100,000 take 3 MB and a million 32 MB.
+ * The item vectors of one organization, in memory as stored: 32 bytes per item, sorted by serial
+ * number. 10,000 items take 0.3 MB, 100,000 take 3 MB and a million 32 MB.
  */
 import { dimensions, type Factors } from './factorize.ts';
 
-/** Serial number (6 bytes), bias (float), scale of the vector (float), support (2), the vector (16). */
+/** Serial number (6 bytes), bias (float), scale of the vector (float), support (2), vector (16). */
 export const recordBytes = 6 + 4 + 4 + 2 + dimensions;
 export const recordsOfPart = 4_096;
 const biasAt = 6;
@@ -12,7 +12,7 @@ const scaleAt = 10;
 const supportAt = 14;
 const vectorAt = 16;
 
-/** What a fit found about all items together. */
+/** Results of a fit that concern all items. */
 export type TasteHead = { readonly mean: number; readonly spread: number };
 
 export class ItemVectors {
@@ -20,14 +20,14 @@ export class ItemVectors {
   readonly #bytes: Buffer;
   readonly size: number;
 
-  /** @param bytes records, in the order of serial numbers */
+  /** @param bytes records in the order of serial numbers */
   constructor(head: TasteHead, bytes: Buffer) {
     this.head = head;
     this.#bytes = bytes;
     this.size = Math.floor(bytes.length / recordBytes);
   }
 
-  /** The place of an item; −1 where nothing is known of it. */
+  /** The index of an item; −1 if it has no record. */
   placeOf(serialNumber: number): number {
     let low = 0;
     let high = this.size;
@@ -43,12 +43,12 @@ export class ItemVectors {
     return this.#bytes.readUIntBE(place * recordBytes, 6);
   }
 
-  /** How much more an item is liked than items usually are. */
+  /** How much more this item is liked than the average item. */
   biasAt(place: number): number {
     return this.#bytes.readFloatBE(place * recordBytes + biasAt);
   }
 
-  /** Writes the vector of an item to `into`, from `offset` on. */
+  /** Writes the vector of an item to `into`, starting at `offset`. */
   readInto(place: number, into: Float32Array, offset = 0): void {
     const at = place * recordBytes;
     const scale = this.#bytes.readFloatBE(at + scaleAt);
@@ -57,7 +57,6 @@ export class ItemVectors {
     }
   }
 
-  /** The product of an item's vector with another vector. */
   productWith(place: number, other: Float32Array): number {
     const at = place * recordBytes + vectorAt;
     const bytes = this.#bytes;
@@ -69,7 +68,7 @@ export class ItemVectors {
   }
 }
 
-/** The records of all items that enough viewers have met, in parts. */
+/** The records of all items met by enough viewers, split into parts. */
 export function encodeParts(
   factors: Factors,
   serialNumbers: Float64Array,
@@ -98,7 +97,7 @@ export function encodeParts(
   return parts;
 }
 
-/** The records of a part without those of some items; null where it holds none of them. */
+/** The records of a part without some items, or null if it contains none of them. */
 export function withoutItems(part: Buffer, serialNumbers: ReadonlySet<number>): Buffer | null {
   const kept: Buffer[] = [];
   for (let at = 0; at < part.length; at += recordBytes) {

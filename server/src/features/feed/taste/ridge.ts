@@ -1,6 +1,6 @@
 /**
- * Ridge regression with few features: sums up observations, and solves the normal equations
- * (λI + Σ w·x·xᵀ)·b = Σ w·y·x by a Cholesky decomposition. A viewer's taste is found by it from item vectors.
+ * Ridge regression with few features: accumulates observations and solves the normal equations (λI
+ * + Σ w·x·xᵀ)·b = Σ w·y·x by Cholesky decomposition. It finds a viewer's taste from item vectors.
  */
 export class Ridge {
   readonly #size: number;
@@ -16,13 +16,16 @@ export class Ridge {
     this.#factor = new Float64Array((size * (size + 1)) / 2);
   }
 
-  /** Takes over the sums of another one of the same size. */
+  /** Copies the sums of another instance of the same size. */
   copy(other: Ridge): void {
     this.#products.set(other.#products);
     this.#targets.set(other.#targets);
   }
 
-  /** Adds an observation: the features at `offset` of `features`, what was observed, and its weight. */
+  /**
+   * Adds an observation: the features at `offset` of `features`, the observed value, and its
+   * weight.
+   */
   add(features: Float32Array, offset: number, observed: number, weight: number): void {
     const size = this.#size;
     const products = this.#products;

@@ -19,7 +19,7 @@ import { selectSerialNumber } from './taste-queries.ts';
 import { similarTo, type Original } from './similar.ts';
 
 const maxItems = 50;
-/** The database is not waited for longer than this. */
+/** The longest wait for the database. */
 const hydrationMs = 2_000;
 
 const Query = Closed({
@@ -38,7 +38,7 @@ const SimilarItems = Type.Object({
   meta: Type.Object({ requestId: Type.String() }),
 });
 
-/** Items that are like an item, for the page of one video. */
+/** Similar items, for a page with one video. */
 export function addSimilarRoute(app: HttpApp, parts: FeedParts & { db: Db }): void {
   app.get(
     '/v1/content/:id/similar',
@@ -115,11 +115,12 @@ async function readSimilar(
   });
   if (items.length > 0 && items.every((item) => item === undefined))
     throw new ApiError('UNAVAILABLE');
-  // Undefined is an item that could not be read in time: what is left is still an answer.
+  // Undefined stands for an item that could not be read in time; the rest is still a valid
+  // response.
   return items.filter((item) => item !== null && item !== undefined);
 }
 
-/** Whom a publishable key may know of is what it may play; a secret key knows every item. */
+/** A publishable key can only name items it may play; a secret key can name any item. */
 async function findOriginal(
   db: Db,
   { organizationId, type }: Principal,

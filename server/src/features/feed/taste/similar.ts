@@ -1,4 +1,4 @@
-/** Items that are like an item: watched by the same viewers, or about the same. */
+/** Finds items similar to an item: watched by the same viewers, or with the same topics. */
 import { setImmediate } from 'node:timers/promises';
 import type { FeedEntry } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
@@ -6,24 +6,27 @@ import type { Choice } from '../ranking/choice.ts';
 import { dimensions } from './factorize.ts';
 import type { ItemVectors } from './item-vectors.ts';
 
-/** What is compared with others. */
+/** The item to compare with others. */
 export type Original = {
   readonly serialNumber: number;
   readonly tags: readonly string[];
   readonly author: string | null;
 };
 
-/** How much sharing all tags, or the author, counts beside the cosine of the vectors. */
 const tagShare = 0.5;
 const authorShare = 0.2;
-/** Less is no likeness. */
+/** Anything less does not count as similar. */
 const leastLikeness = 0.05;
 const neighbours = 200;
 const newestOfList = 300;
-/** Requests of this process wait no longer than comparing so many takes. */
+/** Yields to other requests after this many comparisons. */
 const comparedAtOnce = 50_000;
 
-/** Candidates, most alike first. @param choice decides what may be shown; the original is left out of it */
+/**
+ * Candidates, most similar first.
+ *
+ * @param choice decides what may be shown; the original is excluded from it
+ */
 export async function similarTo(
   original: Original,
   index: OrganizationIndex,
@@ -66,7 +69,7 @@ type Neighbour = { readonly serialNumber: number; readonly cosine: number };
 const maxKnown = 1_000;
 const knownNeighbours = new WeakMap<ItemVectors, Map<number, readonly Neighbour[]>>();
 
-/** The items whose vectors point where that of an item points; kept for a while. */
+/** The items whose vectors are closest in direction to that of an item. Cached for a while. */
 async function nearestTo(
   serialNumber: number,
   vectors: ItemVectors,
@@ -74,14 +77,14 @@ async function nearestTo(
   let known = knownNeighbours.get(vectors);
   if (known === undefined) knownNeighbours.set(vectors, (known = new Map()));
   const found = known.get(serialNumber) ?? (await findNearest(serialNumber, vectors));
-  // The oldest key of a Map comes first.
+  // A Map iterates in insertion order, so its first key is the oldest.
   const [oldest] = known.keys();
   if (known.size >= maxKnown && oldest !== undefined) known.delete(oldest);
   known.set(serialNumber, found);
   return found;
 }
 
-/** So long a vector is assumed beside each: one that few viewers made is short, and counts less. */
+/** Added to the length of each vector: a vector based on few viewers is short and counts less. */
 const shortVector = 0.5;
 
 async function findNearest(serialNumber: number, vectors: ItemVectors): Promise<Neighbour[]> {

@@ -1,4 +1,4 @@
-/** Keeps the item vectors of the indexes of this process as the tables have them. */
+/** Keeps the item vectors of this process's indexes in sync with the tables. */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
@@ -29,7 +29,6 @@ export class TasteKeeper implements AsyncDisposable {
     await this.#loop[Symbol.asyncDispose]();
   }
 
-  /** Reads the vectors of an organization into its index. */
   async load(organizationId: OrganizationId, index: OrganizationIndex): Promise<void> {
     const rows = await selectModel(this.#db, organizationId);
     const [first] = rows;

@@ -1,4 +1,3 @@
-/** The SQL of item vectors. */
 import { sql } from 'kysely';
 import { contentItems } from '../../content/content.ts';
 import { organizationRows } from '../../organizations/organizations.ts';
@@ -8,17 +7,18 @@ import { projectionRows } from '../../../platform/projections/queries.ts';
 export type DueFit = {
   readonly organizationId: string;
   readonly version: number;
-  /** Null if the model may miss what some viewer did, so that it is due again. */
+  /** Null if the model may miss some activity, so that it is due again. */
   readonly watchedUntil: Date | null;
 };
 
-/** A fit may take this share of the time. */
+/** Fits take at most one part in this many of the time. */
 const restShare = 20;
 
 /**
- * The organizations whose model is due: something was watched since, and it is older than `intervalMs`
- * and than twenty times what the last fit took; or it is a day old, or a viewer was erased. While the
- * partitions of the viewers' projection are apart, the newest moment says nothing about all of them.
+ * The organizations whose model is due: it is older than `intervalMs` and than twenty times the
+ * duration of the last fit, and there was activity since; or it is a day old, or a viewer was
+ * erased. While the partitions of the viewers' projection are at different positions, the newest
+ * activity is not reliable.
  */
 export async function selectDueFits(db: Db, intervalMs: number): Promise<DueFit[]> {
   const { rows } = await sql<DueFit>`
@@ -46,7 +46,7 @@ export async function selectDueFits(db: Db, intervalMs: number): Promise<DueFit[
 
 export type Watcher = { lastAt: Date; key: Buffer; bytes: Buffer };
 
-/** What viewers of an organization have met, those who were there last first. */
+/** The encounters of an organization's viewers, most recently active first. */
 export async function readWatchers(
   db: Db,
   organizationId: string,
@@ -71,7 +71,7 @@ export type Fit = {
   readonly fitMs: number;
 };
 
-/** Replaces a model. @returns false if it was changed since the fit began, as by an erasure */
+/** Replaces a model. @returns false if it has changed since the fit began, such as by an erasure */
 export async function storeFit(
   db: Db,
   { organizationId, version, watchedUntil }: DueFit,
@@ -99,7 +99,10 @@ export async function storeFit(
   });
 }
 
-/** What was learned from an erased viewer has to go: the model is made again at once. */
+/**
+ * Marks a model for an immediate new fit, because it must not retain what it learned from an erased
+ * viewer.
+ */
 export async function markStale(tx: Tx, organizationId: string): Promise<void> {
   await sql`
     insert into taste_model as known (organization_id, version, is_stale)
@@ -120,7 +123,7 @@ export async function selectVersions(
 
 export type StoredModel = { version: number; mean: number; spread: number; bytes: Buffer | null };
 
-/** A model and its parts, as of one moment; null where there is none. */
+/** A consistent snapshot of a model and its parts, or null if there is none. */
 export async function selectModel(db: Db, organizationId: string): Promise<StoredModel[]> {
   const { rows } = await sql<StoredModel>`
     select version, mean, spread, bytes from taste_model
@@ -129,7 +132,7 @@ export async function selectModel(db: Db, organizationId: string): Promise<Store
   return rows;
 }
 
-/** Locks a model for a change of its parts, and counts the change. @returns its parts */
+/** Locks a model to change its parts, and increments its version. @returns its parts */
 export async function lockParts(
   tx: Tx,
   organizationId: string,
@@ -154,7 +157,7 @@ export async function replacePart(
     where organization_id = ${organizationId} and part = ${part}::int`.execute(tx);
 }
 
-/** The short number of an item; null if there is no such item. */
+/** The serial number of an item, or null if it does not exist. */
 export async function selectSerialNumber(
   db: Db,
   organizationId: string,

@@ -1,4 +1,4 @@
-/** What a viewer can be expected to like, from the vectors of the items that they have met. */
+/** Infers what a viewer will like from the vectors of the items they have met. */
 import type { ViewerProfile } from '../viewers/viewer-profile.ts';
 import type { FeedEntry } from '../items/feed-entry.ts';
 import { dayMs } from '../../../platform/time.ts';
@@ -9,20 +9,19 @@ import { outcomeOf } from './watches.ts';
 import type { Encounter } from '../viewers/encounter.ts';
 
 /**
- * λ of the regression: the variance of single outcomes over that of tastes. So many outcomes count as much
- * as what is assumed of everybody, which is to have no taste.
+ * λ of the regression: the variance of single outcomes divided by that of tastes. The prior, which
+ * is no taste, weighs as much as this many outcomes.
  */
 const penalty = 12;
-/** Tastes fade by half in this time. */
 const halfLifeMs = 14 * dayMs;
-/** One standard deviation of outcomes makes odds e^gain times as high. */
+/** One standard deviation of outcomes multiplies the odds by e^gain. */
 const gain = 4;
 const mostLogit = 4;
 
 export type Taste = {
   /**
-   * The log-odds that a viewer likes an item, beyond what is usual of the item and the viewer: 0 where
-   * nothing is known of either, and the nearer to 0, the less is known.
+   * The log-odds that a viewer likes an item, relative to the biases of item and viewer. It is 0 if
+   * nothing is known about either, and close to 0 if little is.
    */
   readonly logitOf: (entry: FeedEntry) => number;
   readonly vectors: ItemVectors;
@@ -39,7 +38,7 @@ type Known = {
 
 const known = new WeakMap<ViewerProfile, Known>();
 
-/** The taste of a viewer; null where nothing is known of it. It is computed again after changes. */
+/** The taste of a viewer, or null if unknown. Recomputed after changes. */
 export function tasteOf(viewer: ViewerProfile, vectors: ItemVectors | null): Taste | null {
   if (vectors === null || vectors.size === 0 || viewer.size === 0) return null;
   let found = known.get(viewer);
@@ -70,7 +69,7 @@ export function tasteOf(viewer: ViewerProfile, vectors: ItemVectors | null): Tas
 
 const features = new Float32Array(dimensions + 1);
 
-/** Adds an outcome, or takes it away. The last feature is what the viewer thinks of everything. */
+/** Adds or removes an outcome. The last feature is the viewer's general bias. */
 function addTo(
   ridge: Ridge,
   vectors: ItemVectors,
@@ -85,7 +84,7 @@ function addTo(
   vectors.readInto(place, features);
   features[dimensions] = 1;
   const age = Math.max(0, Date.now() - encounter.second * 1_000);
-  // Rounded to days, so that what was added is taken away again.
+  // Rounded to days, so that exactly what was added can be removed again.
   const weight = 0.5 ** ((Math.floor(age / dayMs) * dayMs) / halfLifeMs);
   ridge.add(features, 0, (outcome - mean - vectors.biasAt(place)) / spread, sign * weight);
 }
@@ -106,8 +105,8 @@ function toTaste(ridge: Ridge, vectors: ItemVectors): Taste {
 }
 
 /**
- * An affinity and the log-odds of a taste as one affinity. Both are 0 in log-odds where nothing is known,
- * and small where little is, so that they add up by what is known of each.
+ * Combines an affinity with the log-odds of a taste. Both are 0 in log-odds if nothing is known and
+ * small if little is, so adding them weights each by its evidence.
  */
 export function withTaste(affinity: number, logit: number): number {
   if (logit === 0) return affinity;

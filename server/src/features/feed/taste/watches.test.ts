@@ -1,4 +1,6 @@
-/** Proves that no viewer, and no crowd of made-up ones, speaks for all, and that erasures win over fits. */
+/**
+ * Proves that no viewer and no crowd of fake viewers dominates, and that erasures win over fits.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -13,7 +15,7 @@ import { maxItemsOfViewer, WatchCollector } from './watches.ts';
 const completed = 2;
 const daySeconds = 86_400;
 
-/** The bytes of a viewer who has watched items to their end, on one day or on several. */
+/** The encounters of a viewer who has watched items to the end, on one day or several. */
 function viewerOf(serialNumbers: readonly number[], days = 1): Buffer {
   return writeEncounters(
     serialNumbers.map((serialNumber, at) => {

@@ -1,6 +1,6 @@
 /**
- * Gathers what viewers did for a fit, within fixed bounds. A viewer counts once for each item, and with at
- * most so many items, however many events there are.
+ * Collects what viewers did for a fit, within fixed bounds. A viewer counts once per item, and with
+ * a limited number of items, however many events there are.
  */
 import { dayMs } from '../../../platform/time.ts';
 import {
@@ -14,13 +14,18 @@ import type { Watches } from './factorize.ts';
 export const maxItemsOfViewer = 200;
 export const maxViewers = 100_000;
 export const maxWatches = 2_000_000;
-/** An item that fewer have met has no vector: one viewer could say what it is like. */
+/** An item met by fewer viewers gets no vector, because one viewer could determine it. */
 export const leastViewers = 3;
-/** Viewers who were there on several days count in full; all others together no more than those do. */
+/**
+ * Viewers active on several days count in full; all others together count at most as much as these.
+ */
 const leastKnown = 50;
 const mostLiking = 2;
 
-/** What an encounter says: −0.7 for leaving at once, 1 for watching to the end, 2 at most; null: nothing. */
+/**
+ * The outcome of an encounter: −0.7 for leaving at once, 1 for watching to the end, at most 2; null
+ * if it says nothing.
+ */
 export function outcomeOf(encounter: Encounter): number | null {
   const liking = likingOf(encounter);
   if (liking === 0 && encounter.seenSecond === 0) return null;
@@ -39,7 +44,7 @@ export class WatchCollector {
     return this.#isKnown.length >= maxViewers || this.#items.length >= maxWatches;
   }
 
-  /** @param bytes the encounters of one viewer, as they are stored */
+  /** @param bytes the stored encounters of one viewer */
   add(bytes: Buffer): void {
     const days = new Set<number>();
     let added = 0;
@@ -52,7 +57,7 @@ export class WatchCollector {
       days.add(Math.floor((encounter.second * 1_000) / dayMs));
       added += 1;
     }
-    // Who has met one thing says nothing about what belongs together.
+    // A viewer who met only one item says nothing about which items belong together.
     if (added < 2) {
       this.#items.length -= added;
       this.#outcomes.length -= added;
@@ -62,7 +67,7 @@ export class WatchCollector {
     this.#isKnown.push(days.size > 1);
   }
 
-  /** Everything that was added, without the items that few have met. */
+  /** Everything added, without the items that few viewers have met. */
   gather(): Gathered {
     const viewers = new Map<number, number>();
     for (const serialNumber of this.#items) {
@@ -97,7 +102,7 @@ export class WatchCollector {
   #weights(): Float32Array {
     const known = this.#isKnown.filter((one) => one).length;
     const newcomers = this.#isKnown.length - known;
-    // Made-up viewers come in numbers, and mostly once. While nobody is known, all are new.
+    // Fake viewers come in numbers and mostly once. While nobody is known, all viewers are new.
     const weight = known < leastKnown ? 1 : Math.min(1, known / Math.max(1, newcomers));
     return Float32Array.from(this.#isKnown, (isKnown) => (isKnown ? 1 : weight));
   }

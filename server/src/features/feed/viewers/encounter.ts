@@ -1,27 +1,29 @@
 /**
- * What one viewer did with one item. Every field is a greatest value or a union over the viewer's
- * events, so an encounter is a function of their set: merging is commutative and associative, and
- * merging the same events twice changes nothing (see docs/decisions/0007 and 0014).
+ * What one viewer did with one item. Every field is a maximum or a union over the viewer's events,
+ * so an encounter is a function of the set of its events: merging is commutative, associative and
+ * idempotent (see docs/decisions/0007 and 0014).
  */
 import type { LoggedEvent } from '../../events/events.ts';
 
 export type Encounter = {
-  /** Seconds of the Unix epoch at which anything happened last. */
+  /** Time of the latest activity, in seconds since the Unix epoch. */
   second: number;
-  /** When the viewer last played the item or had it in view for over a second; 0: never. */
+  /** When the viewer last played the item or had it in view for over a second; 0 if never. */
   seenSecond: number;
   /** A union of the flags below. */
   flags: number;
-  /** Twice the moment of the latest like or unlike in milliseconds, plus 1 if it is a like. */
+  /** Twice the time of the latest like or unlike in milliseconds, plus 1 if it is a like. */
   likeMark: number;
   saveMark: number;
-  /** What the viewer does not want: marks like these, which are odd while it holds. */
+  /** What the viewer has rejected: marks in the same format, odd while the rejection holds. */
   refused: Refused;
-  /** Where the viewer was at `second`, as two letters; '' is unknown. */
+  /** Where the viewer was at `second`, as two letters; '' if unknown. */
   country: string;
 };
 
-/** Of the item itself, by `notInterested` or `report`; of its author; of its tags. */
+/**
+ * Rejections of the item itself (by `notInterested` or `report`), of its author, and of its tags.
+ */
 export type Refused = { item: number; author: number; tag: number };
 
 const notRefused: Refused = { item: 0, author: 0, tag: 0 };
@@ -32,11 +34,11 @@ const shared = 4;
 const leftAtOnce = 8;
 const left = 16;
 
-/** Leaving an item sooner says that the viewer did not want it. */
+/** Leaving an item sooner means that the viewer did not want it. */
 const quickSwipeSeconds = 2;
 /** Having an item in view for longer counts as having seen it. */
 const visibleEnoughSeconds = 1;
-/** What the bytes of an encounter hold. */
+/** Limits of the binary format. */
 const maxSecond = 2 ** 32 - 1;
 const maxMarkedMs = 2 ** 47 - 1;
 
@@ -52,12 +54,12 @@ export function emptyEncounter(): Encounter {
   };
 }
 
-/** Adds an event about the item. For a swipe, that is the item that was left. */
+/** Adds an event about the item. A swipe is about the item that was left. */
 export function addEvent(encounter: Encounter, event: LoggedEvent): void {
   const second = Math.min(Math.max(Math.floor(event.at / 1_000), 0), maxSecond);
   addMoment(encounter, second, event.country ?? '');
   const { data } = event;
-  // A kind that says nothing about liking changes nothing more than the moment.
+  // Kinds that say nothing about liking only update the time.
   const kind: string = event.event;
   switch (kind) {
     case 'impression':
@@ -96,7 +98,7 @@ export function addEvent(encounter: Encounter, event: LoggedEvent): void {
   }
 }
 
-/** Of what a viewer refused and took back, the later holds; at one moment, the refusal. */
+/** The later of a rejection and its reversal wins; on a tie, the rejection. */
 function refuse(encounter: Encounter, { event, at, data }: LoggedEvent): void {
   const scope = event === 'report' ? 'item' : data['scope'];
   if (scope !== 'item' && scope !== 'author' && scope !== 'tag') return;
@@ -113,7 +115,7 @@ function mergeRefused(one: Refused, other: Refused): Refused {
   };
 }
 
-/** Whether a refusal holds. */
+/** Whether a rejection holds. */
 export function isSet(mark: number): boolean {
   return mark % 2 === 1;
 }
@@ -122,7 +124,7 @@ export function isRefusal({ item, author, tag }: Refused): boolean {
   return isSet(item) || isSet(author) || isSet(tag);
 }
 
-/** Adds all that another encounter with the same item holds. */
+/** Merges another encounter with the same item. */
 export function mergeEncounter(into: Encounter, other: Encounter): void {
   addMoment(into, other.second, other.country);
   into.seenSecond = Math.max(into.seenSecond, other.seenSecond);
@@ -133,10 +135,10 @@ export function mergeEncounter(into: Encounter, other: Encounter): void {
 }
 
 /**
- * How much the viewer liked the item: above 0 liked, below 0 disliked, 0 says nothing. Watching to
- * the end counts 1 and half of it 0.5, a like or a save 2, a share 3. Where nothing speaks for the
- * item, leaving it at once counts −0.7, and leaving it later but before its half −0.4. An item that the
- * viewer does not want counts −1, whatever else happened.
+ * How much the viewer liked the item: positive for liked, negative for disliked, 0 for neither.
+ * Watching to the end counts 1 and half of it 0.5, a like or a save 2, a share 3. Without any
+ * positive sign, leaving it at once counts −0.7, and leaving it later but before half of it −0.4. A
+ * rejected item counts −1, whatever else happened.
  */
 export function likingOf({ flags, likeMark, saveMark, refused }: Encounter): number {
   if (refused !== notRefused && isRefusal(refused)) return -1;
@@ -150,7 +152,7 @@ export function likingOf({ flags, likeMark, saveMark, refused }: Encounter): num
   return (flags & leftAtOnce) !== 0 ? -0.7 : -0.4;
 }
 
-/** The latest moment and the country of it; of two at one moment, the greater. */
+/** Keeps the latest time and its country; of two at the same time, the larger country code. */
 function addMoment(encounter: Encounter, second: number, country: string): void {
   if (second > encounter.second) {
     encounter.second = second;
@@ -183,8 +185,8 @@ function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }
 
-// How it is stored: 30 bytes, big-endian. The item stands for itself by its serial number. Refusals are
-// rare, so they have a record of their own with the same length and the flag `refusal`.
+// Binary format: 30 bytes, big-endian. The item is identified by its serial number. Refusals are
+// rare, so they have a separate record of the same length with the flag `refusal`.
 export const encounterBytes = 30;
 const refusal = 2 ** 15;
 
@@ -236,7 +238,6 @@ function readRefused(bytes: Buffer, at: number): Encounter {
   return { ...emptyEncounter(), refused };
 }
 
-/** Encounters by the serial number of the item. */
 export type Encounters = Map<number, Encounter>;
 
 export function writeEncounters(encounters: Iterable<readonly [number, Encounter]>): Buffer {
@@ -265,12 +266,12 @@ export function readEncounters(bytes: Buffer): Encounters {
   return found;
 }
 
-/** What is kept of a viewer, beside as many of those items that were refused last. */
+/** The number of encounters stored per viewer, plus some for the most recently rejected items. */
 export const maxEncounters = 2_000;
 const maxRefused = 500;
 
 /**
- * The latest encounters, and the latest of those with items that the viewer refused; of several at one
+ * The latest encounters, plus the latest of those with rejected items. Of several in the same
  * second, those with the highest serial numbers.
  */
 export function latestEncounters(encounters: Encounters): (readonly [number, Encounter])[] {

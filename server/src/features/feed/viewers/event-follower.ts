@@ -1,8 +1,8 @@
 /**
- * Follows the event log, so that pages know what viewers did a moment ago. Events that this process
- * took in itself are handed over before they are answered; those of other processes are found by a
- * poll. Only the events of organizations whose feed this process serves are looked at; a few others
- * are kept for an organization whose feed is asked for next.
+ * Follows the event log, so that pages know what viewers did a moment ago. Events received by this
+ * process are handed over before they are acknowledged; those of other processes are found by
+ * polling. Only events of organizations whose feed this process serves are processed; a limited
+ * number of others are buffered for feeds that are requested later.
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
@@ -28,7 +28,10 @@ const pageBlocks = 500;
 const pageEvents = 4_000;
 /** Maximum number of events kept for organizations whose feed has not been requested yet. */
 const maxPending = 10_000;
-/** At the start, a projection that is farther behind is not waited for. */
+/**
+ * If a projection is farther behind than this at startup, the follower does not start from its
+ * position.
+ */
 const maxBehindMs = 5 * 60_000;
 /**
  * Margin for clock differences, and for blocks that commit in a different order than they arrived.
@@ -47,7 +50,7 @@ export type EventFollowerOptions = {
 export class EventFollower implements AsyncDisposable {
   readonly #options: EventFollowerOptions;
   readonly #loop: AsyncDisposable;
-  /** Blocks that this process has added, until the poll has passed them. */
+  /** Sequence numbers of blocks added by this process, until the poll has passed them. */
   readonly #own = new Set<number>();
   #pending: StoredEvents[] = [];
   #pendingEvents = 0;
@@ -63,7 +66,7 @@ export class EventFollower implements AsyncDisposable {
     await this.#loop[Symbol.asyncDispose]();
   }
 
-  /** Events that this process has stored just now. */
+  /** Receives events that this process has just stored. */
   stored(blocks: readonly StoredEvents[]): void {
     const nowMs = Date.now();
     for (const block of blocks) {
@@ -72,7 +75,7 @@ export class EventFollower implements AsyncDisposable {
     }
   }
 
-  /** An index was loaded: its organization's latest events were kept. */
+  /** Applies the buffered events of an organization whose index was loaded. */
   loaded(organizationId: OrganizationId, index: OrganizationIndex): void {
     const nowMs = Date.now();
     const [own, others] = [[], []] as [StoredEvents[], StoredEvents[]];
@@ -93,7 +96,9 @@ export class EventFollower implements AsyncDisposable {
     }
   }
 
-  /** Where the projection is, so that nothing between it and now is missed after a restart. */
+  /**
+   * Starts at the position of the projection, so that nothing after it is missed after a restart.
+   */
   async #start(): Promise<LogPosition> {
     const { db, eventLog } = this.#options;
     const progress = await readProgress(db);
@@ -111,7 +116,7 @@ export class EventFollower implements AsyncDisposable {
     for (const block of page.blocks) {
       if (this.#own.has(block.sequence)) continue;
       const events = block.decode();
-      // Null is a block of this process that has left the memory: it was handed over.
+      // Null for a block of this process that is no longer in memory: it was already handed over.
       if (events !== null) this.#take({ ...block, events }, block.receivedAt);
     }
     this.#position = page.next;
@@ -145,7 +150,7 @@ export class EventFollower implements AsyncDisposable {
     let before: LoggedEvent | null = null;
     let name: string | null = null;
     for (const event of events) {
-      // Projections leave these out as well.
+      // Projections skip these as well.
       if (isCustomKind(event.event)) continue;
       if (before === null || !isSameViewer(before, event)) {
         const viewer = viewerOf(event);
@@ -171,7 +176,7 @@ export class EventFollower implements AsyncDisposable {
   }
 }
 
-/** A block holds the batches of clients, so the next event is most often of the same viewer. */
+/** A block holds whole client batches, so consecutive events usually share a viewer. */
 function isSameViewer(a: LoggedEvent, b: LoggedEvent): boolean {
   return a.userId === b.userId && a.deviceId === b.deviceId && a.sessionId === b.sessionId;
 }

@@ -1,4 +1,4 @@
-/** Taking items that were deleted for good out of what is stored of viewers. */
+/** Removes permanently deleted items from stored encounters. */
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import type { DeletedItem } from '../../../platform/feature.ts';
 import { encounterBytes, latestEncounters, readEncounters, writeEncounters } from './encounter.ts';
@@ -7,8 +7,8 @@ import { foldEncounters, lockViewers } from './viewer-queries.ts';
 const viewersAtOnce = 2_000;
 
 /**
- * Goes through all viewers of the items' organizations, some in each transaction. Call it when neither
- * the event log nor what the projection has read names the items any more.
+ * Scans all viewers of the items' organizations, in several transactions. Call it once neither the
+ * event log nor what the projection has read refers to the items.
  */
 export async function forgetItemsOfViewers(
   db: Db,

@@ -1,7 +1,7 @@
 /**
- * What viewers did a moment ago: events that this process knows of, and that the projection
- * `feed-viewers` may not have written yet. A generation is dropped when the projection has passed
- * it. Encounters that are merged twice change nothing, so it may be dropped late, but never early.
+ * Recent activity of viewers: events known to this process that the projection `feed-viewers` may
+ * not have written yet. A generation is dropped once the projection has passed it. Merging is
+ * idempotent, so it may be dropped late, but never early.
  */
 import type { LoggedEvent } from '../../events/events.ts';
 import { addEvent, emptyEncounter, type Encounter } from './encounter.ts';
@@ -11,7 +11,7 @@ export type FreshItems = Map<string, Encounter>;
 
 type Generation = { readonly viewers: Map<string, FreshItems>; newestMs: number; size: number };
 
-/** Encounters of one generation, about 250 bytes each. */
+/** Maximum number of encounters in one generation, at about 250 bytes each. */
 const maxSize = 40_000;
 const maxGenerations = 3;
 const generationMs = 2_000;
@@ -20,12 +20,12 @@ export class FreshEncounters {
   #generations: Generation[] = [newGeneration()];
   #startedAtMs = 0;
 
-  /** How many encounters are kept. */
+  /** Number of encounters in memory. */
   get size(): number {
     return this.#generations.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** @returns what the viewer has done with the item lately, the event included */
+  /** @returns the viewer's recent activity with the item, including the event */
   add(viewer: string, contentId: string, event: LoggedEvent, receivedAtMs: number): Encounter {
     const current = this.#current(receivedAtMs);
     let items = current.viewers.get(viewer);
@@ -44,12 +44,12 @@ export class FreshEncounters {
     return encounter;
   }
 
-  /** What a viewer did lately, one map for each generation. */
+  /** A viewer's recent activity, one map per generation. */
   of(viewer: string): FreshItems[] {
     return this.#generations.flatMap(({ viewers }) => viewers.get(viewer) ?? []);
   }
 
-  /** The projection has written everything that was received up to this moment. */
+  /** Call when the projection has written everything received up to this time. */
   written(receivedAtMs: number): void {
     const kept = this.#generations.filter(
       (one, index) => index === this.#generations.length - 1 || one.newestMs >= receivedAtMs,
@@ -69,12 +69,12 @@ export class FreshEncounters {
     this.#startedAtMs = receivedAtMs;
     if (last?.size === 0) return last;
     const next = newGeneration();
-    // Bounded: what is dropped is known again when the projection has written it.
+    // Bounded: dropped encounters reappear once the projection has written them.
     this.#generations = [...this.#trimmed(), next];
     return next;
   }
 
-  /** The generations that are kept beside a new one: while they are small, all of them. */
+  /** The generations kept besides a new one: all of them while they are small. */
   #trimmed(): Generation[] {
     const generations = [...this.#generations];
     let size = this.size;

@@ -1,12 +1,17 @@
 /**
- * Which users devices were named with a moment ago, before the projection `links` has written it: a device
- * belongs to the first of them. So a second user of a device is never taken for the first one.
+ * Recent links from devices to users that the projection `links` has not written yet. A device
+ * belongs to the first user named with it, so a second user of a device is never mistaken for the
+ * first.
  */
 export class FreshLinks {
   readonly #owners = new Map<string, { user: string; atMs: number }>();
   readonly #devices = new Map<string, Set<string>>();
 
-  /** An event named both. The earlier of two users keeps the device. @returns whether that is news */
+  /**
+   * Records that an event named both. The earlier of two users keeps the device.
+   *
+   * @returns whether the link is new
+   */
   add(device: string, user: string, atMs: number): boolean {
     const known = this.#owners.get(device);
     if (known !== undefined && known.atMs <= atMs) return false;
@@ -25,7 +30,7 @@ export class FreshLinks {
     return this.#owners.get(device)?.user ?? null;
   }
 
-  /** The devices that belong to a user, those that were named last; a few of them. */
+  /** The most recently named devices of a user, limited in number. */
   devicesOf(user: string): string[] {
     return [...(this.#devices.get(user) ?? [])].slice(-maxDevicesOfUser);
   }

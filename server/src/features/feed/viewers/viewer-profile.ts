@@ -1,4 +1,4 @@
-/** What a process knows of one viewer whom it serves. */
+/** What a process knows about a viewer it serves. */
 import { affinityOf, neutral, usualRate, type Affinities } from '../ranking/signals/affinity.ts';
 import {
   emptyEncounter,
@@ -15,40 +15,39 @@ import {
 } from './encounter.ts';
 import { dayMs } from '../../../platform/time.ts';
 
-/** What an item is about. */
 export type About = { readonly tags: readonly string[]; readonly author: string | null };
 
 /** How long seen items stay hidden. */
 const hiddenSeconds = 30 * 24 * 3_600;
-/** Only these many of a viewer's favourites give candidates. */
+/** Number of favourites that contribute candidates. */
 const maxFavourites = 8;
-/** A favourite is liked clearly more than what is not known. */
+/** A favourite must be clearly above neutral. */
 const favouriteFrom = neutral + 0.05;
-/** The order takes the score of an item times this where the viewer wants less of its author or tags. */
+/** Factor on the score of an item whose author or tags the viewer wants less of. */
 const unwantedFactor = 0.25;
 
 type Liking = { liked: number; disliked: number };
 type Likings = Map<string, Liking>;
 
-/** What a viewer does not want. */
+/** What a viewer has rejected. */
 type Refusals = {
-  /** By serial number, of the items that the viewer has ever refused in some way. */
+  /** By serial number: items with any rejection, past or present. */
   readonly items: Map<number, Refused>;
-  /** How many of these refuse a tag or an author. */
+  /** How many of these reject a tag or an author. */
   readonly tags: Map<string, number>;
   readonly authors: Map<string, number>;
 };
 
 /**
- * Encounters are kept as the bytes that the table has, beside sorted serial numbers: as objects, a
- * viewer would take five times the memory. What comes in while the profile is known is kept apart.
+ * Encounters are kept as their stored bytes next to sorted serial numbers; as objects, they would
+ * take five times the memory. Changes since loading are kept separately.
  */
 export class ViewerProfile {
   readonly #serialNumbers: Float64Array;
   readonly #seenSeconds: Uint32Array;
   readonly #bytes: Buffer;
   readonly #fresh: Encounters = new Map();
-  /** Null for most viewers, who have refused nothing. */
+  /** Null for most viewers, who have rejected nothing. */
   #refusals: Refusals | null = null;
   readonly #halfLifeMs: number;
   readonly #tags: Likings = new Map();
@@ -62,8 +61,8 @@ export class ViewerProfile {
   #country: string | null = null;
 
   /**
-   * @param about what an item is about; null when that is not known any more
-   * @param isIdentified a user, whose likings fade more slowly than those of a device
+   * @param about the topics of an item, or null if they are no longer known
+   * @param isIdentified a user, whose preferences fade more slowly than those of a device
    */
   constructor(
     encounters: Encounters,
@@ -88,28 +87,28 @@ export class ViewerProfile {
     }
   }
 
-  /** Another number after everything that the viewer did. */
+  /** Changes with everything the viewer does. */
   get version(): number {
     return this.#version;
   }
 
-  /** Where the viewer was last. */
+  /** The viewer's last known country. */
   get country(): string | null {
     return this.#country;
   }
 
-  /** How much the viewer likes tags and authors; recomputed after preferences have changed. */
+  /** How much the viewer likes tags and authors. Recomputed after preferences have changed. */
   get affinities(): { readonly tags: Affinities; readonly authors: Affinities } {
     if (this.#isStale) this.#computeAffinities();
     return this.#affinities;
   }
 
-  /** How many items are known. */
+  /** Number of items the viewer has met. */
   get size(): number {
     return this.#serialNumbers.length + this.#fresh.size;
   }
 
-  /** The tags and authors that the viewer likes best, best first. */
+  /** The viewer's favourite tags and authors, best first. */
   get favourites(): { readonly tags: readonly string[]; readonly authors: readonly string[] } {
     this.#favourites ??= {
       tags: bestOf(this.affinities.tags),
@@ -124,7 +123,7 @@ export class ViewerProfile {
     return isSet(this.#refusals.items.get(serialNumber)?.item ?? 0);
   }
 
-  /** What the order takes the score of an item times: less than 1 for an unwanted author or tag. */
+  /** The factor on the score of an item: less than 1 for an unwanted author or tag. */
   factorOf({ tags, author }: About): number {
     const unwanted = this.#refusals;
     if (unwanted === null) return 1;
@@ -134,7 +133,7 @@ export class ViewerProfile {
     return isUnwanted ? unwantedFactor : 1;
   }
 
-  /** When the viewer saw an item last, in seconds; 0 where it is not hidden any more, or never was. */
+  /** When the viewer last saw an item, in seconds; 0 if never or if it is no longer hidden. */
   seenSecondOf(serialNumber: number, nowSecond: number): number {
     const fresh = this.#fresh.size === 0 ? undefined : this.#fresh.get(serialNumber);
     const index = fresh === undefined ? this.#indexOf(serialNumber) : -1;
@@ -142,7 +141,7 @@ export class ViewerProfile {
     return second > nowSecond - hiddenSeconds ? second : 0;
   }
 
-  /** Serial numbers of items that are hidden, least recently seen first. */
+  /** Serial numbers of hidden items, least recently seen first. */
   hiddenItems(nowSecond: number): number[] {
     const found: { serialNumber: number; second: number }[] = [];
     const add = (serialNumber: number) => {
@@ -158,7 +157,7 @@ export class ViewerProfile {
       .map(({ serialNumber }) => serialNumber);
   }
 
-  /** Merges what the viewer did since. Merging the same twice changes nothing. */
+  /** Merges new activity of the viewer. Idempotent. */
   add(serialNumber: number, encounter: Encounter, about: About | null): void {
     this.#version += 1;
     const before = this.#fresh.get(serialNumber) ?? this.#stored(serialNumber);
@@ -170,19 +169,19 @@ export class ViewerProfile {
     const [was, is] = [likingOf(before), likingOf(after)];
     if (was === is) return;
     this.#like(about, was, is);
-    // Every affinity is relative to what the viewer usually does.
+    // Every affinity is relative to the viewer's usual behaviour.
     this.#isStale = true;
     this.#favourites = null;
   }
 
-  /** What the profile began with. */
+  /** The encounters the profile was loaded with. */
   *storedEncounters(): Generator<readonly [serialNumber: number, Encounter]> {
     for (const [index, serialNumber] of this.#serialNumbers.entries()) {
       yield [serialNumber, readEncounter(this.#bytes, index * encounterBytes)];
     }
   }
 
-  /** What has changed since: before, or null for items that are new to the viewer, and now. */
+  /** Changed encounters: their state at loading (null for new items) and now. */
   *freshEncounters(): Generator<readonly [serialNumber: number, Encounter | null, Encounter]> {
     for (const [serialNumber, now] of this.#fresh) {
       const index = this.#indexOf(serialNumber);
@@ -235,7 +234,7 @@ export class ViewerProfile {
     return liking * 0.5 ** (Math.max(0, nowMs - second * 1_000) / this.#halfLifeMs);
   }
 
-  /** Replaces one liking of an item by another one. */
+  /** Replaces an item's old preference by a new one. */
   #like(about: About | null, was: number, is: number): void {
     if (about === null) return;
     const liked = Math.max(0, is) - Math.max(0, was);

@@ -1,4 +1,6 @@
-/** Proves what profiles take of memory, and that none is kept that a login has overtaken. */
+/**
+ * Proves the memory use of profiles, and that no profile is cached that a login has made outdated.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import v8 from 'node:v8';

@@ -23,36 +23,34 @@ export type ProfileLimits = {
   readonly encounters: number;
 };
 const defaultLimits: ProfileLimits = { profiles: 10_000, encounters: 1_000_000 };
-/**
- * Profiles older than this are read again, so that an erasure or a rebuild reaches every process.
- */
+/** Older profiles are reloaded, so that an erasure or a rebuild reaches every process. */
 const freshForMs = 5 * 60_000;
-/** Items outside the index whose traits are looked up for one profile. */
+/** Maximum number of items outside the index whose traits are looked up for one profile. */
 const maxTraits = 300;
 
 type Known = {
   profile: ViewerProfile;
   readAtMs: number;
   size: number;
-  /** The device with which the user was asked for; null for none. */
+  /** The device that was requested together with the user, or null. */
   device: string | null;
-  /** Devices of which the profile hears something new. */
+  /** Devices whose new events reach the profile. */
   devices: readonly string[];
 };
 
-/** The names of a viewer and, for a user, of the device, by which this process knows them. */
+/** The names under which this process knows a viewer and, for a user, the device. */
 type Names = { readonly name: string; readonly device: string | null };
 
-/** The profile of an unknown viewer. */
 export const unknownViewer = new ViewerProfile(new Map(), () => null, {
   nowMs: 0,
   isIdentified: false,
 });
 
 /**
- * The profiles of the viewers that this process serves, and what viewers did a moment ago. What a device
- * did without a user belongs to the first user who was named with it (projection `links`), or, while no
- * event has named any, to the user who asks with it: so a feed goes on after login as it was before.
+ * The profiles of the viewers that this process serves, and their recent activity. What a device
+ * did without a user belongs to the first user named with it (projection `links`). While no event
+ * has named any, it belongs to the user of the current request, so that a feed continues seamlessly
+ * after login.
  */
 export class ViewerProfiles {
   readonly #db: Db;
@@ -63,7 +61,7 @@ export class ViewerProfiles {
   readonly #known = new Map<string, Known>();
   readonly #loading = new Map<string, Promise<ViewerProfile>>();
   #encounters = 0;
-  /** Users whose profiles include what a device did. */
+  /** Users whose profiles include the activity of a device. */
   readonly #usersOf = new Map<string, Set<string>>();
 
   constructor(db: Db, limits = defaultLimits) {
@@ -71,25 +69,24 @@ export class ViewerProfiles {
     this.#limits = limits;
   }
 
-  /** The number of profiles and encounters in memory. */
   get sizes(): { profiles: number; encounters: number; fresh: number } {
     return { profiles: this.#known.size, encounters: this.#encounters, fresh: this.#fresh.size };
   }
 
-  /** The profile if it is in memory and fresh; otherwise null. */
+  /** The profile if it is in memory and fresh, otherwise null. */
   find(organizationId: string, ids: ViewerIds): ViewerProfile | null {
     if (viewerOf(ids) === null) return unknownViewer;
     const { name, device } = namesOf(organizationId, ids);
     const known = this.#known.get(name);
     if (known === undefined || Date.now() - known.readAtMs > freshForMs) return null;
     if (device !== null && device !== known.device) return null;
-    // A Map keeps the order of insertion, so the first key is that of who was not there for longest.
+    // A Map iterates in insertion order, so its first key is the least recently used profile.
     this.#known.delete(name);
     this.#known.set(name, known);
     return known.profile;
   }
 
-  /** Reads the profile. Concurrent calls share one read. */
+  /** Loads the profile. Concurrent calls share one read. */
   load(organizationId: string, ids: ViewerIds, index: OrganizationIndex): Promise<ViewerProfile> {
     const names = namesOf(organizationId, ids);
     const key = `${names.name} ${names.device}`;
@@ -103,7 +100,7 @@ export class ViewerProfiles {
     return loading;
   }
 
-  /** The last profile that was in memory, however old; for when the database is away. */
+  /** The last profile in memory, however old. Use this while the database is down. */
   findOld(organizationId: string, ids: ViewerIds): ViewerProfile | null {
     return this.#known.get(namesOf(organizationId, ids).name)?.profile ?? null;
   }
@@ -124,17 +121,17 @@ export class ViewerProfiles {
     }
   }
 
-  /** An event named a user and a device. */
+  /** Records that an event named a user and a device. */
   link(organizationId: string, ids: ViewerIds, atMs: number): void {
     const { name, device } = namesOf(organizationId, ids);
     if (device === null) return;
     if (!this.#freshLinks.add(device, name, atMs)) return;
-    // The user is read again with the device, and so is whoever was taken for its owner.
+    // Reload the user with the device, and any user that was taken for its owner.
     const others = this.#usersOf.get(device) ?? [];
     for (const user of [name, ...others]) this.#remove(user);
   }
 
-  /** The projection has written everything that was received up to this moment. */
+  /** Call when the projection has written everything received up to this time. */
   written(receivedAtMs: number): void {
     this.#fresh.written(receivedAtMs);
   }
@@ -149,7 +146,7 @@ export class ViewerProfiles {
     const { keys, devices } = await this.#findKeys(names, organizationId, ids);
     const nowMs = Date.now();
     const own = [names.name, ...devices];
-    // Before the reading: what is dropped meanwhile may not be in what is read.
+    // Before reading the table: anything dropped during the read may be missing in its result.
     const before = own.flatMap((name) => this.#fresh.of(name));
     const stored = readEncounters(await selectEncounters(this.#db, keys));
     const encounters = new Map(latestEncounters(stored));
@@ -159,20 +156,21 @@ export class ViewerProfiles {
     const isIdentified = ids.userId !== undefined;
     const profile = new ViewerProfile(encounters, about, { nowMs, isIdentified });
     addFresh(profile, [...before, ...own.flatMap((name) => this.#fresh.of(name))], index);
-    // A link that was heard during the read found no profile to remove, and may be missing in this one.
+    // A link that arrived during the read found no profile to remove and may be missing in this
+    // one.
     if (this.#linksOf(names) === linksBefore) this.#keep(names, profile, { nowMs, devices });
     return profile;
   }
 
-  /** Whose devices are whose, as far as a profile depends on it. */
+  /** A snapshot of the device links that a profile depends on. */
   #linksOf({ name, device }: Names): string {
     const owner = device === null ? null : this.#freshLinks.ownerOf(device);
     return JSON.stringify([this.#freshLinks.devicesOf(name), owner]);
   }
 
   /**
-   * The keys of a viewer and of the devices that are the viewer's, and the names of those devices of which
-   * this process may hear something new.
+   * The keys of a viewer and of the viewer's devices, and the names of those devices that may still
+   * get new events in this process.
    */
   async #findKeys(
     { name, device: asked }: Names,
@@ -191,7 +189,7 @@ export class ViewerProfiles {
       own,
       devices.map(({ key }) => key),
     );
-    // What the table says comes first, then what was heard since, then who asks.
+    // Precedence: links in the table, then recent links, then the current request.
     const found = devices.filter(({ device, key }) => {
       const link = links.find((one) => one.device.equals(key));
       return link === undefined
@@ -205,7 +203,7 @@ export class ViewerProfiles {
     };
   }
 
-  /** The key of a device by its name, whose organization's secret is loaded. */
+  /** The key of a device by name. The organization's secret must be loaded. */
   #keyOf(device: string): Buffer {
     const [organizationId = ''] = device.split(' ', 1);
     const viewer = device.slice(organizationId.length + 1);
@@ -217,7 +215,7 @@ export class ViewerProfiles {
     this.#usersOf.set(device, users.add(user));
   }
 
-  /** What items are about that the index does not hold, but that say what the viewer likes. */
+  /** Traits of items that are not in the index but reveal the viewer's preferences. */
   async #readTraits(
     organizationId: string,
     encounters: Map<number, Encounter>,

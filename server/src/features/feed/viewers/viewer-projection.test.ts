@@ -1,4 +1,4 @@
-/** Proves that what is known of viewers follows from the set of events, live and rebuilt. */
+/** Proves that stored encounters are a function of the set of events, live and rebuilt. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -17,7 +17,7 @@ const organizationId = 'org_01jd0000000000000000000000';
 const contentIds = Array.from({ length: 40 }, () => newContentId());
 const startMs = Date.now() - 3_600_000;
 
-/** What eight viewers do, so much of it that their encounters are folded. */
+/** The events of eight viewers, enough for their encounters to be folded. */
 const events = Array.from({ length: 3_000 }, (_, index): LoggedEvent => {
   const kinds = ['impression', 'playStart', 'completion', 'like', 'unlike', 'save', 'share'];
   const viewer = Math.floor(index / contentIds.length) % 8;
@@ -38,7 +38,7 @@ const events = Array.from({ length: 3_000 }, (_, index): LoggedEvent => {
 
 async function openWithItems(): Promise<Db> {
   const { db } = await openTestDatabase();
-  // One secret in every database, so that viewers have one key in all of them.
+  // The same secret in every database gives viewers the same keys.
   await sql`insert into organization (organization_id, name, viewer_secret)
     values (${organizationId}, 'Test', ${Buffer.alloc(32, 7)}) on conflict do nothing`.execute(db);
   for (const [index, contentId] of contentIds.entries()) {
@@ -62,7 +62,7 @@ async function project(db: Db, all: readonly LoggedEvent[], blockSize: number): 
   for (let at = 0; at < all.length; at += blockSize) {
     await eventLog.append([{ organizationId, events: all.slice(at, at + blockSize) }]);
   }
-  // The log keeps what comes twice once.
+  // The log stores duplicates once.
   const kept = new Set(all.map(({ eventId }) => eventId)).size;
   await eventually('the projection', async () => {
     const { rows } = await sql<{ events: number }>`
@@ -71,7 +71,7 @@ async function project(db: Db, all: readonly LoggedEvent[], blockSize: number): 
   });
 }
 
-/** Encounters by item by viewer: how they lie in the table depends on the passes. */
+/** Encounters by viewer and item: their layout in the table depends on the passes. */
 async function readViewers(db: Db): Promise<Map<string, [number, object][]>> {
   const { rows } = await sql<{ key: string; bytes: Buffer }>`
     select encode(viewer_key, 'hex') as key, folded || recent as bytes from feed_viewer

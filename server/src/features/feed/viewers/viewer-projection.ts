@@ -37,9 +37,9 @@ import {
   type AddedEncounters,
 } from './viewer-queries.ts';
 
-/** Seen items stay hidden for a month; in that time affinities decay to an eighth. */
+/** Seen items stay hidden for a month; within this time affinities decay to an eighth. */
 const keptDays = 90;
-/** A viewer without an event for so long is at rest. */
+/** A viewer without an event for this long is idle. */
 const restMinutes = 2;
 
 export const feedViewers: EventProjection = {
@@ -47,7 +47,7 @@ export const feedViewers: EventProjection = {
   tables: ['feed_viewer'],
   createWriter: () => new FeedViewersWriter(),
   partitionKey: partitionKeyOf,
-  // Processes that took events in know them already, so this need not be fresh under load.
+  // The process that received an event knows it already, so this projection may lag under load.
   maxDuty: 0.15,
   async eraseViewer(tx, viewer) {
     let removed = 0;
@@ -55,7 +55,7 @@ export const feedViewers: EventProjection = {
     await markStale(tx, viewer.organizationId);
     return removed;
   },
-  // `forgetItemsOfViewers` goes through all viewers, which is too much for one transaction.
+  // `forgetItemsOfViewers` scans all viewers, which is too much for one transaction.
   purgeItems: 'no items',
   expire: [
     (tx, limit) => deleteFormerViewers(tx, keptDays, limit),
@@ -65,10 +65,10 @@ export const feedViewers: EventProjection = {
 };
 
 /**
- * Folds the encounters of viewers at rest. How encounters lie in a row depends on the passes that
- * brought them; a folded row depends on the events alone, so it is the same after a rebuild.
+ * Folds the encounters of idle viewers. The layout of an unfolded row depends on the passes that
+ * wrote it; a folded row depends only on the events, so it is the same after a rebuild.
  *
- * @returns how many viewers, at most `limit`
+ * @returns the number of viewers, at most `limit`
  */
 async function foldViewers(tx: Tx, minutes: number, limit: number): Promise<number> {
   const viewers = await lockUnfolded(tx, minutes, limit);
@@ -80,7 +80,7 @@ function toFolded({ key, bytes }: { key: Hash; bytes: Buffer }): { key: Hash; by
   return { key, bytes: writeEncounters(latestEncounters(readEncounters(bytes))) };
 }
 
-/** By item by viewer by organization. */
+/** By organization, viewer and item. */
 type Pass = Map<string, Map<string, Map<string, Encounter>>>;
 
 class FeedViewersWriter implements ProjectionWriter<LoggedEvent> {
@@ -106,7 +106,7 @@ class FeedViewersWriter implements ProjectionWriter<LoggedEvent> {
     this.#pass = new Map();
     await this.#secrets.load(tx, pass.keys());
     await this.#serialNumbers.load(tx, itemsOf(pass));
-    // By key: ids can be chosen so that their hashes are equal, and a row is written only once.
+    // By key: ids can be chosen so that their hashes collide, and a row is written only once.
     const added = new Map<string, Encounters>();
     const organizations = new Map<string, string>();
     for (const [organizationId, viewers] of pass) {
@@ -133,7 +133,7 @@ class FeedViewersWriter implements ProjectionWriter<LoggedEvent> {
   #addTo(encounters: Encounters, items: ReadonlyMap<string, Encounter>): void {
     for (const [contentId, encounter] of items) {
       const serialNumber = this.#serialNumbers.of(contentId);
-      // The item was deleted for good.
+      // The item was permanently deleted.
       if (serialNumber === undefined) continue;
       const before = encounters.get(serialNumber);
       if (before === undefined) encounters.set(serialNumber, encounter);

@@ -1,4 +1,3 @@
-/** The SQL of the projection `feed-viewers`. */
 import { sql } from 'kysely';
 import { bytesArray, textArray, timestampArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
@@ -14,16 +13,16 @@ export type AddedEncounters = {
   bytes: Buffer;
 };
 
-/** Above this size, PostgreSQL stores `recent` outside of the row. */
+/** Above this size, PostgreSQL stores `recent` outside the row. */
 const maxRecentBytes = 1_400;
 
-/** Appends encounters to what is stored. @returns the viewers whose encounters should be folded */
+/** Appends encounters to the stored ones. @returns the viewers whose encounters should be folded */
 export async function appendEncounters(
   tx: Tx,
   viewers: readonly AddedEncounters[],
 ): Promise<Hash[]> {
   if (viewers.length === 0) return [];
-  // Sorted, so that transactions that write the same viewers cannot deadlock.
+  // Sorted, so that transactions writing the same viewers cannot deadlock.
   const sorted = viewers.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const { rows } = await sql<{ grown: Buffer }>`
     with added as (
@@ -42,7 +41,6 @@ export async function appendEncounters(
   return rows.map(({ grown }) => grown.toString('latin1'));
 }
 
-/** All encounters of viewers. */
 export async function selectGrown(
   tx: Tx,
   keys: readonly Hash[],
@@ -69,7 +67,7 @@ export async function lockViewers(
   return rows;
 }
 
-/** Encounters of viewers at rest that were not folded, locked until the transaction ends. */
+/** Unfolded encounters of idle viewers, locked until the transaction ends. */
 export async function lockUnfolded(
   tx: Tx,
   restMinutes: number,
@@ -83,7 +81,7 @@ export async function lockUnfolded(
   return rows.map(({ key, bytes }) => ({ key: key.toString('latin1'), bytes }));
 }
 
-/** Stores encounters that were merged. */
+/** Stores merged encounters. */
 export async function foldEncounters(
   tx: Tx,
   viewers: readonly { key: Hash; bytes: Buffer }[],
@@ -96,7 +94,7 @@ export async function foldEncounters(
   `.execute(tx);
 }
 
-/** All encounters of viewers, one after another. */
+/** All encounters of viewers, concatenated. */
 export async function selectEncounters(db: Db, keys: readonly Buffer[]): Promise<Buffer> {
   const { rows } = await sql<{ bytes: Buffer }>`
     select folded || recent as bytes from feed_viewer
@@ -104,7 +102,7 @@ export async function selectEncounters(db: Db, keys: readonly Buffer[]): Promise
   return Buffer.concat(rows.map(({ bytes }) => bytes));
 }
 
-/** What items are about that the index does not hold, such as expired ones. */
+/** The traits of items that are not in the index, such as expired ones. */
 export type Traits = { serialNumber: number; tags: string[]; author: string | null };
 
 export async function selectTraits(
@@ -119,7 +117,7 @@ export async function selectTraits(
   return rows;
 }
 
-/** Deletes viewers who have been inactive for long. @returns how many, at most `limit` */
+/** Deletes viewers who have been inactive for long. @returns the number of rows, at most `limit` */
 export async function deleteFormerViewers(tx: Tx, days: number, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from feed_viewer where viewer_key = any(array(
@@ -137,14 +135,14 @@ export async function deleteViewer(tx: Tx, key: Buffer): Promise<number> {
 }
 
 export type Progress = {
-  /** Null when its partitions are apart. */
+  /** Null if its partitions are at different positions. */
   position: LogPosition | null;
-  /** When the newest event was received that every partition has written. */
+  /** When the newest event written by every partition was received. */
   receivedAtMs: number;
   behindMs: number;
 };
 
-/** How far the last partition of the projection is; null before its first pass. */
+/** The position of the slowest partition of the projection, or null before its first pass. */
 export async function readProgress(db: Db): Promise<Progress | null> {
   const { rows } = await sql<Progress>`
     select case when count(distinct position) = 1 then min(position::text)::json end as position,

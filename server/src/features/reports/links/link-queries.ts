@@ -1,4 +1,3 @@
-/** The SQL of links to saved reports. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId, TypeId } from '../../../platform/ids.ts';
@@ -12,7 +11,7 @@ export type LinkRow = {
 
 const columns = sql`link_id as "linkId", created_at as "createdAt", expires_at as "expiresAt"`;
 
-/** Links that work, newest first. */
+/** Active links, newest first. */
 export async function selectLinks(db: Db, reportId: string): Promise<LinkRow[]> {
   const { rows } = await sql<LinkRow>`
     select ${columns} from report_link
@@ -46,7 +45,7 @@ export async function deleteExpiredLinks(db: Db): Promise<void> {
   await sql`delete from report_link where expires_at < clock_timestamp()`.execute(db);
 }
 
-/** The report of a link that works. */
+/** The report of an active link. */
 export async function findLinked(
   db: Db,
   linkId: string,

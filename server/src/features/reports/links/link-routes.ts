@@ -1,4 +1,4 @@
-/** The routes of links to saved reports, and what they open. */
+/** Routes for links to saved reports, and the page they open. */
 import { Type } from 'typebox';
 import { coalesce } from '../../../platform/coalesce.ts';
 import { wantsCsv } from '../../../platform/csv.ts';
@@ -132,7 +132,7 @@ function addDeleteRoute(app: HttpApp, { mutations }: LinkParts): void {
   );
 }
 
-/** Anybody may open a link again and again, and a report may read a month of facts. */
+/** Anyone may reload a link repeatedly, and a report may read a month of facts. */
 const maxAgeMs = 30_000;
 const maxReaders = 500;
 
@@ -152,7 +152,7 @@ function addLinkedRoute(app: HttpApp, parts: LinkParts): void {
     '/shared/reports/:linkId/:signature',
     {
       config: { access: 'public' },
-      // Not in the description, like media files: the URL is handed out as it is.
+      // Hidden from the API description, like media files: clients use the URL as given.
       schema: {
         hide: true,
         params: Type.Object({

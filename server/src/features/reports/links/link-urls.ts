@@ -1,4 +1,4 @@
-/** Links to reports need no key: they hold an id and its signature. */
+/** Links to reports need no API key: they contain an id and its signature. */
 import type { Signer } from '../../../platform/signing-keys.ts';
 
 export type LinkUrls = {

@@ -1,4 +1,4 @@
-/** The page of a link to a report: plain HTML without scripts. */
+/** The page behind a link to a report: plain HTML without scripts. */
 import { createHash } from 'node:crypto';
 import type { ReportRun } from '../../analytics/analytics.ts';
 import type { ReportRow } from '../queries.ts';

@@ -1,12 +1,12 @@
-/** The distributions of one item on one day, which `content_day.detail` holds as JSON. */
+/** The distributions of one item on one day, stored as JSON in `content_day.detail`. */
 
-/** Plays and milliseconds of watching by a label. */
+/** Plays and watch time in milliseconds by label. */
 export type Breakdown = Map<string, { plays: number; watchMs: number }>;
 
 export type ContentDetail = {
-  /** Views by how far they got; keys are seconds as `positionStep` gives them. */
+  /** Number of views by how far they got. Keys are seconds from `positionStep`. */
   readonly positions: Map<number, number>;
-  /** Where further runs of the same views ended: a clip that loops is watched several times. */
+  /** Where repeated runs within a view ended, for clips that loop. */
   readonly reruns: Map<number, number>;
   readonly devices: Breakdown;
   readonly countries: Breakdown;
@@ -14,7 +14,7 @@ export type ContentDetail = {
 
 type Written = {
   positions: [second: number, views: number][];
-  /** Missing where nothing was watched again. */
+  /** Missing if nothing was replayed. */
   reruns?: [second: number, runs: number][];
   devices: Record<string, [plays: number, watchMs: number]>;
   countries: Record<string, [plays: number, watchMs: number]>;
@@ -25,8 +25,8 @@ export function emptyDetail(): ContentDetail {
 }
 
 /**
- * The second that stands for a position: each one of the first minute, then steps of ten seconds to
- * ten minutes, then of a minute to four hours.
+ * Rounds a position down to a step, in seconds: every second of the first minute, then every ten
+ * seconds up to ten minutes, then every minute up to four hours.
  */
 export function positionStep(positionMs: number): number {
   const second = Math.floor(positionMs / 1_000);
@@ -69,7 +69,7 @@ export function addToBreakdown(
   }
 }
 
-/** The same text for the same numbers; null where nothing is left. */
+/** Serializes deterministically; returns null if nothing is left. */
 export function writeDetail(detail: ContentDetail): string | null {
   const { positions, devices, countries } = detail;
   const reruns = writeSteps(detail.reruns);
@@ -99,7 +99,7 @@ function writeBreakdown(breakdown: Breakdown): Written['devices'] {
   return Object.fromEntries(rows.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** @param detail a value of the column `content_day.detail` */
+/** @param detail a value of `content_day.detail` */
 export function readDetail(detail: unknown): ContentDetail {
   const { positions, reruns = [], devices, countries } = detail as Written;
   return {

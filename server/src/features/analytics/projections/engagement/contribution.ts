@@ -1,4 +1,4 @@
-/** What a view or a session adds to the counters: pure functions of its state. */
+/** Contributions of views and sessions to the counters, as pure functions of their state. */
 import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
 import type { SessionState } from './session-state.ts';
 import { hasStarted, watchMsOf, type ViewState } from './view-state.ts';
@@ -15,7 +15,7 @@ const plainColumns = [
   'unlikes',
 ] as const;
 
-/** Columns that are made from views, each in the period in which the view began. */
+/** Columns derived from views, each in the period in which the view began. */
 const viewColumns = [
   'views',
   'completed_plays',
@@ -38,16 +38,15 @@ const viewColumns = [
 
 /** The columns of content_counter, in the order of a row of counts. */
 export const contentColumns = [...plainColumns, ...viewColumns] as const;
-/** audience_counter has the same and two more. */
+/** audience_counter has two more columns. */
 export const audienceColumns = [...contentColumns, 'sessions', 'session_ms'] as const;
 
 type AudienceColumn = (typeof audienceColumns)[number];
 type ViewCounts = Record<(typeof viewColumns)[number], number>;
 
-/** A row of counts, by `columnIndex`. Dense arrays, since passes add up millions of them. */
+/** A row of counts, indexed by `columnIndex`. Dense, because passes add up millions of them. */
 export type Counts = Float64Array;
 
-/** The position of a column in a row of counts. */
 export const columnIndex = Object.freeze(
   Object.fromEntries(audienceColumns.map((column, index) => [column, index])),
 ) as Readonly<Record<AudienceColumn, number>>;
@@ -62,7 +61,7 @@ export function emptyAudienceCounts(): Counts {
   return new Float64Array(audienceColumns.length);
 }
 
-/** The column of a plain count by the kind of event; null for kinds that only views count. */
+/** The column that counts a kind of event, or null for kinds counted only through views. */
 export function plainColumnOf(kind: LoggedEvent['event']): (typeof plainColumns)[number] | null {
   switch (kind) {
     case 'impression':
@@ -97,11 +96,10 @@ export function plainColumnOf(kind: LoggedEvent['event']): (typeof plainColumns)
 
 /** A viewer who has watched this long has stayed past the opening. */
 export const hookMs = 3_000;
-/** A view this long counts as intended. */
 export const engagedMs = 10_000;
-/** Whoever leaves before the start within this time has only swiped past. */
+/** Leaving within this time before playback starts counts as swiping past. */
 export const shortExitMs = 1_000;
-/** A view that loops for hours on a clip of seconds would outweigh all others. */
+/** Cap for a clip of seconds that loops for hours, which would outweigh all other views. */
 const maxWatchedShare = 100;
 
 function countView(view: ViewState): ViewCounts {
@@ -137,17 +135,16 @@ function count(is: boolean): number {
   return is ? 1 : 0;
 }
 
-/** How often a view has begun again: clients tell loops by number, by a mark, or by completions. */
+/** Number of replays: clients report loops by number, by a flag, or by repeated completions. */
 function replaysOf({ loopCount, loopedCompletions, completions }: ViewState): number {
   return Math.max(loopCount, loopedCompletions, completions - 1, 0);
 }
 
-/** How long the item was on the screen, if anything tells. */
+/** Time the item was on the screen, from the best available evidence. */
 function dwellMsOf(view: ViewState): number {
   return Math.max(view.lastAt - view.firstAt, view.visibleMs, watchMsOf(view));
 }
 
-/** What a view counts for by itself. */
 export type ViewWatch = {
   readonly plays: number;
   readonly completedPlays: number;
@@ -160,16 +157,16 @@ export function watchOf(view: ViewState): ViewWatch {
 }
 
 /**
- * How far a view got. Between the last progress and the end only the completion tells anything, so a
- * completed view has reached the duration that it told.
+ * How far a view got. After the last progress event only a completion reveals anything, so a
+ * completed view has reached its reported duration.
  */
 export function reachedMs({ completions, positionMs, durationMs }: ViewState): number {
   return completions > 0 ? Math.max(positionMs, durationMs) : positionMs;
 }
 
 /**
- * Where the runs behind the first ended: all but the last ran to the end, and what is left of the watch
- * time is the last. Empty for views that did not begin again, or told no duration.
+ * Where the replays of a view ended: all but the last reached the end, and the remaining watch time
+ * is the last. Empty for views without replays or without a reported duration.
  */
 export function rerunsOf(view: ViewState): number[] {
   const { completions, durationMs } = view;
@@ -184,7 +181,7 @@ export function rerunsOf(view: ViewState): number[] {
 /** A view that loops for hours would outweigh all others. */
 const maxReruns = 100;
 
-/** Adds what a view counts for, `times` 1 or −1, to rows of counts. */
+/** Adds a view's contribution, multiplied by `times`, to rows of counts. */
 export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1 | -1): void {
   const counts = countView(view);
   for (const row of rows) {
@@ -194,7 +191,6 @@ export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1
   }
 }
 
-/** Adds the events of a view to the columns that count them. */
 export function addViewEvents(counts: Counts, view: ViewState): void {
   addTo(counts, 'impressions', view.impressions);
   addTo(counts, 'plays', view.plays);
@@ -207,12 +203,12 @@ export function addViewEvents(counts: Counts, view: ViewState): void {
 }
 
 /**
- * `watched_share` counts in units of one ten-millionth: whole numbers, so that sums are exact in any
- * order, fine enough that rounding is not seen, and small enough for four bytes.
+ * `watched_share` is in units of one ten-millionth: integers make sums exact in any order, the
+ * rounding is invisible, and values fit in four bytes.
  */
 export const watchedShareUnits = 10_000_000;
 
-/** Watch time by duration. More than the whole for loops. */
+/** Watch time divided by duration. Exceeds 1 for loops. */
 function watchedShare(watchMs: number, durationMs: number): number {
   const share = Math.min(watchMs / durationMs, maxWatchedShare);
   return Math.round(share * watchedShareUnits);

@@ -1,4 +1,7 @@
-/** Counts the views and sessions that a pass has touched, as they are now and no longer as they were. */
+/**
+ * Counts the views and sessions touched by a pass: subtracts their old states and adds the new
+ * ones.
+ */
 import { dayMs, hourMs } from '../../../../platform/time.ts';
 import { localMoment } from '../../../../platform/zone-clock.ts';
 import type { ViewerSecrets } from '../../../organizations/organizations.ts';
@@ -21,7 +24,7 @@ import { joinSegments } from './segments.ts';
 import { mergeSessions, viewerOfSession, type SessionState } from './session-state.ts';
 import { hasStarted, mergeViews, watchMsOf, type ViewState } from './view-state.ts';
 
-/** What a pass has touched, and the keys of its states. */
+/** The states that a pass has touched, with their keys. */
 export class Touched<Value> {
   readonly keys: string[] = [];
   readonly values: Value[] = [];
@@ -46,7 +49,10 @@ export function changesOf<State>(
   }));
 }
 
-/** The same of sessions, each with whose it was before and whose it is: a login moves it to the user. */
+/**
+ * Changes of sessions, each with its previous and current owner, because a login moves a session to
+ * the user.
+ */
 export function sessionChangesOf(
   touched: Touched<TouchedSession>,
   before: readonly SessionState[][],
@@ -64,7 +70,7 @@ export function sessionChangesOf(
   });
 }
 
-/** Whose it is; of a session, the hash of its owner. */
+/** The owner; for a session, the hash of its owner. */
 type TouchedBy = {
   readonly organizationId: string;
   readonly hash: Hash;
@@ -78,7 +84,7 @@ export type TouchedSession = TouchedBy & {
 export type TouchedView = TouchedBy & {
   readonly organization: OrganizationPass;
   readonly pass: ViewPass;
-  /** The viewer's number in sets of viewers. */
+  /** The viewer's number in viewer sets. */
   readonly member: number;
 };
 
@@ -111,7 +117,11 @@ export function keyTouched(
   }
 }
 
-/** Counts views as they are now, and no longer as they were before. @returns how they are now */
+/**
+ * Subtracts the previous states of a view and adds the current ones.
+ *
+ * @returns the current states
+ */
 export function countViews(
   { organization, pass, member }: TouchedView,
   before: readonly ViewState[],
@@ -119,7 +129,7 @@ export function countViews(
 ): ViewState[] {
   const { contentId, watchHours, reactionHours } = pass;
   for (const hour of watchHours) {
-    // The sets have known these hours since earlier events.
+    // Earlier events have already added these hours to the sets.
     const isKnown = before.some(
       (view) => hour === view.firstWatchHour || hour === view.lastWatchHour,
     );
@@ -173,7 +183,7 @@ function addPosition(steps: Map<number, number>, positionMs: number, times: 1 | 
   steps.set(second, (steps.get(second) ?? 0) + times);
 }
 
-/** The same for sessions. */
+/** Like `countViews`, for sessions. */
 export function countSessions(
   { organization, pass }: TouchedSession,
   before: readonly SessionState[],

@@ -1,6 +1,6 @@
 /**
- * The SQL of counters, distributions and sets of viewers. One process writes at a time (it holds the
- * row of its projection), so whoever reads a row here and writes it back overwrites nothing.
+ * SQL for counters, distributions and viewer sets. Only one process writes at a time, because it
+ * locks the row of its projection. Read-modify-write is therefore safe here.
  */
 import { sql, type RawBuilder } from 'kysely';
 import {
@@ -18,7 +18,7 @@ import { audienceColumns, contentColumns, type Counts } from './contribution.ts'
 
 export type ContentKey = { organizationId: string; contentId: string };
 
-/** Which of these items exist; each given once. */
+/** Which of these items exist. Each may be given only once. */
 export async function selectExisting(tx: Tx, items: readonly ContentKey[]): Promise<ContentKey[]> {
   const { rows } = await sql<ContentKey>`
     select given.organization_id as "organizationId", given.content_id as "contentId"
@@ -65,12 +65,12 @@ export async function addAudienceCounts(tx: Tx, rows: readonly AudienceCounts[])
 
 type CounterTable<Row> = {
   table: 'content_counter' | 'audience_counter';
-  /** The columns of the primary key, and an array for each of them. */
+  /** The columns of the primary key, with an array of values for each. */
   names: readonly string[];
   keysOf: (rows: readonly Row[]) => RawBuilder<unknown>;
 };
 
-/** Adds to counters, and removes those that have become nothing but zeros. */
+/** Adds to counters and deletes rows that have become all zeros. */
 async function addToCounters<Row extends { counts: Counts }>(
   tx: Tx,
   { table, names, keysOf }: CounterTable<Row>,
@@ -89,7 +89,7 @@ async function addToCounters<Row extends { counts: Counts }>(
     select * from unnest(${keysOf(rows)}, ${sql.join(values)})
     on conflict (${key}) do update set ${sql.join(sums)}
   `.execute(tx);
-  // Only what falls can come to zero: a view that turns out to have begun in another hour.
+  // Only a decrease can lead to zero, such as when a view turns out to have begun in another hour.
   const fallen = rows.filter(({ counts }) => counts.some((count) => count < 0));
   if (fallen.length === 0) return;
   const zeros = counted.map((name) => sql`${name} = 0`);
@@ -128,7 +128,7 @@ export async function selectDetails(
   }));
 }
 
-/** Writes distributions as they are now; null removes one. */
+/** Writes current distributions; null deletes one. */
 export async function writeDetails(
   tx: Tx,
   rows: readonly (DetailKey & { detail: string | null })[],
@@ -154,7 +154,7 @@ export async function writeDetails(
   `.execute(tx);
 }
 
-/** Sets of those who watched, and of those who liked, shared or saved. */
+/** The sets of viewers who watched, and of those who liked, shared or saved. */
 export type SetTable = 'viewer_set' | 'reactor_set';
 export const setTables = ['viewer_set', 'reactor_set'] as const satisfies readonly SetTable[];
 

@@ -1,7 +1,7 @@
 /**
- * Writes what a pass has changed: counters by addition, distributions and sets of viewers as whole
- * values, of which those used last stay in memory. The same rule as for states: whoever is overtaken,
- * or fails, must `forget`.
+ * Writes what a pass has changed: counters are incremented, distributions and viewer sets are
+ * written as whole values. The most recently used of these stay in memory. As with states, a
+ * process that loses its lease or fails must call `forget`.
  */
 import { dayMs } from '../../../../platform/time.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
@@ -50,10 +50,9 @@ import {
   type OrganizationPass,
 } from './engagement-pass.ts';
 
-/** Sets of the organization as a whole are kept under this id. */
 export const wholeOrganization = '00000000-0000-0000-0000-000000000000';
 
-/** About the bytes of a set in memory; the limit makes it 64 MB at most. */
+/** Approximate size of a set in memory, in bytes; the limit keeps the total below 64 MB. */
 function weighSet({ members }: ViewerSet): number {
   return 200 + (members === null ? 16_384 : members.size * 40);
 }
@@ -62,7 +61,7 @@ export class CounterStore {
   readonly #details = new RecentMap<ContentDetail>(4_000);
   readonly #sets = new RecentMap<ViewerSet>(16_000_000, weighSet);
 
-  /** @returns which items there are of those that the pass has changed something about */
+  /** @returns which of the changed items exist */
   async write(tx: Tx, pass: EngagementPass): Promise<Exists> {
     const exists = await findExisting(tx, pass);
     await addContentCounts(tx, contentRows(pass, exists));
@@ -142,8 +141,8 @@ function setName(table: SetTable, { organizationId, contentId, grain, periodMs }
 export type Exists = (organizationId: string, contentId: string) => boolean;
 
 /**
- * Items that were deleted for good get no rows: their purge holds the lock of this projection, so it
- * either removes what was written, or is seen here.
+ * Permanently deleted items get no rows. Their purge takes the lock of this projection, so it
+ * either removes what was written or is visible here.
  */
 async function findExisting(tx: Tx, pass: EngagementPass): Promise<Exists> {
   const touched = new Map<string, ContentKey>();
@@ -166,7 +165,7 @@ async function findExisting(tx: Tx, pass: EngagementPass): Promise<Exists> {
 
 type Joining = { name: string; key: SetKey; members: Iterable<number> };
 
-/** The sets that a pass adds to, with whom. */
+/** The sets that a pass adds to, with their new members. */
 function* membersOf(pass: EngagementPass, table: SetTable, exists: Exists): Generator<Joining> {
   for (const [organizationId, organization] of pass) {
     const { ofItems, byHour } =
@@ -192,7 +191,7 @@ function* membersOf(pass: EngagementPass, table: SetTable, exists: Exists): Gene
   }
 }
 
-/** Hours as they are, and their sums by day and over all time. */
+/** Hourly counts as given, plus their sums by day and over all time. */
 function contentRows(pass: EngagementPass, exists: Exists): ContentCounts[] {
   const rows: ContentCounts[] = [];
   for (const [organizationId, { contents }] of pass) {

@@ -1,11 +1,14 @@
 /**
- * What a view or a session takes from the first of its events that tells it: device, country, entry
- * point and version of the app.
+ * Values that a view or a session takes from its first event that has one: device, country, entry
+ * point and app version.
  */
 import type { EventDevice, LoggedEvent } from '../../../events/events.ts';
 import { entryPointOf, hashLabel, hashMessage } from './label.ts';
 
-/** The value of the first event that had one; of two at one moment, the smaller. '' is none. */
+/**
+ * The value of the first event that had one; of two at the same time, the smaller value. '' means
+ * none.
+ */
 export type Earliest = { readonly value: string; readonly at: number };
 
 export const noValue: Earliest = { value: '', at: 0 };
@@ -16,7 +19,6 @@ export function earlierOf(found: Earliest, value: string, at: number): Earliest 
   return isEarlier ? { value, at } : found;
 }
 
-/** Takes the labels that an event tells; hashes stand for them. */
 export function addLabels(
   into: { entryPoint: Earliest; appVersion: Earliest },
   { data, appVersion }: Pick<LoggedEvent, 'data' | 'appVersion'>,
@@ -31,16 +33,16 @@ export function addLabels(
   }
 }
 
-/** What views take beside that, each from the kind of event that tells it. */
+/** Labels that only views have, each from the kind of event that carries it. */
 export type ViewLabels = {
   feedId: Earliest;
-  /** As decimal digits of a fixed width, so that it is stored and compared as a hash is. */
+  /** Decimal digits of fixed width, so that it is stored and compared like a hash. */
   position: Earliest;
   sharePlatform: Earliest;
   rendition: Earliest;
   codec: Earliest;
   errorCode: Earliest;
-  /** What is equal in messages of one kind: see `messageGroup`. */
+  /** The normalized message; see `messageGroup`. */
   errorMessage: Earliest;
 };
 
@@ -113,7 +115,7 @@ const devices = ['', 'ios', 'android', 'web'] as const satisfies readonly (Event
 
 export const earliestBytes = 20;
 
-/** A device in a byte, a country in two, and the moment of each. */
+/** Device in one byte, country in two, and the time of each. */
 export function writeEarliest(
   device: Earliest,
   country: Earliest,
@@ -142,7 +144,7 @@ export function readEarliest(bytes: Buffer, at: number): { device: Earliest; cou
 
 export const labelBytes = 16;
 
-/** The hash of a label in eight bytes, zeros for none, and its moment. */
+/** The hash of a label in eight bytes (zeros for none), and its time. */
 export function writeLabel({ value, at: moment }: Earliest, bytes: Buffer, at: number): void {
   bytes.fill(0, at, at + 8);
   bytes.write(value, at, 8, 'latin1');

@@ -1,6 +1,7 @@
 /**
- * What one pass over the log says about engagement, gathered in memory: plain counts, and for each
- * view and session the states of the pass's events alone. It knows nothing of the tables.
+ * Collects in memory what one pass over the log reveals about engagement: event counts, and the
+ * states of each view and session from the events of this pass alone. It knows nothing about the
+ * tables.
  */
 import { dayMs, hourMs } from '../../../../platform/time.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
@@ -20,42 +21,40 @@ import { addToView, emptyView, mergeViews, viewedContentOf, type ViewState } fro
 
 export type ViewPass = {
   readonly contentId: string;
-  /** What tells several views of one item in one session apart. */
+  /** Distinguishes several views of one item in one session. */
   readonly viewId: string;
-  /** Ascending, cut by pauses. */
+  /** Ascending, split by pauses. */
   states: ViewState[];
-  /** The hours of the clock in which it was watched, and in which the viewer reacted; each once. */
+  /**
+   * The local hours in which it was watched and in which the viewer reacted, without duplicates.
+   */
   readonly watchHours: number[];
   readonly reactionHours: number[];
 };
 
-/** What one viewer watched in one session. */
 export type WatchedPass = { readonly views: Map<string, ViewPass> };
 
 export type SessionPass = {
   states: SessionState[];
-  /** The user of the event before, and its hash. */
   user: { readonly id: string; readonly hash: Hash } | null;
 };
 
-/** Keys are moments in milliseconds, items, and devices with countries as `audienceKey` joins them. */
+/** Keys are times in milliseconds, items, or device and country joined by `audienceKey`. */
 export type OrganizationPass = {
-  /** By what clock hours and days are cut; all keys that are moments are those of the clock. */
+  /** The clock that defines hours and days. All time keys are in its local time. */
   readonly clock: ZoneClock;
-  /** By viewer and the name of the session. */
   readonly viewers: Map<string, Map<string, WatchedPass>>;
-  /** By owner and name. */
+  /** By owner, then session name. */
   readonly sessions: Map<string, Map<string, SessionPass>>;
   readonly contents: Map<string, Map<number, Counts>>;
   readonly audience: Map<number, Map<string, Counts>>;
-  /** By item and day. */
+  /** By item, then day. */
   readonly details: Map<string, Map<number, ContentDetail>>;
   readonly watchers: Members;
   /** Viewers who liked, shared or saved. */
   readonly reactors: Members;
 };
 
-/** Viewers who did something: with each item by day, and with any by hour. */
 export type Members = {
   readonly ofItems: Map<string, Map<number, Set<number>>>;
   readonly byHour: Map<number, Set<number>>;
@@ -64,12 +63,11 @@ export type Members = {
 export type EngagementPass = Map<string, OrganizationPass>;
 
 export type CollectOptions = {
-  /** A view or a session ends when it has had no event for this long. */
+  /** A view or a session ends after this long without an event. */
   readonly idleMs: number;
   /** See state-store.ts. */
   readonly generation: number;
   readonly clock: ZoneClock;
-  /** The hash of a user of an organization. */
   readonly hashUser: (organizationId: string, userId: string) => Hash;
 };
 
@@ -92,7 +90,7 @@ export function collectBlock(
     };
     pass.set(organizationId, organization);
   }
-  // A block holds the batches of clients, so the next event is most often of the same session.
+  // A block holds whole client batches, so consecutive events usually share a session.
   let before: LoggedEvent | null = null;
   let current: Current | null = null;
   for (const event of events) {
@@ -129,7 +127,7 @@ function countPlainly(
   addToBreakdown(detail.countries, country, 1, 0);
 }
 
-/** Whether two events are of one session, told without making a key. */
+/** Compares the sessions of two events without building a key. */
 export function isSameSession(a: LoggedEvent, b: LoggedEvent): boolean {
   return a.sessionId === b.sessionId && a.userId === b.userId && a.deviceId === b.deviceId;
 }
@@ -140,7 +138,7 @@ function currentOf(organization: OrganizationPass, event: LoggedEvent): Current 
   const [viewer, owner] = [viewerOf(event), sessionOwnerOf(event)];
   if (viewer === null || owner === null) return null;
   const { sessionId } = event;
-  // Without an id, pauses alone tell sessions apart.
+  // Without an id, only pauses separate sessions.
   const name = sessionId === undefined ? '' : `s:${sessionId}`;
   const watched = getOrMake(organization.viewers, viewer, makeMap<string, WatchedPass>);
   const sessions = getOrMake(organization.sessions, owner, makeMap<string, SessionPass>);
@@ -150,7 +148,7 @@ function currentOf(organization: OrganizationPass, event: LoggedEvent): Current 
   };
 }
 
-/** Hashes each user of a session once in a row. */
+/** Hashes a user only once for consecutive events of a session. */
 function userHashOf(
   session: SessionPass,
   organizationId: string,
@@ -171,7 +169,7 @@ function addToSessionStates(
   { idleMs, generation }: CollectOptions,
 ): void {
   const [first] = session.states;
-  // Nearly always there is one state, and the event belongs to it.
+  // Nearly always there is a single state, to which the event belongs.
   if (
     first !== undefined &&
     session.states.length === 1 &&
@@ -238,7 +236,7 @@ function hourOf(local: number): number {
   return Math.floor(local / hourMs);
 }
 
-/** Device and country as one key; `splitAudienceKey` takes it apart. */
+/** Device and country as one key; `splitAudienceKey` splits it. */
 export function audienceKey(device: string, country: string): string {
   return `${device} ${country}`;
 }
@@ -248,7 +246,7 @@ export function splitAudienceKey(key: string): { device: string; country: string
   return { device: key.slice(0, at), country: key.slice(at + 1) };
 }
 
-/** The counts of an item in an hour, which grow in place. */
+/** The counts of an item in an hour, which are updated in place. */
 export function contentCounts(
   organization: OrganizationPass,
   contentId: string,
@@ -272,7 +270,7 @@ export function detailOf(
   return getOrMake(days, day, emptyDetail);
 }
 
-/** A viewer did something with an item in the hour that begins at `hour`. */
+/** Records that a viewer did something with an item in the hour that starts at `hour`. */
 export function addMember(
   { ofItems, byHour }: Members,
   contentId: string,

@@ -1,7 +1,4 @@
-/**
- * The projection `engagement`: views and sessions, the counters, the distributions and the sets of
- * viewers.
- */
+/** The projection `engagement`: views and sessions, counters, distributions and viewer sets. */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type {
   ProjectionPass,
@@ -50,14 +47,14 @@ import { readView, viewBytes, writeView } from './view-codec.ts';
 import { emptyView, type ViewState } from './view-state.ts';
 
 export type EngagementOptions = {
-  /** A view or a session ends when it has had no event for this long. */
+  /** A view or a session ends after this long without an event. */
   readonly sessionTimeoutMs: number;
 };
 
 const name = 'engagement';
 const itemTables = ['content_counter', 'viewer_set', 'reactor_set', 'content_day'] as const;
 
-/** @param followers make other tables from the same views and sessions */
+/** @param followers maintain further tables from the same views and sessions */
 export function createEngagement(
   options: EngagementOptions,
   followers: readonly EngagementFollower[],
@@ -76,8 +73,8 @@ export function createEngagement(
     ],
     createWriter: () => new EngagementWriter(options.sessionTimeoutMs, followers),
     maxDuty: 1,
-    // Counters say how often something happened, not to whom. Of sets, those that are estimates only
-    // know the highest rank of a register, from which nobody can be taken out.
+    // Counters record how often something happened, not who did it. Sets that are estimates only
+    // hold the highest rank per register, from which nobody can be removed.
     async eraseViewer(tx, viewer) {
       let removed = 0;
       for (const key of await erasedKeys(tx, viewer)) {
@@ -138,7 +135,7 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
     (block, clock) => this.#collect(block, clock),
     this.#secrets,
   );
-  /** By generation: a pass may span several, above all in a rebuild. */
+  /** By generation: a pass may span several, especially during a rebuild. */
   #passes = new Map<number, EngagementPass>();
 
   constructor(idleMs: number, followers: readonly EngagementFollower[]) {
@@ -166,7 +163,7 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
       const entered = await this.#enterGeneration(tx, partitions, generation);
       await this.#writePass(tx, pass, { partitions, generation: entered });
     }
-    // Also without events of these partitions, so that the others do not wait for them.
+    // Runs even without events of these partitions, so that the others do not wait for them.
     if (receivedAt > 0) await this.#enterGeneration(tx, partitions, generationOf(receivedAt));
   }
 
@@ -214,10 +211,10 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   }
 
   /**
-   * Enters a generation, and empties the tables of the one after it when all partitions have entered. The
+   * Enters a generation. Once all partitions have entered, empties the tables of the next one. The
    * log's time decides, not the clock's.
    *
-   * @returns the generation to write: a block may come a moment late for its own
+   * @returns the generation to write: a block may arrive slightly too late for its own
    */
   async #enterGeneration(
     tx: Tx,
@@ -238,7 +235,10 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   }
 }
 
-/** Reports permanently deleted items as `noItem`: the purge of an item visits followers only once. */
+/**
+ * Reports permanently deleted items as `noItem`, because the purge of an item visits followers only
+ * once.
+ */
 function ofKnownItem(view: Changed<ViewState>, exists: Exists): Changed<ViewState> {
   return exists(view.organizationId, view.contentId) ? view : { ...view, contentId: noItem };
 }

@@ -1,6 +1,7 @@
 /**
- * Other tables that are made from views and sessions, in the pass that changes these: whoever follows
- * is told of each state as it was and as it is, and adds f(new) − f(old), as the counters do.
+ * Followers maintain other tables from views and sessions, in the pass that changes them. A
+ * follower receives each state before and after the change and adds f(new) − f(old), as the
+ * counters do.
  */
 import type { Db, Tx } from '../../../../platform/database/database.ts';
 import { extensionPoint } from '../../../../platform/extension-point.ts';
@@ -9,7 +10,7 @@ import type { Hash } from '../../statistics/viewer-key.ts';
 import type { SessionState } from './session-state.ts';
 import type { ViewState } from './view-state.ts';
 
-/** The states of one key before the pass and behind it: several where silence has cut them apart. */
+/** The states of one key before and after the pass. There are several if pauses have split them. */
 export type Changed<State> = {
   readonly organizationId: string;
   readonly viewer: Hash;
@@ -19,13 +20,11 @@ export type Changed<State> = {
   readonly after: readonly State[];
 };
 
-/** What a pass has changed. */
 export type EngagementChanges = {
   readonly views: readonly Changed<ViewState>[];
   readonly sessions: readonly Changed<SessionState>[];
 };
 
-/** For which partitions a pass is written, and the generation of its states. */
 export type FollowedPass = {
   readonly partitions: readonly number[];
   readonly generation: number;
@@ -34,20 +33,21 @@ export type FollowedPass = {
 export type EngagementFollower = {
   readonly tables: readonly string[];
   /**
-   * Writes what follows from the changes. The tables of states are still as they were before the pass. It
-   * may touch rows of organizations in the pass's partitions alone: others are written at the same time.
+   * Writes what follows from the changes. The state tables still hold the states from before the
+   * pass. It may only touch rows of organizations in the pass's partitions, because others are
+   * written concurrently.
    */
   readonly write: (tx: Tx, changes: EngagementChanges, pass: FollowedPass) => Promise<void>;
   readonly eraseViewer: (tx: Tx, viewer: Viewer) => Promise<number>;
   readonly expire: readonly Expiry[];
-  /** Prepares the copies of a rebuild, before the log is read. */
+  /** Prepares the copies of a rebuild before the log is read. */
   readonly carryOver: (rebuild: { readonly db: Db; readonly schema: string }) => Promise<void>;
   /**
-   * Takes over what the log has lost, days before `firstDayMs`, and what came while the log was read,
-   * in the transaction that swaps the tables.
+   * Copies what is no longer in the log (days before `firstDayMs`) and what arrived while the log
+   * was read, in the transaction that swaps the tables.
    */
   readonly keepOld: (tx: Tx, schema: string, firstDayMs: number) => Promise<void>;
 };
 
-/** Features contribute their followers here. */
+/** Features register their followers here. */
 export const engagementFollowers = extensionPoint<EngagementFollower>('followers of engagement');

@@ -1,4 +1,4 @@
-/** Taking an erased viewer out of the sets of viewers. */
+/** Removes an erased viewer from viewer sets. */
 import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/database.ts';
 import { setTables, type SetTable } from './counter-queries.ts';
@@ -13,10 +13,10 @@ import {
 type SetRow = { grain: string; period: Date; content_id: string; sketch: Buffer };
 
 /**
- * Removes a viewer from the sets of an organization that hold their members, and those that are empty
- * then. It reads all of the organization's sets once.
+ * Removes a viewer from an organization's exact sets, and deletes sets that become empty. Reads all
+ * sets of the organization once.
  *
- * @returns how many sets the viewer was in
+ * @returns the number of sets the viewer was in
  */
 export async function removeFromSets(
   tx: Tx,
@@ -38,7 +38,7 @@ async function removeFrom(
   const alone = createViewerSet();
   addViewer(alone, member);
   const memberBytes = encodeViewerSet(alone).subarray(1);
-  // The bytes may also stand across two other members: decoding tells.
+  // The bytes may also match across two adjacent members; decoding decides.
   const { rows } = await sql<SetRow>`
     select grain, period, content_id, sketch from ${sql.table(table)}
     where organization_id = ${organizationId} and get_byte(sketch, 0) = ${exactForm}::int
@@ -59,5 +59,5 @@ async function removeFrom(
   return removed;
 }
 
-/** The first byte of a set that holds its members; see viewer-set.ts. */
+/** First byte of a set that stores its members; see viewer-set.ts. */
 const exactForm = 1;

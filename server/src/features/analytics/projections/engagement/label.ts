@@ -1,13 +1,13 @@
 /**
- * Where a view came from and the version of its app, as views and facts know them: by hashes of labels,
- * which have a fixed size.
+ * Labels such as entry points and app versions, which views and facts store as hashes of fixed
+ * size.
  */
 import { entryPoints, labelOf, otherLabel, type LabelField } from '../../../events/events.ts';
 import { hashText, type Hash } from '../../statistics/viewer-key.ts';
 
 /**
- * Where an event says that its viewer came from; undefined where it does not. Whoever names a page of the
- * feed and no entry point came by the feed.
+ * The entry point that an event reports, or undefined if none. A feed page without an entry point
+ * implies `feed`.
  */
 export function entryPointOf({ entryPoint, feedId }: EventData): string | undefined {
   if (typeof entryPoint === 'string') return entryPoint;
@@ -16,18 +16,18 @@ export function entryPointOf({ entryPoint, feedId }: EventData): string | undefi
 
 type EventData = { readonly entryPoint?: unknown; readonly feedId?: unknown };
 
-/** More than a pass brings, so that facts find the texts of all labels that are new in it. */
+/** More than a pass contains, so that facts find the texts of all labels that are new in it. */
 const maxRemembered = 150_000;
 let hashes = new Map<string, Hash>();
 let texts = new Map<Hash, string>();
 let earlierTexts = texts;
 
-/** The text that a hash stands for, if an event has told it to this process lately. */
+/** The text of a hash, if this process has seen it recently. */
 export function textOfHash(hash: Hash): string | undefined {
   return texts.get(hash) ?? earlierTexts.get(hash);
 }
 
-/** The hash of the label that a value is counted under; '' for none. */
+/** The hash of the label under which a value is counted; '' for none. */
 export function hashLabel(field: LabelField, value: string): Hash {
   return hashOf(labelOf(field, value));
 }
@@ -52,12 +52,15 @@ const places: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z\d+.-]*:\/\/\S+/gi, '<url>'],
   [/\S+@\S+/g, '<address>'],
   [/"[^"]*"|'[^']*'|`[^`]*`|“[^”]*”/g, '<text>'],
-  // Ids, paths and numbers: words with a digit, and words that are too long for a language.
+  // Ids, paths and numbers: words with a digit, and words too long for natural language.
   [/[^\s()[\]{},;:=<>]*\d[^\s()[\]{},;:=<>]*/g, '<n>'],
   [/[\p{L}\p{N}_-]{25,}/gu, '<id>'],
 ];
 
-/** What is equal in error messages of one kind: addresses, quoted texts, ids and numbers are left out. */
+/**
+ * Normalizes an error message so that messages of one kind are equal: replaces addresses, quoted
+ * texts, ids and numbers.
+ */
 export function messageGroup(message: string): string {
   let group = message.slice(0, 500).toWellFormed().replaceAll('\u0000', '\ufffd');
   for (const [place, name] of places) group = group.replace(place, name);
@@ -69,7 +72,7 @@ let messages = new Map<string, Hash>();
 
 export function hashMessage(message: string): Hash {
   const known = messages.get(message);
-  // The text must be at hand as well, for the facts of other organizations.
+  // The text must be available too, for the facts of other organizations.
   if (known !== undefined && textOfHash(known) !== undefined) return known;
   const hash = hashOf(messageGroup(message));
   if (messages.size >= maxMessages) messages = new Map();
@@ -82,12 +85,12 @@ const textsOfEntryPoints = new Map<Hash, string>([
   ...entryPoints.map((label): [Hash, string] => [hashText(label), label]),
 ]);
 
-/** A text as earlier versions made it a label: cut, in a form that PostgreSQL can store. */
+/** A label as earlier versions stored it: truncated, and storable in PostgreSQL. */
 export function earlierLabel(text: string): string {
   return text.slice(0, 64).toWellFormed().replaceAll('\u0000', '\ufffd');
 }
 
-/** The entry point that a hash stands for. Facts of earlier versions may have others. */
+/** The entry point of a hash. Facts of earlier versions may contain others. */
 export function entryPointOfHash(hash: Hash): string {
   return textsOfEntryPoints.get(hash) ?? otherLabel;
 }

@@ -3,7 +3,9 @@ import type { Tx } from '../../../../platform/database/database.ts';
 import { isBeforeLog, keepOldPeriods, keepOldRows } from '../table-queries.ts';
 import { contentColumns } from './contribution.ts';
 
-/** Takes over the days before the log's first into the copies of a rebuild, and sums up totals. */
+/**
+ * Copies the days before the log's first day into the copies of a rebuild, and recalculates totals.
+ */
 export async function keepOldEngagement(tx: Tx, schema: string, firstDayMs: number): Promise<void> {
   const tables = ['content_counter', 'audience_counter', 'viewer_set', 'reactor_set'] as const;
   await keepOldPeriods(tx, { schema, tables, firstDayMs });

@@ -1,21 +1,21 @@
 /**
- * Views and sessions end by silence: what comes after a pause belongs to the next one. Where the cuts
- * are is a function of the set of events, so late events may join two segments that were apart.
+ * Views and sessions end by silence: events after a pause belong to the next one. The cuts are a
+ * function of the set of events, so late events may join two separate segments.
  */
 export type Segment = {
-  /** Milliseconds of the Unix epoch. */
+  /** Milliseconds since the Unix epoch. */
   firstAt: number;
   lastAt: number;
 };
 
-/** Whether an event at this moment belongs to the segment. */
+/** Whether an event at this time belongs to the segment. */
 export function isWithinReach(segment: Segment, at: number, idleMs: number): boolean {
   return at > segment.firstAt - idleMs && at < segment.lastAt + idleMs;
 }
 
 /**
- * All segments of both, ascending, those that are less than `idleMs` apart joined by `merge`. A
- * segment that nothing has joined stays the same object.
+ * All segments of both, ascending, with those less than `idleMs` apart joined by `merge`. A segment
+ * that was not joined stays the same object.
  */
 export function joinSegments<S extends Segment>(
   a: readonly S[],

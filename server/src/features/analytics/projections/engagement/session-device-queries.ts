@@ -1,4 +1,3 @@
-/** The SQL of the devices on which users have had sessions. */
 import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { Hash } from '../../statistics/viewer-key.ts';
@@ -7,7 +6,7 @@ import type { StateTableName } from './state-queries.ts';
 
 export type SessionDevice = { readonly user: Hash; readonly device: Hash };
 
-/** Each pair is given once. */
+/** Each pair may be given only once. */
 export async function upsertSessionDevices(
   tx: Tx,
   pairs: readonly SessionDevice[],
@@ -23,7 +22,6 @@ export async function upsertSessionDevices(
       where known.generation < excluded.generation`.execute(tx);
 }
 
-/** The devices on which these users have had sessions. */
 export async function selectSessionDevices(tx: Tx, users: readonly Hash[]): Promise<Hash[]> {
   const { rows } = await sql<{ device_key: Buffer }>`
     select distinct device_key from session_device
@@ -36,14 +34,13 @@ export async function deleteOldSessionDevices(tx: Tx, beforeGeneration: number):
     delete from session_device where generation < ${beforeGeneration}::int8`.execute(tx);
 }
 
-/** Removes the pairs that name a viewer, as a user or as a device. */
+/** Removes the pairs that contain a viewer, as a user or as a device. */
 export async function deleteSessionDevicesOf(tx: Tx, viewerKey: Buffer): Promise<void> {
   await sql`
     delete from session_device
     where user_key = ${viewerKey} or device_key = ${viewerKey}`.execute(tx);
 }
 
-/** The states of one device. */
 export async function selectSessionsOf(
   tx: Tx,
   table: StateTableName,

@@ -1,6 +1,6 @@
 /**
- * Which devices users have had sessions on: the sessions of a user lie with their devices, and are found by
- * these pairs.
+ * Tracks the devices on which users have had sessions: a user's sessions are stored under their
+ * devices, and these pairs are used to find them.
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { Touched, TouchedSession } from './count-changes.ts';
@@ -25,7 +25,7 @@ export function devicesOf(
   for (const [index, sessions] of after.entries()) {
     const device = touched.values[index]?.hash ?? '';
     for (const { user } of sessions) {
-      // Without a device, the session lies with its user.
+      // Without a device, the session is stored under its user.
       if (user.value === '' || user.value === device) continue;
       const isKnown = before[index]?.some(
         (known) => known.user.value === user.value && known.generation === generation,
@@ -34,11 +34,15 @@ export function devicesOf(
       pairs.set(`${user.value}${device}`, { user: user.value, device });
     }
   }
-  // In one order, as all who write rows do.
+  // Sorted like all row writes, to avoid deadlocks.
   return [...pairs].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, pair]) => pair);
 }
 
-/** Removes the sessions of an erased user that lie with devices. @returns how many rows */
+/**
+ * Removes the sessions of an erased user that are stored under devices.
+ *
+ * @returns the number of rows
+ */
 export async function forgetSessionsOf(tx: Tx, userKey: Buffer): Promise<number> {
   const user = userKey.toString('latin1');
   let removed = 0;

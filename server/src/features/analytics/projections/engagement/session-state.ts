@@ -1,8 +1,8 @@
 /**
- * What is known of one session: the events of one device with one sessionId (or with none), until it has
- * sent nothing for a while (`segments.ts`), whoever logs in meanwhile. Events without a device are those
- * of their viewer. The session is that of the first user whom one of its events names. As with views, it is a function of the set of its events:
- * see view-state.ts.
+ * The state of one session: the events of one device with the same sessionId (or none), until a
+ * pause (`segments.ts`), regardless of logins. Events without a device are grouped by viewer. The
+ * session belongs to the first user that one of its events names. Like a view, it is a function of
+ * the set of its events; see view-state.ts.
  */
 import type { LoggedEvent } from '../../../events/events.ts';
 import type { Hash } from '../../statistics/viewer-key.ts';
@@ -20,17 +20,17 @@ import {
 } from './earliest.ts';
 
 export type SessionState = Segment & {
-  /** The latest generation in which it was touched: see state-store.ts. */
+  /** The latest generation in which it was touched; see state-store.ts. */
   generation: number;
   device: Earliest;
   country: Earliest;
-  /** As those of views. */
+  /** Same as for views. */
   entryPoint: Earliest;
   appVersion: Earliest;
   plays: number;
   /** The hash of the first user. */
   user: Earliest;
-  /** By how many quarters of an hour its clock was ahead of UTC when it was counted. */
+  /** UTC offset of its clock when it was counted, in quarter hours. */
   quartersAhead: number;
 };
 
@@ -51,7 +51,7 @@ export function emptySession(generation = 0): SessionState {
   };
 }
 
-/** @param user the hash of the event's user; '' without one */
+/** @param user hash of the event's user, or '' if it has none */
 export function addToSession(session: SessionState, event: LoggedEvent, user: Hash): void {
   const { at, device, country } = event;
   if (at < session.firstAt) session.firstAt = at;
@@ -63,7 +63,11 @@ export function addToSession(session: SessionState, event: LoggedEvent, user: Ha
   if (event.event === 'playStart') session.plays += 1;
 }
 
-/** Whose session it is. @param owner the hash of the device, or of the viewer without one */
+/**
+ * The viewer that a session belongs to.
+ *
+ * @param owner hash of the device, or of the viewer if there is no device
+ */
 export function viewerOfSession({ user }: SessionState, owner: Hash): Hash {
   return user.value === '' ? owner : user.value;
 }
@@ -94,7 +98,7 @@ export function writeSession(session: SessionState, bytes: Buffer, at: number): 
   bytes.writeDoubleLE(session.lastAt, at + 8);
   bytes.writeUInt32LE(session.generation, at + 16);
   writeEarliest(session.device, session.country, bytes, at + earliestAt);
-  // The last byte of these is free.
+  // The last of these bytes is unused.
   bytes.writeInt8(session.quartersAhead, at + labelsAt - 1);
   writeLabel(session.entryPoint, bytes, at + labelsAt);
   writeLabel(session.appVersion, bytes, at + labelsAt + labelBytes);

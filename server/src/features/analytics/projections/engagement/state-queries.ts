@@ -1,4 +1,3 @@
-/** The SQL of the states of views and sessions. */
 import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/database.ts';
 import { byteaArray, sizedBytesArray } from '../../../../platform/database/binary-arrays.ts';
@@ -28,7 +27,7 @@ function keyArray(keys: readonly string[]): Buffer {
   });
 }
 
-/** The states of these keys, which are strings of 16 characters that stand for bytes. */
+/** The states of these keys. Each key is 16 bytes as a string. */
 export async function selectStates(
   tx: Tx,
   table: StateTableName,
@@ -43,8 +42,9 @@ export async function selectStates(
 }
 
 /**
- * Stores states. Of two with one key, one is stored: ids can be made so that their hashes are equal,
- * which must spoil the numbers of who does that, and not hold up everybody's.
+ * Stores states. Of two with the same key, only one is stored: ids can be crafted so that their
+ * hashes collide, which may only spoil the numbers of that client and must not block everyone
+ * else's.
  */
 export async function upsertStates(
   tx: Tx,
@@ -66,7 +66,7 @@ export async function upsertStates(
   `.execute(tx);
 }
 
-/** Removes all states of one viewer, whose hash is the first half of their keys. */
+/** Removes all states of one viewer, whose hash is the first half of the keys. */
 export async function deleteStatesOf(
   tx: Tx,
   table: StateTableName,

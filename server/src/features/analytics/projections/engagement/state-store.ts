@@ -1,19 +1,19 @@
 /**
- * Where the states of views and sessions are kept between passes: three tables that take turns, and a
- * memory of those that were used last. A row holds all states of one key that may still change, which
- * is nearly always one.
+ * Stores the states of views and sessions between passes, in three tables used in rotation and a
+ * cache of the most recently used states. A row holds all states of one key that may still change,
+ * which is nearly always one.
  *
- * A generation is three days of the log, by the time at which blocks were received. A row that changes
- * moves to the table of the current generation. Of the rows of a key in several tables, the one that was
- * written in the latest generation counts. Partitions enter a generation one after another, so the table
- * of the generation after the next is truncated when the last of them has entered the current one.
- * A state that was not touched in the current
- * generation nor in the one before no longer exists, wherever its row may be: that is decided by the
- * log alone, so it is the same for every cut into passes. Events are refused when they are older than
- * a day, so nothing that an event could still belong to is forgotten.
+ * A generation is three days of the log, by the time at which blocks were received. A row that
+ * changes moves to the table of the current generation. If a key has rows in several tables, the
+ * one written in the latest generation counts. Partitions enter a generation one after another, so
+ * the table of the next generation is truncated once the last of them has entered the current one.
+ * A state that was touched in neither the current nor the previous generation no longer exists,
+ * even if its row does. This depends only on the log, so it does not vary with how the log is split
+ * into passes. Events older than a day are rejected, so no state is forgotten that an event could
+ * still belong to.
  *
- * The memory is right only as long as one process writes and its transactions commit. Whoever is
- * overtaken, or fails, must `forget`.
+ * The cache is valid only while a single process writes and its transactions commit. A process that
+ * loses its lease or fails must call `forget`.
  */
 import { dayMs } from '../../../../platform/time.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
@@ -29,11 +29,11 @@ export function generationOf(receivedAtMs: number): number {
   return Math.floor(receivedAtMs / generationMs);
 }
 
-/** What every state has: see `Segment`, and the head of this file. */
+/** Fields of every state; see `Segment` and the file header. */
 type Kept = { firstAt: number; generation: number };
 
 export type StateKind<State extends Kept> = RecordCodec<State> & {
-  /** The tables that generations take in turn. */
+  /** The tables that generations use in rotation. */
   readonly tables: readonly [StateTableName, StateTableName, StateTableName];
   readonly remembered: number;
   readonly empty: () => State;
@@ -59,7 +59,7 @@ export class StateStore<State extends Kept> {
       if (state === null || isSeveral(state)) missing.set(key, index);
       states.push(state === null || isSeveral(state) ? [] : [state]);
     }
-    // The current generation first: what it has written is newer than any other row.
+    // Newest generation first: its rows override older ones.
     for (const age of [0, 1, 2]) {
       if (missing.size === 0) break;
       const table = tableOf(tables, generation - age);
@@ -113,7 +113,6 @@ export class StateStore<State extends Kept> {
   }
 }
 
-/** The table to which the states of a generation are written. */
 export function tableOf(
   tables: readonly [StateTableName, StateTableName, StateTableName],
   generation: number,
@@ -121,12 +120,12 @@ export function tableOf(
   return tables[((generation % 3) + 3) % 3] ?? tables[0];
 }
 
-/** The generation in which a row was written: the pass has changed one of its states. */
+/** The generation in which a row was written, when a pass changed one of its states. */
 export function latestOf(states: readonly Kept[]): number {
   return states.reduce((latest, state) => Math.max(latest, state.generation), -1);
 }
 
-// A record of the memory holds one state. Of keys with several, it only says that they have to be read.
+// A cache record holds one state. For keys with several, it only says that they must be read.
 function several<State extends Kept>(state: State): State {
   return { ...state, firstAt: Number.NaN };
 }

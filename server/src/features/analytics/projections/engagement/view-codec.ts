@@ -1,4 +1,4 @@
-/** How the state of a view is stored: numbers little-endian, at fixed places. */
+/** Binary format of view states: little-endian numbers at fixed offsets. */
 import {
   labelBytes,
   readEarliest,

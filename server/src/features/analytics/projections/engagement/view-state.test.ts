@@ -19,7 +19,7 @@ import { addToView, emptyView, mergeViews, watchMsOf, type ViewState } from './v
 
 const endMs = Date.UTC(2026, 10, 21);
 
-/** Sets of events as one view may have them: of any kind, in any number. */
+/** Random event sets of a single view, of any kind and number. */
 function eventSets(count: number): LoggedEvent[][] {
   const all = makeTraffic({
     seed: 21,
@@ -42,7 +42,7 @@ function viewOf(events: readonly LoggedEvent[]) {
   return view;
 }
 
-/** As a hash has it: eight characters. */
+/** Eight characters, like a hash. */
 function userOf({ userId }: LoggedEvent): string {
   return userId === undefined ? '' : hashText(userId);
 }

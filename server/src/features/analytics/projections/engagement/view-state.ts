@@ -1,20 +1,21 @@
 /**
- * What is known of one view: what one viewer does with one item in one session, until they have not
- * touched it for a while (`segments.ts`). It is a function of the set of its events. Each field is a
- * count, a sum, a minimum or a maximum over distinct events (the log holds each once), so states
- * merge: in any order, and however the log is cut into passes.
+ * The state of one view: what one viewer does with one item in one session, until a pause
+ * (`segments.ts`). It is a function of the set of its events. Each field is a count, a sum, a
+ * minimum or a maximum over distinct events (the log holds each once), so states can be merged in
+ * any order, however the log is split into passes.
  *
- * What a view adds to the counters is a pure function of its state (`contribution.ts`), so a pass
- * adds f(new state) − f(old state), and the counters are a function of the set of events as well:
+ * A view's contribution to the counters is a pure function of its state (`contribution.ts`), so a
+ * pass adds f(new state) − f(old state), and the counters are a function of the set of events as
+ * well:
  *
  * 1. merge(a, b) = merge(b, a), merge(merge(a, b), c) = merge(a, merge(b, c));
  * 2. Σ over passes of (f(new) − f(old)) = f(final), whatever the passes.
  *
- * Cumulative values (position, watch time) are maxima, never sums: a client repeats them. The watch
- * time is the maximum of what any event of the view tells: watchProgress.watchTime,
- * completion.watchTime and, for the item that a swipe leaves, its watchTimeOnFrom. Only where no event
- * tells a watch time, the position (watchProgress.currentTime) stands for it: moving the seek bar is
- * not watching.
+ * Cumulative values (position, watch time) are maxima, never sums, because clients repeat them. The
+ * watch time is the largest that any event of the view reports: watchProgress.watchTime,
+ * completion.watchTime and, for the item that a swipe leaves, its watchTimeOnFrom. The position
+ * (watchProgress.currentTime) is used only if no event reports a watch time, because seeking is not
+ * watching.
  */
 import { hourMs } from '../../../../platform/time.ts';
 import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
@@ -32,7 +33,7 @@ import type { Segment } from './segments.ts';
 
 export type ViewState = Segment &
   ViewLabels & {
-    /** The latest generation in which it was touched: see state-store.ts. */
+    /** The latest generation in which it was touched; see state-store.ts. */
     generation: number;
     impressions: number;
     plays: number;
@@ -46,27 +47,29 @@ export type ViewState = Segment &
     shares: number;
     saves: number;
     unlikes: number;
-    /** The greatest watch time that an event tells; −1: none tells one. */
+    /** The largest watch time reported by an event; −1 if none. */
     toldWatchMs: number;
     positionMs: number;
     durationMs: number;
-    /** The greatest number of loops that a completion tells, and completions that are marked as loops. */
     loopCount: number;
     loopedCompletions: number;
-    /** The greatest time for which an impression says that the item was visible. */
+    /** The longest visible time reported by an impression. */
     visibleMs: number;
-    /** Hours of the organization's clock, counted from the Unix epoch, with a playStart, a watchProgress or a completion; 0: none yet. */
+    /**
+     * Local hours of the organization since the Unix epoch with a playStart, watchProgress or
+     * completion; 0 if none yet.
+     */
     firstWatchHour: number;
     lastWatchHour: number;
     device: Earliest;
     country: Earliest;
-    /** Hashes of the label (`label.ts`) that an event tells. */
+    /** Hashes of reported labels (`label.ts`). */
     entryPoint: Earliest;
     appVersion: Earliest;
-    /** The start-up time of the first playStart, in milliseconds; −1: none yet. */
+    /** Start-up time of the first playStart in milliseconds; −1 if none yet. */
     startupMs: number;
     startupAt: number;
-    /** By how many quarters of an hour its clock was ahead of UTC when it was counted. */
+    /** UTC offset of its clock when it was counted, in quarter hours. */
     quartersAhead: number;
   };
 
@@ -108,9 +111,9 @@ export function emptyView(generation = 0): ViewState {
 }
 
 /**
- * Adds an event of the view; of a swipe, that is the view of the item which it leaves.
+ * Adds an event of the view. A swipe belongs to the view of the item it leaves.
  *
- * @param hour of the event by the organization's clock, counted from the Unix epoch
+ * @param hour local hour of the event, counted from the Unix epoch
  */
 export function addToView(view: ViewState, event: LoggedEvent, hour: number): void {
   const { at, data, device, country } = event;
@@ -177,11 +180,11 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
   }
 }
 
-/** Stalls add up, so this is capped after the sum: still a function of the set. */
+/** Stalls are capped after summing, so the result is still a function of the set. */
 const maxStallMs = 2 ** 32 - 1;
 const maxLoops = 1_000_000;
 
-/** Whether anything of the item was played. */
+/** Whether any part of the item was played. */
 export function hasStarted({ plays, progressReports }: ViewState): boolean {
   return plays > 0 || progressReports > 0;
 }
@@ -190,7 +193,7 @@ export function watchMsOf({ toldWatchMs, positionMs }: ViewState): number {
   return toldWatchMs >= 0 ? toldWatchMs : positionMs;
 }
 
-/** A state that holds the events of both, which must be different ones. */
+/** The state of the events of both. They must be disjoint. */
 export function mergeViews(a: ViewState, b: ViewState): ViewState {
   const startup = isEarlierStart(a, b.startupMs, b.startupAt) ? b : a;
   return {
@@ -234,7 +237,7 @@ function addStartup(view: ViewState, ms: number, at: number): void {
   view.startupAt = at;
 }
 
-/** Whether a start is before the one that is known; of two at one moment, the faster. */
+/** Whether a start is earlier than the known one; of two at the same time, the faster wins. */
 function isEarlierStart({ startupMs, startupAt }: ViewState, ms: number, at: number): boolean {
   if (ms < 0 || startupMs < 0) return ms >= 0;
   return at < startupAt || (at === startupAt && ms < startupMs);
@@ -259,7 +262,7 @@ function wholeNumber(value: unknown): number {
   return typeof value === 'number' && value > 0 ? Math.min(Math.floor(value), maxLoops) : 0;
 }
 
-/** Seconds of an event as milliseconds, at most a day; 0 for what is not a time. */
+/** Converts seconds of an event to milliseconds, at most a day; 0 for invalid values. */
 function millisecondsOf(seconds: unknown): number {
   return typeof seconds === 'number' ? wholeMilliseconds(seconds * 1_000) : 0;
 }
@@ -268,7 +271,7 @@ export function wholeMilliseconds(ms: unknown): number {
   return typeof ms === 'number' && ms > 0 ? Math.min(Math.round(ms), longestMs) : 0;
 }
 
-/** The item whose view an event belongs to: a swipe belongs to the one that it leaves. */
+/** The item whose view an event belongs to. A swipe belongs to the item it leaves. */
 export function viewedContentOf(event: LoggedEvent): string | null {
   if (event.event !== 'swipe') return event.contentId;
   const from = event.data['fromContentId'];

@@ -1,4 +1,4 @@
-/** All views and sessions that are remembered of some viewers. */
+/** All stored views and sessions of given viewers. */
 import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { RecordCodec } from '../../statistics/recent-records.ts';
@@ -13,7 +13,7 @@ import { type ViewState } from './view-state.ts';
 
 export type ViewerState<State> = { readonly viewer: Hash; readonly state: State };
 
-/** States as they are in the tables, without what the current pass is about to write. */
+/** States from the tables, without what the current pass is about to write. */
 export async function loadStatesOf(
   tx: Tx,
   viewers: readonly Hash[],
@@ -28,7 +28,7 @@ export async function loadStatesOf(
   };
 }
 
-/** Sessions lie with their devices, and belong to the user whom they name. */
+/** Sessions are stored under their devices and belong to the user they name. */
 async function loadSessionsOf(
   tx: Tx,
   viewers: readonly Hash[],
@@ -70,12 +70,12 @@ async function load<State extends { firstAt: number; generation: number }>(
       for (let at = 0; at + sizeBytes <= state.length; at += sizeBytes) {
         states.push({ viewer, state: read(state, at) });
       }
-      // Of the rows of a key, the one that was written last holds all.
+      // The most recently written row of a key has all its states.
       const name = key.toString('latin1');
       const known = (found.get(name) ?? []).map((each) => each.state);
       if (latestOf(states.map((each) => each.state)) > latestOf(known)) found.set(name, states);
     }
   }
-  // Others no longer exist: see state-store.ts.
+  // Older states no longer exist; see state-store.ts.
   return [...found.values()].flat().filter((each) => each.state.generation >= generation - 1);
 }

@@ -1,4 +1,3 @@
-/** The SQL of the projection `links`. */
 import { sql } from 'kysely';
 import { int8Array, textArray } from '../../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../../platform/database/database.ts';
@@ -18,7 +17,7 @@ const keepEarlier = sql`on conflict (device_key) do update
   set user_key = excluded.user_key, at_ms = excluded.at_ms
   where (excluded.at_ms, excluded.user_key) < (known.at_ms, known.user_key)`;
 
-/** Keeps the earlier of two links of one device. Each device is given once. */
+/** Keeps the earlier of two links of a device. Each device may be given only once. */
 export async function upsertLinks(tx: Tx, links: readonly ViewerLink[]): Promise<void> {
   if (links.length === 0) return;
   const sorted = links.toSorted((a, b) => (a.device < b.device ? -1 : 1));
@@ -31,7 +30,7 @@ export async function upsertLinks(tx: Tx, links: readonly ViewerLink[]): Promise
     ${keepEarlier}`.execute(tx);
 }
 
-/** Removes the links of a user, and those of devices with the same id. */
+/** Removes the links of a user, and of devices with the same id. */
 export async function deleteLinks(tx: Tx, viewer: Viewer): Promise<number> {
   const keys = await erasedKeys(tx, viewer);
   const { numAffectedRows = 0n } = await sql`
@@ -40,7 +39,7 @@ export async function deleteLinks(tx: Tx, viewer: Viewer): Promise<number> {
   return Number(numAffectedRows);
 }
 
-/** Takes links over from before the log's first day: all that are earlier than those of the log. */
+/** Copies links that are earlier than those in the log. */
 export async function keepOldLinks(tx: Tx, schema: string): Promise<void> {
   await sql`
     insert into ${sql.id(schema, 'viewer_link')} as known
@@ -49,10 +48,10 @@ export async function keepOldLinks(tx: Tx, schema: string): Promise<void> {
     ${keepEarlier}`.execute(tx);
 }
 
-/** Devices of one user that are looked up: those that were linked last. */
+/** Maximum number of a user's devices to look up, most recently linked first. */
 const maxDevices = 10;
 
-/** The latest devices that belong to a user, and the links of some other devices. */
+/** The latest devices of a user, and the links of some other devices. */
 export async function readLinks(
   db: Db,
   user: Buffer,
@@ -67,10 +66,10 @@ export async function readLinks(
   return rows;
 }
 
-/** Who a viewer is: devices that did something without a user, as members, and their users. */
+/** Maps devices that did something without a user to their users, both as member numbers. */
 export type People = ReadonlyMap<number, number>;
 
-/** The devices of an organization that are one viewer with a user; null without any. */
+/** The devices of an organization that are the same viewer as a user, or null if there are none. */
 export async function readPeople(db: Db, organizationId: string): Promise<People | null> {
   const { rows } = await sql<{ device_key: Buffer; user_key: Buffer }>`
     select link.device_key, link.user_key

@@ -1,8 +1,8 @@
 /**
- * The projection `links`: which user a device belongs to, so that one person is one viewer before and
- * after login. A device belongs to the first user that an event names together with it; of two at one
- * moment, to the one with the smaller hash. That is a minimum, so neither order nor repeats matter.
- * Reports look links up when they count people; nothing that is counted has to move when one appears.
+ * The projection `links`: which user a device belongs to, so that one person is one viewer before
+ * and after login. A device belongs to the first user that an event names together with it; of two
+ * at the same time, to the one with the smaller hash. This is a minimum, so neither order nor
+ * repetition matters. Reports resolve links when they count people, so a new link moves no counts.
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
@@ -30,7 +30,7 @@ class LinkWriter implements ProjectionWriter<LoggedEvent> {
   /** When a device and a user were first seen together, by organization, device and user. */
   #pass = new Map<string, Map<string, Map<string, number>>>();
   readonly #secrets = new ViewerSecrets();
-  /** Since when devices are known to belong to somebody. */
+  /** The time since which each device is known to belong to somebody. */
   readonly #known = new RecentMap<number>(100_000);
   readonly #people = new PeopleNote('viewer_activity');
 

@@ -1,4 +1,4 @@
-/** Proves that an organization is noted whichever of its link and its activity is written first. */
+/** Proves that an organization is recorded whether its link or its activity is written first. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -12,7 +12,7 @@ import { hasPeople } from './people-queries.ts';
 
 const { db } = await openTestDatabase();
 
-/** A hash of a viewer as the tables have it. */
+/** A viewer hash as stored in the tables. */
 const hashOf = (name: string): string => Buffer.alloc(16, name).toString('latin1');
 
 async function writeLink(tx: Tx, organizationId: string, device: string): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * Notes which organizations have people: a device that belongs to a user and has done something without
- * one. It takes a link and an activity, which two projections write at the same time, so each looks for
- * what the other has written, one after the other.
+ * Records which organizations have people: devices that belong to a user and were also active
+ * without one. That requires a link and an activity, which two projections write concurrently, so
+ * each checks under a lock for what the other has written.
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { Hash } from '../../statistics/viewer-key.ts';
@@ -11,17 +11,17 @@ export type NewDevice = { readonly key: Hash; readonly organizationId: string };
 
 export class PeopleNote {
   readonly #otherTable: 'viewer_link' | 'viewer_activity';
-  /** The organizations that are known to have people. */
+  /** Organizations already recorded. */
   readonly #noted = new Set<string>();
 
-  /** @param otherTable where the other projection's rows of the same devices are */
+  /** @param otherTable the other projection's table with the same devices */
   constructor(otherTable: 'viewer_link' | 'viewer_activity') {
     this.#otherTable = otherTable;
   }
 
   /**
-   * To be called at the end of a pass, with the rows that it has added: others wait at a lock from
-   * here on until the pass has committed.
+   * Call at the end of a pass with the rows it has added. From here on, other passes wait for a
+   * lock until this one has committed.
    */
   async add(tx: Tx, devices: readonly NewDevice[]): Promise<void> {
     const unknown = devices.filter(({ organizationId }) => !this.#noted.has(organizationId));

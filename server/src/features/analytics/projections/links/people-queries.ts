@@ -1,14 +1,14 @@
-/** The SQL of organizations that have people, apart from viewers: see people-note.ts. */
+/** SQL for the list of organizations with people; see people-note.ts. */
 import { sql } from 'kysely';
 import { textArray } from '../../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../../platform/database/database.ts';
 import { viewerKeys } from '../../statistics/viewer-keys.ts';
 import type { NewDevice } from './people-note.ts';
 
-/** Any other number would do; it must differ from those of other locks. */
+/** An arbitrary number that differs from those of other locks. */
 const peopleLock = 1_402_778_192;
 
-/** Whether any device of an organization is one viewer with a user. */
+/** Whether any device of an organization is the same viewer as a user. */
 export async function hasPeople(db: Db, organizationId: string): Promise<boolean> {
   return (await selectOrganizationsWithPeople(db, [organizationId])).length > 0;
 }
@@ -23,12 +23,12 @@ export async function selectOrganizationsWithPeople(
   return rows.map(({ id }) => id);
 }
 
-/** Waits until no other pass notes people, until the transaction ends. */
+/** Takes the lock for recording people until the transaction ends. */
 export async function lockPeople(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${peopleLock}::bigint)`.execute(tx);
 }
 
-/** Notes the organizations of the devices that the other table has as well. */
+/** Records the organizations of devices that the other table contains as well. */
 export async function insertPeople(
   tx: Tx,
   devices: readonly NewDevice[],

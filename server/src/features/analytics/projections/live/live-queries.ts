@@ -1,4 +1,3 @@
-/** The SQL of the projection `live`. */
 import { sql } from 'kysely';
 import {
   textArray,
@@ -13,7 +12,6 @@ import type { Hash } from '../../statistics/viewer-key.ts';
 
 export type LiveViewer = ContentKey & { key: Hash; lastAt: number };
 
-/** Returns the given items that are live streams. */
 export async function selectLiveStreams(
   tx: Tx,
   items: readonly ContentKey[],
@@ -43,7 +41,7 @@ export async function upsertLiveViewers(tx: Tx, viewers: readonly LiveViewer[]):
   `.execute(tx);
 }
 
-/** Removes who was there long ago. @returns how many, at most `limit` */
+/** Removes viewers who left long ago. @returns the number of removed rows, at most `limit` */
 export async function deleteFormerViewers(
   tx: Tx,
   olderThanSeconds: number,

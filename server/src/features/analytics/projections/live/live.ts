@@ -1,7 +1,7 @@
 /**
- * The projection `live`: who watches a live stream at this moment. A viewer is there for 45 seconds
- * behind a playStart or a watchProgress, by the time at which it happened, and at most by the time
- * at which it came: a clock that is fast keeps nobody.
+ * The projection `live`: who is watching a live stream right now. A viewer is present for 45
+ * seconds after a playStart or a watchProgress. The event's time is capped at its arrival time, so
+ * a fast client clock does not prolong the presence.
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
@@ -29,22 +29,22 @@ export const live: EventProjection = {
   eraseViewer: (tx, viewer) => deleteViewerRows(tx, 'live_viewer', viewer),
   purgeItems: (tx, items) => deleteItemRows(tx, 'live_viewer', items),
   expire: [(tx, limit) => deleteFormerViewers(tx, formerViewerSeconds, limit)],
-  // Who watches now is known within a minute, and nothing else is kept.
+  // The current viewers are known again within a minute, and nothing else is stored.
   rebuild: { from: 'now', clear: clearLiveViewers },
 };
 
 const formerViewerSeconds = 300;
 
-/** What happened so long before it came counts for nobody any more. */
+/** Events older than this on arrival no longer affect anyone. */
 const oldestMs = 60_000;
-/** Reading the log again from its start, there is nothing to do before its end. */
+/** While re-reading the log, blocks older than this are skipped. */
 const oldestBlockMs = 10 * 60_000;
 
-/** The viewers of an item, and when each was last seen. */
+/** The viewers of an item, with the time each was last seen. */
 type Item = { organizationId: string; contentId: string; lastAt: Map<string, number> };
 
 class LiveWriter implements ProjectionWriter<LoggedEvent> {
-  /** By item: their ids are unique beyond organizations. */
+  /** By item; item ids are unique across organizations. */
   #pass = new Map<string, Item>();
   readonly #secrets = new ViewerSecrets();
   /** Whether an item is a live stream, which never changes. */
@@ -79,7 +79,7 @@ class LiveWriter implements ProjectionWriter<LoggedEvent> {
       for (const { contentId } of unknown) this.#isLive.set(contentId, streams.has(contentId));
     }
     await this.#secrets.load(tx, new Set(Array.from(pass.values(), (item) => item.organizationId)));
-    // By key: two ids may have one hash, and a row can be written only once.
+    // By key: two ids may share a hash, and a row can be written only once.
     const viewers = new Map<string, LiveViewer>();
     for (const { organizationId, contentId, lastAt } of pass.values()) {
       if (this.#isLive.get(contentId) !== true) continue;

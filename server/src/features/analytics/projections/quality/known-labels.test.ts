@@ -1,4 +1,4 @@
-/** Maps labels that earlier versions stored to the ones that would be stored now. */
+/** Maps labels stored by earlier versions to the ones that would be stored now. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';

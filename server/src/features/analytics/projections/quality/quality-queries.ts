@@ -1,4 +1,3 @@
-/** The SQL of the projection `quality`. */
 import { sql } from 'kysely';
 import {
   int8Array,
@@ -18,7 +17,7 @@ export type QualityRow = LabelKey & {
   total: number;
 };
 
-/** The labels that measures have on days. */
+/** The labels of measures on given days. */
 export async function selectLabels(
   tx: Tx,
   keys: readonly LabelKey[],
@@ -62,7 +61,7 @@ export async function addQuality(tx: Tx, rows: readonly QualityRow[]): Promise<v
   `.execute(tx);
 }
 
-/** Counts what a measure has under the viewer's id under `other`. @returns how many rows there were */
+/** Moves counts under the viewer's id to `other`. @returns the number of rows */
 export async function forgetLabel(
   tx: Tx,
   { organizationId, userId }: Viewer,

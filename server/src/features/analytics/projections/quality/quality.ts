@@ -1,8 +1,9 @@
 /**
- * The projection `quality`: how playing went and where viewers came from, counted by labels that clients
- * send. Each event counts by itself, so there is no state. Only known labels count under their own name;
- * see `labelOf`. Of those with an open set, the first 200 of a measure on a day do. That is the one place
- * where the order of events can show, and only for who sends more.
+ * The projection `quality`: playback quality and traffic sources, counted by labels that clients
+ * send. Each event counts by itself, so there is no state. Only known labels count under their own
+ * name; see `labelOf`. For open label sets, only the first 200 labels of a measure on a day do.
+ * This is the only place where the order of events can matter, and only for organizations that
+ * exceed that number.
  */
 import { dayMs, hourMs } from '../../../../platform/time.ts';
 import type { ZoneClock } from '../../../../platform/zone-clock.ts';
@@ -37,7 +38,7 @@ export const quality: EventProjection = {
   tables: ['quality_counter'],
   createWriter: () => new QualityWriter(),
   maxDuty: 1,
-  // Earlier versions let a label be any text, also somebody's id.
+  // Earlier versions accepted any text as a label, including a user's id.
   async eraseViewer(tx, viewer) {
     let removed = 0;
     for (const [measure, field] of Object.entries(labelFields)) {
@@ -69,12 +70,11 @@ const labelFields = {
 type Measure = keyof typeof labelFields;
 
 type Tally = { count: number; total: number };
-/** What was counted in one hour: tallies by measure and label. */
+/** The counts of one hour: tallies by measure and label. */
 type HourPass = Map<string, Map<string, Tally>>;
 
 class QualityWriter implements ProjectionWriter<LoggedEvent> {
   readonly #blocks = new ClockedBlocks((block, clock) => this.#collect(block, clock));
-  /** By organization and hour. */
   #pass = new Map<string, Map<number, HourPass>>();
   /** The labels of a measure on a day. */
   readonly #labels = new RecentMap<Set<string>>(5_000);
@@ -132,7 +132,7 @@ class QualityWriter implements ProjectionWriter<LoggedEvent> {
   }
 }
 
-/** @param at when it happened, by the organization's clock */
+/** @param at local time of the event, by the organization's clock */
 function collectEvent(
   hours: Map<number, HourPass>,
   { event: kind, data }: LoggedEvent,

@@ -1,4 +1,3 @@
-/** The SQL of the projection `reactions`. */
 import { sql } from 'kysely';
 import {
   textArray,
@@ -13,22 +12,21 @@ import { toTimestamp } from '../table-queries.ts';
 
 export type Reaction = 'like' | 'save' | 'notInterested' | 'report';
 
-/** What one event says about a viewer and an item. */
 export type ViewerReaction = {
   readonly organizationId: string;
   readonly contentId: string;
   readonly reaction: Reaction;
   readonly viewerKey: Hash;
-  /** Milliseconds of the Unix epoch. */
+  /** Milliseconds since the Unix epoch. */
   readonly at: number;
   readonly eventId: string;
   readonly isSet: boolean;
 };
 
 /**
- * Writes those that are later than what is known of their viewer and item, and moves the counters by
- * the difference. Items that were deleted for good get nothing. At most one of a viewer, an item and
- * a reaction may be given.
+ * Writes reactions that are later than the stored ones, and adjusts the counters by the difference.
+ * Permanently deleted items are skipped. At most one reaction per viewer, item and kind may be
+ * given.
  */
 export async function writeReactions(tx: Tx, given: readonly ViewerReaction[]): Promise<void> {
   const organizationIds = textArray(given.map(({ organizationId }) => organizationId));
@@ -66,7 +64,7 @@ export async function writeReactions(tx: Tx, given: readonly ViewerReaction[]): 
     select organization_id, content_id, coalesce(sum(amount) filter (where reaction = 'like'), 0),
       coalesce(sum(amount) filter (where reaction = 'save'), 0)
     from change group by organization_id, content_id
-    -- Other partitions add to the same counters: in one order, so that none waits in a circle.
+    -- Other partitions add to the same counters: sorted to avoid deadlocks.
     order by organization_id, content_id
     on conflict (organization_id, content_id) do update
       set likes = counter.likes + excluded.likes, saves = counter.saves + excluded.saves
@@ -79,7 +77,7 @@ export async function writeReactions(tx: Tx, given: readonly ViewerReaction[]): 
   `.execute(tx);
 }
 
-/** Which of some items a viewer likes now, and which the viewer has saved. */
+/** Which of the given items a viewer currently likes, and which the viewer has saved. */
 export async function selectMarks(
   db: Db,
   organizationId: string,
@@ -96,7 +94,7 @@ export async function selectMarks(
 
 type NamedEvent = { readonly eventId: string; readonly viewerKey: Buffer };
 
-/** Gives reactions by one event another event id, and another viewer where the event stood for it. */
+/** Renames the event of reactions, and the viewer if the event stood for it. */
 export async function renameReactionEvent(
   tx: Tx,
   organizationId: string,
@@ -109,8 +107,8 @@ export async function renameReactionEvent(
 }
 
 /**
- * Puts what viewers have told before the log's first day into the copies of a rebuild. What they told
- * later is in the log.
+ * Copies reactions from before the log's first day into the copies of a rebuild. Later ones are in
+ * the log.
  */
 export async function keepEarlierReactions({
   db,

@@ -13,7 +13,10 @@ const contentIds = makeContentIds(4);
 const kinds = ['like', 'unlike', 'save', 'unsave'] as const;
 const startMs = Date.now() - 3_600_000;
 
-/** Few viewers who change their minds often, some at the same moment; some events without a viewer. */
+/**
+ * Few viewers who often change their minds, sometimes at the same time, and some events without a
+ * viewer.
+ */
 function makeReactions(seed: number, count: number): LoggedEvent[] {
   const random = createRandom(seed);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
@@ -30,7 +33,7 @@ function makeReactions(seed: number, count: number): LoggedEvent[] {
   });
 }
 
-/** The counts by the definition, one viewer after the other. */
+/** Reference implementation of the counts, one viewer after another. */
 function countByDefinition(events: readonly LoggedEvent[], contentId: string) {
   const count = (positive: LoggedEvent['event'], negative: LoggedEvent['event']) => {
     const pair = events.filter(

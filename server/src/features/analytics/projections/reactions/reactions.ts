@@ -1,8 +1,7 @@
 /**
- * The projection `reactions`: how many viewers like an item now, and how many have saved it, reported it or
- * do not want it. Of each
- * viewer the latest event of a pair decides, by its moment and then by its id; so a viewer counts
- * once, and the counts are a function of the set of events.
+ * The projection `reactions`: how many viewers currently like an item, have saved it, reported it,
+ * or do not want it. For each viewer the latest event of a pair decides, by time and then by id. So
+ * a viewer counts once, and the counts are a function of the set of events.
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
@@ -43,7 +42,9 @@ export const reactions: EventProjection = {
   rebuild: { from: 'log', carryOver: keepEarlierReactions },
 };
 
-/** Gives an event of somebody else whose id was the viewer's the id that it has in the log by now. */
+/**
+ * Renames another viewer's event whose id was the erased viewer's id, as the log has done by now.
+ */
 async function renameEvent(tx: Tx, viewer: Viewer): Promise<void> {
   const { organizationId, userId } = viewer;
   const replacement = replacementEventId(await erasureKey(tx, viewer));
@@ -57,12 +58,12 @@ async function renameEvent(tx: Tx, viewer: Viewer): Promise<void> {
   });
 }
 
-/** An event without a viewer stands for a viewer of its own. */
+/** An event without a viewer counts as a viewer of its own. */
 function anonymous(eventId: string): string {
   return `e:${eventId}`;
 }
 
-/** Before the viewer is hashed. */
+/** A reaction whose viewer is not hashed yet. */
 type FoundReaction = Omit<ViewerReaction, 'viewerKey'> & { readonly viewer: string };
 
 class ReactionsWriter implements ProjectionWriter<LoggedEvent> {
@@ -101,7 +102,7 @@ class ReactionsWriter implements ProjectionWriter<LoggedEvent> {
   }
 }
 
-/** What a viewer told of an item that can be taken back, by its own kind or by `data.undo`. */
+/** The reversible reaction of an event, from its kind or from `data.undo`. */
 function pairOf({ event, data }: LoggedEvent): Pick<ViewerReaction, 'reaction' | 'isSet'> | null {
   if (event === 'like' || event === 'unlike') return { reaction: 'like', isSet: event === 'like' };
   if (event === 'save' || event === 'unsave') return { reaction: 'save', isSet: event === 'save' };
@@ -111,7 +112,7 @@ function pairOf({ event, data }: LoggedEvent): Pick<ViewerReaction, 'reaction' |
   return null;
 }
 
-/** Ids are compared as the database compares them: by their bytes. */
+/** Compares ids by their bytes, as the database does. */
 function isLater(one: FoundReaction, other: FoundReaction): boolean {
   if (one.at !== other.at) return one.at > other.at;
   return Buffer.compare(Buffer.from(one.eventId), Buffer.from(other.eventId)) > 0;

@@ -1,4 +1,4 @@
-/** The SQL of the projection `realtime`. One process writes at a time: see counter-queries.ts. */
+/** SQL for the projection `realtime`. Only one process writes at a time; see counter-queries.ts. */
 import { sql } from 'kysely';
 import {
   bytesArray,
@@ -10,7 +10,7 @@ import {
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { Item } from '../../../../platform/projections/projection.ts';
 
-/** What is counted of a minute, in the order of a row of counts. */
+/** The counts of a minute, in the order of a row of counts. */
 export const minuteColumns = [
   'impressions',
   'plays',
@@ -27,7 +27,7 @@ export type MinuteCounts = {
   readonly organizationId: string;
   readonly minuteMs: number;
   readonly contentId: string;
-  /** By `minuteColumns`. */
+  /** Indexed by `minuteColumns`. */
   readonly counts: readonly number[];
 };
 
@@ -54,7 +54,7 @@ export type MinuteSet = {
   readonly sketch: Buffer;
 };
 
-/** The sets of these minutes that there are. */
+/** The existing sets of these minutes. */
 export async function selectMinuteSets(
   tx: Tx,
   minutes: readonly Omit<MinuteSet, 'sketch'>[],
@@ -70,7 +70,6 @@ export async function selectMinuteSets(
   return rows;
 }
 
-/** All sets of an organization. */
 export async function selectMinuteSetsOf(tx: Tx, organizationId: string): Promise<MinuteSet[]> {
   const { rows } = await sql<MinuteSet>`
     select organization_id as "organizationId",
@@ -99,7 +98,7 @@ export async function deleteMinutesOfItems(tx: Tx, items: readonly Item[]): Prom
       and counted.content_id = gone.content_id`.execute(tx);
 }
 
-/** @returns how many rows were removed, at most `limit` */
+/** @returns the number of removed rows, at most `limit` */
 export async function deleteOldMinutes(
   tx: Tx,
   table: 'minute_counter' | 'minute_viewer_set',

@@ -1,7 +1,6 @@
 /**
- * The projection `realtime`: what happened in each minute of the last two hours, in all and by item, and
- * who watched. An event counts in the minute of its timestamp; one that comes later than these two hours
- * is of no use here and is left out.
+ * The projection `realtime`: what happened in each minute of the last two hours, in total and by
+ * item, and who watched. An event counts in the minute of its timestamp; older ones are ignored.
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { ProjectionWriter, Viewer } from '../../../../platform/projections/projection.ts';
@@ -52,7 +51,6 @@ export const realtime: EventProjection = {
   rebuild: { from: 'log' },
 };
 
-/** The columns that count a kind of event. */
 const columnOfKind: Partial<Record<LoggedEvent['event'], MinuteColumn>> = {
   impression: 'impressions',
   playStart: 'plays',
@@ -150,7 +148,7 @@ function addTo({ counts }: Minute, contentId: string, column: MinuteColumn): voi
   row[index] = (row[index] ?? 0) + 1;
 }
 
-/** Late events of items that were deleted for good count in all and for no item. */
+/** Late events of permanently deleted items count in the total but for no item. */
 async function ofKnownItems(tx: Tx, minutes: readonly Minute[]): Promise<MinuteCounts[]> {
   const rows = minutes.flatMap(({ organizationId, minuteMs: startMs, counts }) =>
     [...counts].map(([contentId, row]) => ({

@@ -1,12 +1,12 @@
 /**
- * The days on which one viewer was active: a set, so order and repeats don't matter. Only the first
- * day and the 366 behind it are kept, which is a function of the set of days too.
+ * The days on which one viewer was active. It is a set, so order and repetition don't matter. Only
+ * the first day and the following 366 are kept, which is a function of the set of days too.
  *
- * A viewer belongs to the cohort of the first day, and counts once on each day: when an event of an
- * earlier day arrives late, all of it moves to the other cohort.
+ * A viewer belongs to the cohort of the first day and counts once on each active day. When an event
+ * of an earlier day arrives late, all counts move to the earlier cohort.
  */
 
-/** Days since 1 January 1970, ascending, each once. */
+/** Days since 1 January 1970, ascending, without duplicates. */
 export type Activity = readonly number[];
 
 export const maxDaysBehind = 366;
@@ -17,7 +17,7 @@ export function mergeActivity(a: Activity, b: Iterable<number>): Activity {
   return first === undefined ? days : days.filter((day) => day - first <= maxDaysBehind);
 }
 
-/** What a viewer counts for: one for each day, under the cohort of the first. */
+/** A viewer's counts: one per active day, in the cohort of the first day. */
 export function forEachCount(
   activity: Activity,
   count: (cohortDay: number, day: number) => void,

@@ -17,8 +17,8 @@ const viewersAtOnce = 5_000;
 type Rebuild = { db: Db; schema: string; firstDayMs: number; signal: AbortSignal };
 
 /**
- * Puts what was known of viewers before the log's first day into the copies of a rebuild, so that
- * they stay in the cohort of their first day.
+ * Copies the activity from before the log's first day into the copies of a rebuild, so that viewers
+ * stay in the cohort of their first day.
  */
 export async function keepEarlierActivity({
   db,
@@ -28,7 +28,7 @@ export async function keepEarlierActivity({
 }: Rebuild): Promise<void> {
   if (firstDayMs === -Infinity) return;
   const clocks = new OrganizationClocks();
-  // The log may lack a part of the day in which it begins by the organization's clock.
+  // The log may lack part of the local day in which it begins.
   const firstDayOf = ({ organizationId }: ViewerActivity) =>
     firstDayMs === Infinity
       ? Infinity

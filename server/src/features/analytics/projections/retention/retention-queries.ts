@@ -1,4 +1,3 @@
-/** The SQL of the projection `retention`. */
 import { dayMs } from '../../../../platform/time.ts';
 import { sql } from 'kysely';
 import {
@@ -37,7 +36,7 @@ export async function selectActivities(
   }));
 }
 
-/** Viewers by the order of their keys, behind `after`. */
+/** A page of viewers in key order, after `after`. */
 export async function selectActivityPage(
   db: Db,
   after: Buffer | null,
@@ -69,10 +68,12 @@ export async function upsertActivities(tx: Tx, viewers: readonly ViewerActivity[
   `.execute(tx);
 }
 
-/** Adds to the cohorts, and removes what comes to zero: a viewer has moved to an earlier one. */
+/**
+ * Adds to cohorts, and deletes rows that drop to zero because a viewer moved to an earlier cohort.
+ */
 export async function addRetention(tx: Tx, given: readonly CohortCount[]): Promise<void> {
   if (given.length === 0) return;
-  // Other partitions add to the same cohorts: in one order, so that none waits in a circle.
+  // Other partitions add to the same cohorts: sorted to avoid deadlocks.
   const keyOf = (count: CohortCount) => `${count.organizationId} ${count.cohortDay} ${count.day}`;
   const counts = given.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   const keys = sql`

@@ -36,7 +36,7 @@ export const retention: EventProjection = {
 
 class RetentionWriter implements ProjectionWriter<LoggedEvent> {
   readonly #blocks = new ClockedBlocks((block, clock) => this.#collect(block, clock));
-  /** Days by viewer by organization. */
+  /** Days by organization, then viewer. */
   #pass = new Map<string, Map<string, Set<number>>>();
   readonly #secrets = new ViewerSecrets();
   readonly #remembered = new RecentMap<Activity>(60_000);
@@ -52,7 +52,7 @@ class RetentionWriter implements ProjectionWriter<LoggedEvent> {
     let dayBefore = -1;
     for (const event of events) {
       const day = Math.floor(clock.localOf(event.at) / dayMs);
-      // Clients send several events together, which mostly say the same.
+      // Clients send events in batches, which mostly fall on the same day.
       if (day === dayBefore && before !== null && isSameSession(before, event)) continue;
       before = event;
       dayBefore = day;
@@ -98,7 +98,7 @@ class RetentionWriter implements ProjectionWriter<LoggedEvent> {
     this.#people.forget();
   }
 
-  /** The viewers of the pass with days that are not known to be counted already. */
+  /** Viewers of the pass with days not known to be counted already. */
   #news(): Map<Hash, { organizationId: string; days: Set<number> }> {
     const news = new Map<Hash, { organizationId: string; days: Set<number> }>();
     for (const [organizationId, viewers] of this.#pass) {

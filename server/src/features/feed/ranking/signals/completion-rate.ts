@@ -1,18 +1,19 @@
-/** Plays and completed plays of an item, as counts that fade. */
+/** Faded counts of an item's plays and completed plays. */
 export type CompletionCounts = { readonly plays: number; readonly completions: number };
 
-/** Items of about one length: how often they are watched to the end. */
+/** Items of similar length: how often they are watched to the end. */
 export type DurationBucket = {
-  /** Completions per play over the bucket's items; null without a play. */
+  /** Completions per play over the bucket's items, or null without plays. */
   readonly mean: number | null;
-  /** The smoothed rates of the bucket's items that were played, ascending. */
+  /** The smoothed rates of the bucket's played items, ascending. */
   readonly rates: readonly number[];
 };
 
-/** Upper bounds in seconds; longer items share the last bucket, items without a length the one after. */
+/**
+ * Upper bounds in seconds. Longer items share the next bucket, items without a length the last one.
+ */
 const bucketSeconds = [10, 20, 45, 90, 180] as const;
 export const bucketCount = bucketSeconds.length + 2;
-/** So many plays at the bucket's mean are assumed of each item. */
 const priorPlays = 20;
 const neutral = 0.5;
 
@@ -22,26 +23,25 @@ export function bucketOf(durationSeconds: number | null): number {
   return found === -1 ? bucketSeconds.length : found;
 }
 
-/** The rate of completions, smoothed by a Beta prior at the mean of the bucket. */
 export function smoothedRate({ plays, completions }: CompletionCounts, mean: number): number {
   return (Math.min(completions, plays) + priorPlays * mean) / (plays + priorPlays);
 }
 
 /**
- * How well an item holds its viewers, in [0, 1]: the place of its smoothed completion rate among
- * items of about the same length. A clip of five seconds is easily watched to the end, so rates of
- * different lengths are never compared. Neutral in a bucket that nobody has played yet.
+ * How well an item holds its viewers, in [0, 1]: the rank of its smoothed completion rate among
+ * items of similar length. A clip of five seconds is easily watched to the end, so rates of
+ * different lengths are never compared. Neutral if nothing in the bucket has been played.
  */
 export function completionRate(counts: CompletionCounts, { mean, rates }: DurationBucket): number {
   if (mean === null || rates.length === 0) return neutral;
   const rate = smoothedRate(counts, mean);
   const below = countBelow(rates, rate, false);
   const upTo = countBelow(rates, rate, true);
-  // Two more than there are, so that a single item is neither best nor worst.
+  // Two virtual items ensure that a single item is neither best nor worst.
   return ((below + upTo) / 2 + 1) / (rates.length + 2);
 }
 
-/** How many of the ascending rates are less than `rate`, or at most as high. */
+/** How many of the ascending rates are less than `rate`, or at most equal to it. */
 function countBelow(rates: readonly number[], rate: number, orEqual: boolean): number {
   let low = 0;
   let high = rates.length;

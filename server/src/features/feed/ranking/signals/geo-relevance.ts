@@ -1,30 +1,30 @@
-/** Where an item is meant for, as `customMetadata.geoTargeting` declares it; upper-case codes. */
+/** The intended countries of an item, from `customMetadata.geoTargeting`; upper-case codes. */
 export type GeoTargeting = {
-  /** Null: everywhere. */
+  /** Null means everywhere. */
   readonly include: readonly string[] | null;
   readonly exclude: readonly string[];
 };
 
-/** Plays by country, faded; of an item or of a whole organization. */
+/** Faded plays by country, of an item or of a whole organization. */
 export type PlaysByCountry = {
   readonly total: number;
   readonly countries: ReadonlyMap<string, number>;
 };
 
 const neutral = 0.5;
-/** So many plays with the organization's mix of countries are assumed of each item. */
+/** Weight of the prior, in plays with the organization's mix of countries. */
 const priorPlays = 20;
 
-/** Whether an item may be shown in a country; where the country is not known, it may. */
+/** Whether an item may be shown in a country. Always true if the country is unknown. */
 export function mayBeShownIn(geo: GeoTargeting | null, country: string | null): boolean {
   return geo === null || country === null || !geo.exclude.includes(country);
 }
 
 /**
- * How relevant an item is where the viewer is, in [0, 1]. A declaration decides: 1 for a named
- * country, 0 for another one. Without one it is learned: lift / (1 + lift), where lift is the share
- * of the item's plays that come from the country over that share of all plays, smoothed. Neutral
- * where nothing is known.
+ * How relevant an item is to the viewer's country, in [0, 1]. A declaration decides: 1 for a listed
+ * country, 0 for any other. Without one it is learned as lift / (1 + lift), where lift is the
+ * country's share of the item's plays divided by its share of all plays, smoothed. Neutral if
+ * nothing is known.
  */
 export function geoRelevance(
   geo: GeoTargeting | null,
@@ -44,7 +44,7 @@ export function geoRelevance(
 
 const maxCountries = 250;
 
-/** The declaration in an item's metadata; null when there is none or it has another form. */
+/** The declaration in an item's metadata, or null if there is none or it is malformed. */
 export function readGeoTargeting(value: unknown): GeoTargeting | null {
   if (typeof value !== 'object' || value === null) return null;
   const { include, exclude } = value as { include?: unknown; exclude?: unknown };

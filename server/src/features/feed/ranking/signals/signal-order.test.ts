@@ -12,12 +12,12 @@ import { item, nowMs, partsOf, viewerOf } from '../testing/small-world.ts';
 import { baseWeights, problemOfWeights, type Weights } from '../weights.ts';
 import { bySignal, signalNames, signals, type SignalName } from './table.ts';
 
-/** Two items that are alike but for what one signal goes by: the first one has more of it. */
+/** Two items that differ only in the input of one signal: the first has more of it. */
 type Case = {
   readonly better: Partial<EntryFields>;
   readonly worse: Partial<EntryFields>;
   readonly parts?: Partial<ChoiceParts>;
-  /** What viewers did with the better and the worse item, of 200 who saw them. */
+  /** The reactions of 200 viewers to each of the two items. */
   readonly counts?: { readonly better: object; readonly worse: object };
 };
 
@@ -55,11 +55,11 @@ const cases: Record<SignalName, Case> = {
   },
 };
 
-/** The page of two items, the better one with this number, and why each stands where it stands. */
+/** The page of two items, where the better one has this number, with explanations. */
 function pageOf({ better, worse, parts, counts }: Case, weights: Weights, betterNumber: 1 | 2) {
   const config = { ...baseConfig, weights, exploration: 0 };
   const worseNumber = 3 - betterNumber;
-  // Of one age, unless age is what the case is about.
+  // The same age, unless the case is about age.
   const freshSinceMs = nowMs - 10 * 3_600_000;
   const all = partsOf(
     [

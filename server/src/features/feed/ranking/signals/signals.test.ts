@@ -1,4 +1,6 @@
-/** Proves that each signal has its formula, stays in [0, 1], and knows nothing of what it should not. */
+/**
+ * Proves that each signal follows its formula, stays in [0, 1], and ignores what it should not use.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { affinityOf, usualRate } from './affinity.ts';

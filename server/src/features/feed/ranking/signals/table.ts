@@ -1,8 +1,8 @@
 /**
- * The signals of ranking, each in one place: how it is computed, how much it counts by default, and how
- * people read it. The order, explanations, the validation of weights, the API description and the console
- * all go by this table. A new signal is a function beside this file, an entry here, its case in
- * `signal-order.test.ts` and its line in docs/ranking.md.
+ * The table of ranking signals: how each is computed, how much it counts by default, and its
+ * description. The order, explanations, the validation of weights, the API description and the
+ * console all use this table. A new signal needs a function beside this file, an entry here, its
+ * case in `signal-order.test.ts` and its line in docs/ranking.md.
  */
 import type { FeedEntry } from '../../items/feed-entry.ts';
 import type { ItemStatistics } from '../../items/item-statistics.ts';
@@ -13,28 +13,30 @@ import { geoRelevance } from './geo-relevance.ts';
 import { recency } from './recency.ts';
 import { topicAffinity } from './topic-affinity.ts';
 
-/** What signals are computed from beside the item: the same for all candidates of a page. */
+/** Inputs of signals besides the item, the same for all candidates of a page. */
 export type SignalContext = {
   readonly statistics: ItemStatistics;
   /** `statistics.signalsOf`, computed once for the signals of one entry. */
   readonly countedOf: ItemStatistics['signalsOf'];
   /** How much the viewer likes tags and authors. */
   readonly affinities: { readonly tags: Affinities; readonly authors: Affinities };
-  /** What the viewer can be expected to like by what others do; null where nothing is known. */
+  /** The viewer's taste inferred from the behaviour of others, or null if unknown. */
   readonly taste: Taste | null;
-  /** Where the viewer is, in two upper-case letters; null if that is not known. */
+  /** The viewer's country in two upper-case letters, or null if unknown. */
   readonly country: string | null;
   readonly nowMs: number;
   readonly recencyHalfLifeHours: number;
 };
 
 export type Signal = {
-  /** From 0 to 1; 0.5 where nothing is known. It runs for every candidate of every page. */
+  /**
+   * Returns a value from 0 to 1; 0.5 if nothing is known. Runs for every candidate of every page.
+   */
   readonly compute: (entry: FeedEntry, context: SignalContext) => number;
   readonly defaultWeight: number;
   readonly maxWeight: number;
   readonly label: string;
-  /** The end of a sentence that begins with the label. */
+  /** Completes a sentence that begins with the label. */
   readonly description: string;
 };
 
@@ -116,7 +118,6 @@ export function computeSignals(
   return vector;
 }
 
-/** One value for each signal, by name. */
 export function bySignal<T>(
   valueOf: (name: SignalName, place: number) => T,
 ): Record<SignalName, T> {

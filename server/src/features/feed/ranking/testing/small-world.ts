@@ -1,4 +1,4 @@
-/** Items, viewers and choices in memory, for tests of ranking. */
+/** In-memory items, viewers and choices for tests of ranking. */
 import type { EntryFields } from '../../items/feed-entry.ts';
 import type { IndexedItem } from '../../items/index-queries.ts';
 import { OrganizationIndex } from '../../items/organization-index.ts';
@@ -12,7 +12,7 @@ import { weightedSum } from '../scorer.ts';
 
 export const nowMs = Date.UTC(2026, 10, 1);
 
-/** An item without anything special. Items with higher numbers are newer by a second. */
+/** A plain item. Each higher number is a second newer. */
 export function item(serialNumber: number, fields: Partial<EntryFields> = {}): IndexedItem {
   return {
     organizationId: 'org_1',
@@ -37,7 +37,7 @@ export function contentIdOf(serialNumber: number): string {
   return `00000000-0000-7000-8000-${String(serialNumber).padStart(12, '0')}`;
 }
 
-/** A viewer who has watched items about these things to their end, and others not. */
+/** A viewer who has watched items about some topics to the end, and skipped others. */
 export function viewerOf(liked: readonly About[], disliked: readonly About[] = []): ViewerProfile {
   const all = [...liked, ...disliked];
   const encounters = all.map((_, number) => {
@@ -51,7 +51,7 @@ export function viewerOf(liked: readonly About[], disliked: readonly About[] = [
 const completedFlag = 2;
 const leftFlag = 16;
 
-/** What a choice needs: everything is neutral unless it is given. */
+/** The input of a choice; everything not given is neutral. */
 export function partsOf(
   items: readonly IndexedItem[],
   given: Partial<ChoiceParts> = {},
