@@ -1,4 +1,3 @@
-
 /**
  * Tells listeners of this process, by name, that something may have changed: a job is waiting, the
  * event log has grown, content was edited. Give a hint after the transaction has committed. Hints
