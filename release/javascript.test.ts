@@ -1,4 +1,4 @@
-/** Proves that what is packed is JavaScript that names JavaScript. */
+/** Proves that the package contains only JavaScript that imports only JavaScript. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nameJavaScript, toJavaScript } from './javascript.ts';

@@ -1,7 +1,7 @@
 /**
- * `npm run release -- <folder>`: the files of a release. They are the package, a list of what it is made of
- * (CycloneDX), the checksums of both, and where `REELFEED_RELEASE_KEY` names a private key (Ed25519, PEM), a
- * signature of the checksums.
+ * `npm run release -- <folder>`: writes the files of a release: the package, its bill of materials
+ * (CycloneDX) and the checksums of both. If `REELFEED_RELEASE_KEY` names a private key (Ed25519,
+ * PEM), it also writes a signature of the checksums.
  */
 import { execFile } from 'node:child_process';
 import { createHash, createPrivateKey, sign } from 'node:crypto';

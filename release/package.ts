@@ -1,4 +1,4 @@
-/** The package `reelfeed`, as a folder that `npm pack` turns into what is published. */
+/** Builds the package `reelfeed` as a folder that `npm pack` turns into the published archive. */
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,16 +16,17 @@ type Described = {
 const describedIn = async <T = Described>(folder: string): Promise<T> =>
   JSON.parse(await readFile(path.join(root, folder, 'package.json'), 'utf8')) as T;
 
-/** Copied as they are. The pages are built already. */
+/** Copied unchanged; the pages must already be built. */
 const asTheyAre = ['console/dist', 'player/dist', 'site/dist', 'server/migrations', 'deploy'];
 const texts = ['LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'README.md'];
 const client = 'node_modules/@reelfeed/client';
 
 /**
- * Writes the package into `folder`, which is emptied before. The layout is that of the repository, so that
- * paths between parts hold; the client library comes bundled, because it is a workspace here.
+ * Writes the package into `folder`, which is emptied first. It keeps the layout of the repository,
+ * so relative paths between its parts stay valid. The client library is bundled because it is a
+ * workspace here.
  *
- * @param version another one than that of the repository, for tests of updates
+ * @param version overrides the version of the repository, for tests of updates
  * @returns the version
  */
 export async function writePackage(folder: string, version?: string): Promise<string> {
@@ -63,7 +64,7 @@ export async function writePackage(folder: string, version?: string): Promise<st
     license: server.license,
     type: 'module',
     bin: { reelfeed: 'server/bin/reelfeed.js' },
-    // The launcher also takes the Node of the package `node`, where that is installed beside it.
+    // The launcher also uses the Node of the `node` package if that is installed beside it.
     engines: { node: '>=20' },
     dependencies: { ...server.dependencies, '@reelfeed/client': written },
     optionalDependencies: server.optionalDependencies ?? {},

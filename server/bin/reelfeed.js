@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the command line with the Node that the `node` package has installed. This file is plain
+// Starts the command line with the Node that the `node` package installed. This file is plain
 // JavaScript because the `node` that runs it may be too old for TypeScript.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -11,18 +11,18 @@ import { fileURLToPath } from 'node:url';
 const minMajor = 24;
 const MB = 2 ** 20;
 
-/** An eighth of the machine's memory, or of what its control group allows: 512 MB to 4 GB. */
+/** An eighth of the memory of the machine or its control group, between 512 MB and 4 GB. */
 function maxHeapMegabytes() {
   const limitBytes = process.constrainedMemory();
   const memoryBytes = limitBytes > 0 ? Math.min(limitBytes, os.totalmem()) : os.totalmem();
   return Math.round(Math.min(4_096, Math.max(512, memoryBytes / 8 / MB)));
 }
 
-/** Options of Node, apart from those that NODE_OPTIONS names: these have the last word. */
+/** Node options, except those set in NODE_OPTIONS, which takes precedence. */
 function nodeOptions() {
   const options = {
     '--disable-warning': 'ExperimentalWarning',
-    // A larger young generation takes memory and makes no request faster.
+    // A larger young generation uses more memory without making requests faster.
     '--max-semi-space-size': '8',
     '--max-old-space-size': String(maxHeapMegabytes()),
   };
@@ -32,7 +32,9 @@ function nodeOptions() {
     .map(([name, value]) => `${name}=${value}`);
 }
 
-/** The running Node where it is new enough, else the installed one; undefined where there is none. */
+/**
+ * The running Node if it is new enough, otherwise the installed one; undefined if there is neither.
+ */
 function findNode() {
   if (Number(process.versions.node.split('.')[0]) >= minMajor) return process.execPath;
   try {
@@ -48,14 +50,14 @@ function findNode() {
 function start(node) {
   const script = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
   const args = [...nodeOptions(), script, ...process.argv.slice(2)];
-  // With more arenas, malloc keeps the memory of many threads to itself.
+  // With more arenas, malloc holds on to memory that many threads have freed.
   const env = { MALLOC_ARENA_MAX: '2', ...process.env };
-  // The service takes the place of this process, so that signals and exit codes are its own.
+  // The service replaces this process, so signals and exit codes need no forwarding.
   if (process.execve !== undefined) process.execve(node, [node, ...args], env);
   startChild(node, args, env);
 }
 
-/** For a Node that can't replace itself. */
+/** Used if this Node cannot replace its own process. */
 function startChild(node, args, env) {
   const child = spawn(node, args, { env, stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module';
 
-// Later starts skip parsing: it halves the time until the service answers.
+// Caches compiled code: later starts answer in half the time.
 enableCompileCache();
 const { reportFailure, runService } = await import('./app/run.ts');
 await runService(process.env).catch(reportFailure);

@@ -4,5 +4,4 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
   version: string;
 };
 
-/** The version of this service. */
 export const version = manifest.version;

@@ -1,7 +1,9 @@
-/** Real requests and answers, for the API description; `server/test/write-examples.ts` makes them. */
+/**
+ * Real requests and responses for the API description, written by `server/test/write-examples.ts`.
+ */
 import { readFileSync } from 'node:fs';
 
-/** Examples by operation id: the JSON body of the request, if it has one, and the answer. */
+/** Examples by operation id: the JSON body of the request, if any, and the response. */
 export type ApiExamples = Record<string, { body?: unknown; status: number; answer: unknown }>;
 
 export const examplesFile = new URL('./api-examples.json', import.meta.url);

@@ -1,4 +1,7 @@
-/** Combines features into one service. The compiler checks that each gets the parts it asks for. */
+/**
+ * Combines features into one service. The compiler checks that each feature gets the parts it
+ * needs.
+ */
 import type { Db } from '../platform/database/database.ts';
 import { extensionsAmong, type ExtensionsOf } from '../platform/extension-point.ts';
 import type { Contribution, EveryFeature, Feature } from '../platform/feature.ts';
@@ -8,7 +11,7 @@ import { eraseFromProjections, purgeFromProjections } from '../platform/projecti
 import { platformErrors, type ErrorKind } from '../platform/http/errors.ts';
 import type { SettingTable } from '../platform/settings.ts';
 
-/** A feature whose parts have been checked already. */
+/** A feature whose parts have already been checked. */
 type AnyFeature = Omit<
   Feature<never, SettingTable, Contribution>,
   'build' | 'projections' | 'checks'
@@ -25,17 +28,17 @@ type Provided<Added> = Added extends { readonly provides: infer Parts } ? Parts 
 
 export type Composition<Parts, Settings> = {
   readonly list: readonly AnyFeature[];
-  /** Adds a feature that needs only parts that exist so far. */
+  /** Adds a feature. It may only need parts that are already provided. */
   add<Declared extends SettingTable, Added extends Contribution>(
     feature: Feature<Parts, Declared, Added>,
   ): Composition<Parts & Provided<Added>, Settings & Declared>;
-  /** Builds every feature, in the order of the list. `config` holds the settings of all of them. */
+  /** Builds all features in list order. `config` holds the settings of all of them. */
   build(given: GivenParts<Parts>, config: object): Promise<BuiltFeatures<Parts>>;
 };
 
 /**
- * The parts that the caller supplies. `everyFeature` and `extensionsOf` are created here, and
- * features provide the rest.
+ * The parts that the caller supplies. `everyFeature` and `extensionsOf` are created here; features
+ * provide the rest.
  */
 type GivenParts<Parts> = Omit<Partial<Parts>, keyof ComposedParts> & { readonly db: Db };
 
@@ -46,7 +49,6 @@ export type BuiltFeatures<Parts> = {
   readonly contributions: readonly Contribution[];
 };
 
-/** Starts a composition from the parts of the platform. */
 export function composition<Platform extends ComposedParts>(): Composition<Platform, unknown> {
   return compose<Platform, unknown>([]);
 }
@@ -66,7 +68,7 @@ function compose<Parts, Settings>(list: readonly AnyFeature[]): Composition<Part
         extensionsOf: extensionsOf(list),
       };
       for (const feature of list) {
-        // `add` has checked that the parts so far are what the feature asks for.
+        // `add` has checked that these parts include everything the feature needs.
         const added = await feature.build(parts as never, config as never);
         contributions.push(added);
         Object.assign(parts, added.provides);
@@ -76,7 +78,7 @@ function compose<Parts, Settings>(list: readonly AnyFeature[]): Composition<Part
   };
 }
 
-/** `contributions` is filled while features are built, and is read only once the service runs. */
+/** `contributions` fills up while features are built and is only read once the service runs. */
 function askEvery(
   db: Db,
   projections: readonly Projection<never>[],
@@ -98,7 +100,7 @@ function askEvery(
   };
 }
 
-/** The projections of every feature; `config` holds the settings of all of them. */
+/** The projections of all features; `config` holds the settings of all of them. */
 export function projectionsOf(
   list: readonly AnyFeature[],
   config: object,
@@ -107,12 +109,12 @@ export function projectionsOf(
   return list.flatMap(({ projections }) => projections(config as never, extensions));
 }
 
-/** What all features contribute to one another. */
+/** The extensions that features contribute to one another. */
 export function extensionsOf(list: readonly AnyFeature[]): ExtensionsOf {
   return extensionsAmong(list.flatMap(({ extensions }) => extensions));
 }
 
-/** The checks of every feature, by subject; `config` holds the settings of all of them. */
+/** The checks of all features, by subject; `config` holds the settings of all of them. */
 export function featureChecks(
   list: readonly AnyFeature[],
   config: object,
@@ -123,7 +125,7 @@ export function featureChecks(
   );
 }
 
-/** The error codes of the platform and of every feature, each once. */
+/** The error codes of the platform and of all features, without duplicates. */
 export function errorCodes(list: readonly AnyFeature[]): string[] {
   return errorKinds(list).map(({ code }) => code);
 }
@@ -135,17 +137,17 @@ export function errorKinds(list: readonly AnyFeature[]): ErrorKind[] {
   );
 }
 
-/** The descriptions of all groups of routes, in the order of the list. */
+/** The descriptions of all route groups, in list order. */
 export function apiTags(list: readonly AnyFeature[]): Record<string, string> {
   return Object.assign({}, ...list.map((feature) => feature.apiTags)) as Record<string, string>;
 }
 
-/** The areas of the API by the first segments of its paths. */
+/** The areas of the API, keyed by the first path segments. */
 export function apiAreas(list: readonly AnyFeature[]): Record<string, string> {
   return Object.assign({}, ...list.map(({ areas }) => areas)) as Record<string, string>;
 }
 
-/** The settings of every feature as one table. */
+/** The settings of all features as one table. */
 export function featureSettings(list: readonly AnyFeature[]): SettingTable {
   return Object.assign({}, ...list.map(({ settings }) => settings)) as SettingTable;
 }

@@ -1,4 +1,4 @@
-/** The whole configuration: the settings of the platform and those that features declare. */
+/** The complete configuration: the settings of the platform and of all features. */
 import { platformSettings } from '../platform/config.ts';
 import { readSettings, type SettingTable, type SettingValues } from '../platform/settings.ts';
 import { featureSettings, type Composition } from './composition.ts';
@@ -15,7 +15,7 @@ export const settings = {
 
 export type Config = SettingValues<AllSettings>;
 
-/** @throws ConfigurationError listing every wrong value and what was expected instead */
+/** @throws ConfigurationError listing each invalid value and what was expected instead */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   return readSettings(settings, env);
 }

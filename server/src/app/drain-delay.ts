@@ -7,12 +7,12 @@ const findOthersTimeoutMs = 1_000;
 
 /**
  * How long to keep serving after the stop signal. With several processes there is a load balancer,
- * which needs time to notice `/readyz`.
+ * which needs time to notice the change of `/readyz`.
  */
 export async function drainDelayMs(config: Config, db: Db, ownName: string): Promise<number> {
   if (config.drainDelayMs !== null) return config.drainDelayMs;
   if (config.databaseUrl === null) return 0;
-  // A database that does not answer says nothing; waiting in vain does less harm.
+  // If the database does not respond, assume that there are others: a needless wait does less harm.
   const others = await Promise.race([
     countOtherServices(db, ownName).catch(() => 1),
     delay(findOthersTimeoutMs, 1),

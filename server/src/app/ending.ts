@@ -1,40 +1,41 @@
 /**
- * Why the service ends: it is told to stop, or an error reached nobody.
+ * Why the service ends: it is told to stop, or an error was not caught.
  *
  *   running ──SIGTERM, SIGINT──▶ stopping ──everything closed──▶ exit code 0
- *      └──uncaught error──▶ failing ──everything closed──▶ started again in the same process
+ *      └──uncaught error──▶ failing ──everything closed──▶ restarted in the same process
  *                              ├──SIGTERM, SIGINT──▶ stopping
- *                              └──too often of late, or not possible here──▶ exit code 1
+ *                              └──too many recent restarts, or not possible here──▶ exit code 1
  *
- * An uncaught error is an exception or an unhandled rejection. It leaves what it was thrown from in an
- * unknown state, so the process must restart, but it answers the requests in flight first.
- * Invariants: (1) whatever happens, `stopping` and `failing` end in time; (2) the id of the process
- * stays the same, so whatever supervises it sees no exit; (3) errors are counted across the restarts.
+ * An uncaught error is an exception or an unhandled rejection. It leaves the code that threw it in
+ * an unknown state, so the process must restart, but it answers requests in flight first.
+ *
+ * Invariants: (1) `stopping` and `failing` always end within a bounded time; (2) the process id
+ * stays the same, so a supervisor sees no exit; (3) errors are counted across restarts.
  */
 import type { Logger } from 'pino';
 import { sleep } from '../platform/lifecycle.ts';
 
-/** Carries the count of errors and the times of restarts over to the next start. Not a setting. */
+/** Carries the error count and the restart times over to the next start. Not a setting. */
 const carriedVariable = '_REELFEED_UNCAUGHT_ERRORS';
 const maxRestarts = 5;
 const recentMs = 10 * 60_000;
-/** The pause before the second of them; it doubles with each. */
+/** Pause before the second restart; it doubles with each further one. */
 const firstPauseMs = 1_000;
-/** An error that comes again and again must not flood the log. */
+/** Log at most this many errors, so that a recurring error does not flood the log. */
 const maxLoggedErrors = 20;
 
 /**
- * Ctrl-C in a terminal reaches every process of the foreground, and `npm` and the launcher pass it
- * on once more: signals this close together are one.
+ * Ctrl-C in a terminal signals every process in the foreground, and `npm` and the launcher forward
+ * it once more. Signals this close together count as one.
  */
 const sameSignalMs = 500;
 
 export type EndingOptions = {
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
-  /** Upper limit for closing after an uncaught error. */
+  /** Time limit for closing after an uncaught error. */
   readonly closeWithinMs: number;
-  /** Writes what is left of the log. */
+  /** Writes the log lines that are still buffered. */
   readonly flush: () => Promise<void>;
 };
 
@@ -55,11 +56,11 @@ export class Ending implements Disposable {
     this.#errors = errors;
     this.#restartedAt = restartedAt.filter((at) => Date.now() - at < recentMs);
     process.on('SIGTERM', this.#onSignal).on('SIGINT', this.#onSignal);
-    // Unhandled rejections arrive here as well.
+    // Node reports unhandled rejections here as well.
     process.on('uncaughtException', this.#onError);
   }
 
-  /** Aborts when the service has to close, for whatever reason. */
+  /** Aborts when the service has to close, for any reason. */
   get signal(): AbortSignal {
     return this.#end.signal;
   }
@@ -68,12 +69,12 @@ export class Ending implements Disposable {
     return this.#ownErrors > 0;
   }
 
-  /** Uncaught errors, including those before restarts. */
+  /** Number of uncaught errors, including those before restarts. */
   get errors(): number {
     return this.#errors;
   }
 
-  /** Call it once everything is closed. It starts the process again if an error has ended it. */
+  /** To be called once everything is closed. Restarts the process if an error ended it. */
   async finish(): Promise<void> {
     const { signal } = this.#stop;
     if (!this.hasFailed || signal.aborted) return;
@@ -89,7 +90,7 @@ export class Ending implements Disposable {
     this.#startAgain();
   }
 
-  /** Replaces the program of this process; nothing after it runs. */
+  /** Replaces the program of this process; does not return. */
   #startAgain(): void {
     const { env } = this.#options;
     const carried = [this.#errors, ...this.#restartedAt, Date.now()].join(',');
@@ -120,7 +121,9 @@ export class Ending implements Disposable {
     this.#end.abort();
   };
 
-  /** A resource that the error broke may never finish closing. */
+  /**
+   * A resource that the error broke may never finish closing, so closing is given up after a while.
+   */
   async #stopClosing(): Promise<void> {
     this.#options.log.error('closing after an uncaught error took too long');
     await this.finish();

@@ -8,7 +8,7 @@ import { webhookEvents } from '../features/webhooks/webhooks.ts';
 import { errorCodes, extensionsOf } from './composition.ts';
 import { features } from './features.ts';
 
-/** The tables of the platform, whose owner is a folder there and not a feature. */
+/** Tables that belong to a folder of the platform rather than to a feature. */
 const platformTables = [
   'encryption_check',
   'event_block',

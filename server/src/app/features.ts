@@ -1,4 +1,4 @@
-/** The list of all features. A new feature is one line here. */
+/** The list of all features. Adding a feature takes one line here. */
 import { analytics } from '../features/analytics/feature.ts';
 import { alerts } from '../features/alerts/feature.ts';
 import { audit } from '../features/audit/feature.ts';
@@ -35,7 +35,7 @@ import { webhooks } from '../features/webhooks/feature.ts';
 import { composition } from './composition.ts';
 import type { PlatformParts } from './platform-parts.ts';
 
-/** Features are built in this order: each may ask for what those above it provide. */
+/** Features are built in this order: each may use what those above it provide. */
 export const features = composition<PlatformParts>()
   .add(organizations)
   .add(keys)

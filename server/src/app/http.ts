@@ -34,7 +34,6 @@ export type ServerOptions = {
   readonly port: number;
   readonly authenticate: Authenticate;
   readonly admit: Admit;
-  /** Called for every answered request. */
   readonly observe: RequestObserver;
   readonly sessionKey: (request: FastifyRequest) => Promise<string | null>;
   readonly sessionPerson: (request: FastifyRequest) => Promise<Principal | null>;
@@ -46,7 +45,7 @@ export type ServerOptions = {
   readonly contributions: readonly Contribution[];
 };
 
-/** Builds the HTTP server with every feature's routes and listens. */
+/** Builds the HTTP server with the routes of all features and starts listening. */
 export async function listen(
   parts: PlatformParts,
   {
@@ -74,7 +73,7 @@ export async function listen(
     certificate,
     tracing,
     isParentTrusted: config.tracesOfCallers === 'on',
-    // A promise for a name that nobody has chosen, such as localhost, would bind other programs.
+    // HSTS for a host name that nobody chose, such as localhost, would affect other programs on it.
     isHttpsOnly: certificate !== null && config.publicUrl?.startsWith('https:') === true,
     authenticate,
     admit,
@@ -112,7 +111,7 @@ export async function listen(
   return certificate === null ? url : url.replace(/^http:/, 'https:');
 }
 
-/** Opens the port that only leads to HTTPS, if there is one. */
+/** Opens the port that redirects to HTTPS, if one is configured. */
 async function listenForPlain(
   { publicUrl }: PlatformParts,
   { tlsRedirectPort: port, host }: Config,
@@ -130,13 +129,14 @@ async function listenForPlain(
   shutdown.add('server', redirecting);
 }
 
-/** One segment of PostgreSQL's log: with less room, the next commit may already fail. */
+/** One PostgreSQL WAL segment: with less free space, the next commit may already fail. */
 const leastDatabaseBytes = 16 * 2 ** 20;
 
 /**
- * Conditions for receiving requests. Below `REELFEED_MIN_FREE_BYTES` only uploads are refused: behind
- * a load balancer, a 503 here would take the feed down as well. It is different where the embedded
- * database has no room left: nothing can be written then, and reads may end at any moment.
+ * Conditions for receiving requests. Below `REELFEED_MIN_FREE_BYTES` only uploads are refused:
+ * behind a load balancer, a 503 here would take the feed down as well. If the embedded database
+ * runs out of space, the process is not ready: nothing can be written, and reads may fail at any
+ * moment.
  */
 function readinessChecks({ db, storage }: PlatformParts, config: Config): ReadinessCheck[] {
   return [
@@ -157,15 +157,15 @@ async function checkDisk({ dataDir }: Config): Promise<string | null> {
   return bavail * bsize < leastDatabaseBytes ? 'is full: the database has no room to write' : null;
 }
 
-/** For everybody to read, so it names no bucket. `reelfeed doctor` tells the reason. */
+/** This text is public, so it names no bucket. `reelfeed doctor` tells the reason. */
 function outOfReach(error: unknown): string {
   if (error instanceof StorageUnavailableError) return 'is out of reach';
   throw error;
 }
 
 /**
- * The sandbox level of the process that parses uploads, once it is known, and what a read replica does: without
- * it the service is ready all the same.
+ * Facts that do not affect readiness: the sandbox level of the process that parses uploads, once it
+ * is known, and the state of the read replica.
  */
 function facts({ heavyReads }: PlatformParts): Record<string, string> {
   const cage = knownCage();
@@ -176,13 +176,16 @@ function facts({ heavyReads }: PlatformParts): Record<string, string> {
   };
 }
 
-/** Ports of this range are never given to outgoing connections, which could take one that is free now. */
+/**
+ * The range from which free ports are picked. It lies outside the range for outgoing connections,
+ * which could otherwise take a port that is free now.
+ */
 const freePorts = { first: 20_000, end: 32_000 } as const;
 const freePortTries = 20;
 
 /**
- * Checks that the port is free and returns it. For port 0, which tests use, it picks a free one:
- * generated URLs contain the number before the server listens.
+ * Checks that the port is free and returns it. For port 0, which tests use, picks a free port,
+ * because generated URLs contain the number before the server listens.
  */
 export async function findFreePort({ port, host }: Pick<Config, 'port' | 'host'>): Promise<number> {
   for (let tries = 1; ; tries += 1) {

@@ -10,7 +10,7 @@ import type { S3Observer } from '../platform/storage/s3/bucket.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import type { ServedCertificate } from '../platform/tls/served-certificate.ts';
 
-/** Counts requests by route, method and status, with the time that they took. */
+/** Counts requests by route, method and status, and records their duration. */
 export function observeRequests(metrics: Metrics): RequestObserver {
   const duration = metrics.histogram({
     name: 'http_server_request_duration_seconds',
@@ -21,7 +21,7 @@ export function observeRequests(metrics: Metrics): RequestObserver {
     duration.observe(durationMs / 1_000, { method, route, status: String(statusCode) });
 }
 
-/** Counts requests that were refused by a limit on their address. */
+/** Counts requests that a per-address limit rejected. */
 export function observeRefusals(metrics: Metrics): (kind: LimitedKind) => void {
   const refused = metrics.counter({
     name: 'address_limited_requests_total',
@@ -32,7 +32,7 @@ export function observeRefusals(metrics: Metrics): (kind: LimitedKind) => void {
   return (kind) => refused.add(1, { kind });
 }
 
-/** Counts attempts of jobs by outcome, with the time that they took. */
+/** Counts job attempts by outcome, and records their duration. */
 export function observeAttempts(metrics: Metrics): (report: AttemptReport) => void {
   const attempts = metrics.counter({
     name: 'job_attempts_total',
@@ -52,8 +52,8 @@ export function observeAttempts(metrics: Metrics): (report: AttemptReport) => vo
 }
 
 /**
- * Times the requests to S3; there are none when media files are on the disk. What the server does not know is
- * asked of it once, and so logged once.
+ * Records the duration of S3 requests; there are none if media files are on disk. A feature that
+ * the server lacks is tried once, and so logged once.
  */
 export function observeStorage(metrics: Metrics, log: Logger): S3Observer {
   const duration = metrics.histogram({
@@ -69,7 +69,7 @@ export function observeStorage(metrics: Metrics, log: Logger): S3Observer {
   };
 }
 
-/** Metrics that are read at scrape time: connections, the queue, free disk space. */
+/** Metrics that are collected at scrape time: connections, the queue, free disk space. */
 export function collectServiceMetrics(
   metrics: Metrics,
   parts: {
@@ -138,7 +138,7 @@ export function collectServiceMetrics(
   });
 }
 
-/** Without a read replica there are no samples. */
+/** Has no samples without a read replica. */
 function collectReplica(metrics: Metrics, heavyReads: HeavyReads): void {
   metrics.collected({
     type: 'gauge',

@@ -1,7 +1,7 @@
 /**
- * Several processes project the events of several organizations and are killed meanwhile; then the tables of
- * every projection equal those of a rebuild, byte for byte. Two tables hold chunks, which depend on passes:
- * what is in them is compared.
+ * Several processes project the events of several organizations and are killed while they do. The
+ * tables of every projection must then equal those of a rebuild, byte for byte. Two tables hold
+ * chunks whose boundaries depend on the passes; only their contents are compared.
  */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -26,7 +26,7 @@ import { readConfig } from './config.ts';
 import { allProjections } from './projections.ts';
 
 const projections = allProjections(readConfig({}));
-// Who watches now is not rebuilt.
+// Current viewers of live streams cannot be rebuilt.
 const rebuilt = projections.filter(({ name }) => name !== 'live');
 const chunked = ['view_fact', 'journey_chunk'];
 const tables = rebuilt
@@ -36,7 +36,7 @@ const leaseMs = 500;
 const organizationIds = ['a', 'b', 'c', 'd', 'e', 'f'].map(
   (letter) => `org_01jd000000000000000000000${letter}`,
 );
-// Everybody is at rest, so what is kept of viewers is folded.
+// All viewers have been idle long enough for their state to be folded.
 const endMs = Date.now() - 10 * 60_000;
 
 async function insertItems(db: Db, organizationId: string): Promise<string[]> {

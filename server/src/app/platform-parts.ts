@@ -39,11 +39,11 @@ import type { Config } from './config.ts';
 import { observeStorage } from './metrics.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** Keys that this start has created; null where one existed. */
+/** Keys that this start created; null for a key that already existed. */
 export type FreshKeys = { secretKey: string | null; publishableKey: string | null };
 
 /**
- * All parts that features may ask for. A feature names only those that it needs, never this type.
+ * All parts that features may ask for. A feature names only the parts it needs, never this type.
  */
 export type PlatformParts = {
   roles: readonly Role[];
@@ -53,7 +53,7 @@ export type PlatformParts = {
   /** For code that opens its own connection. */
   connection: DatabaseConnection;
   db: Db;
-  /** For reads that are heavy and may be some seconds old. */
+  /** For expensive reads whose data may be some seconds old. */
   heavyReads: HeavyReads;
   /** True if no other process shares the data directory. */
   ownsDataDirectory: boolean;
@@ -67,15 +67,15 @@ export type PlatformParts = {
   mutations: Mutations;
   hints: Hints;
   publicUrl: string;
-  /** Null while traces are off. */
+  /** Null if tracing is off. */
   tracing: Tracing | null;
-  /** The certificate of this process; null without TLS. */
+  /** The TLS certificate of this process; null without TLS. */
   certificate: ServedCertificate | null;
   /** The address that this process listens on. */
   listenHost: string;
-  /** True once the process was told to stop. It may still serve for a while. */
+  /** True once the process was told to stop. It may still serve requests for a while. */
   isDraining: () => boolean;
-  /** True once it refuses new requests. */
+  /** True once the process refuses new requests. */
   isClosing: () => boolean;
   onFreshKeys: (keys: FreshKeys) => void;
   playerKey: string | null;
@@ -83,14 +83,13 @@ export type PlatformParts = {
   extensionsOf: ExtensionsOf;
 };
 
-/** What backups need of the installation beside its database and media. */
+/** The parts of the installation that backups need besides its database and media. */
 export type InstallationParts = {
   readonly dataDir: string;
-  /** The file of the encryption key; null where a setting has the key. */
+  /** The file with the encryption key; null if a setting holds the key. */
   readonly keyFile: string | null;
-  /** The embedded server; null where the database is elsewhere. */
+  /** The embedded server; null if the database is external. */
   readonly embedded: { readonly superuser: DatabaseConnection; readonly folder: string } | null;
-  /** How to reach buckets. */
   readonly storageConfig: StorageConfig;
 };
 
@@ -107,7 +106,7 @@ type PlatformOptions = {
   applicationName: string;
   /** Whether SIGHUP reloads the settings of this process. */
   reloads: boolean;
-  /** What features contribute to one another. */
+  /** The extensions that features contribute to one another. */
   extensionsOf: ExtensionsOf;
 };
 
@@ -184,14 +183,14 @@ export async function openPlatform(
 }
 
 type Postgres = {
-  /** To PostgreSQL itself. */
+  /** A direct connection to PostgreSQL. */
   connection: DatabaseConnection;
   ownsDataDirectory: boolean;
   embedded: InstallationParts['embedded'];
   pool: Pick<DatabaseOptions, 'connection' | 'sessionSettings' | 'isPooled'>;
 };
 
-/** Connects to the external server in the configuration, or starts the embedded one. */
+/** Connects to the external server from the configuration, or starts the embedded one. */
 async function openPostgres(
   config: Config,
   { log, signal, reloads }: Pick<PlatformOptions, 'log' | 'signal' | 'reloads'>,
@@ -230,7 +229,7 @@ async function openPostgres(
   };
 }
 
-/** The client for all requests to hosts that customers name. */
+/** The client for all requests to hosts that customers choose. */
 function openEgress(config: Config, metrics: Metrics): Egress {
   const blocked = metrics.counter({
     name: 'egress_blocked_total',

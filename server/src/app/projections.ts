@@ -14,7 +14,7 @@ import type { Config } from './config.ts';
 import { features } from './features.ts';
 import type { PlatformParts } from './platform-parts.ts';
 
-/** The projections of all features, each of which `reelfeed rebuild` can rebuild. */
+/** The projections of all features. `reelfeed rebuild` can rebuild each of them. */
 export function allProjections(config: Config): readonly EventProjection[] {
   const all: readonly EventProjection[] = projectionsOf(features.list, config);
   const countsBots = config.botEvents === 'count';

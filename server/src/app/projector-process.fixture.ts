@@ -1,6 +1,7 @@
 /**
- * A projector of all features for tests, to be killed: works on the database whose connection is the first
- * argument, with leases of as many milliseconds as the second says, and ends with its parent.
+ * A projector of all features as a process that tests can kill. Takes the database connection as
+ * its first argument and the duration of leases in milliseconds as its second. Exits when its
+ * parent exits.
  */
 import { pino } from 'pino';
 import { openEventLog } from '../features/events/events.ts';

@@ -15,12 +15,11 @@ type Reloading = {
   log: Logger;
 };
 
-/** Whether SIGHUP reloads this process. */
 export function hearsHangUp(): boolean {
   return !process.stdout.isTTY;
 }
 
-/** In a terminal, SIGHUP goes on to end the process: it says that the terminal was closed. */
+/** In a terminal, SIGHUP means that the terminal was closed, so it still ends the process. */
 export function reloadOnHangUp(parts: Reloading): Disposable {
   if (!hearsHangUp()) return { [Symbol.dispose]: () => undefined };
   const onSignal = () => reload(parts);
@@ -33,7 +32,7 @@ export type Reload = ReloadReport & { readonly at: string; readonly problem: str
 
 const reportFile = 'reload.json';
 
-/** Null before the first reload. */
+/** Returns null before the first reload. */
 export async function readReload(dataDir: string): Promise<Reload | null> {
   try {
     return JSON.parse(await readFile(path.join(dataDir, reportFile), 'utf8')) as Reload;
@@ -42,7 +41,9 @@ export async function readReload(dataDir: string): Promise<Reload | null> {
   }
 }
 
-/** For `reelfeed reload`, which looks into the data directory of its one service. */
+/**
+ * Writes the report for `reelfeed reload`, which finds it in the data directory of its one service.
+ */
 function writeReport(
   { dataDir, databaseUrl }: Config,
   report: ReloadReport & { problem: string | null },

@@ -20,20 +20,22 @@ import { hearsHangUp, reloadOnHangUp } from './reloading.ts';
 import { startService, type Service, type ServiceOptions } from './service.ts';
 
 export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
-  /** The key that the printed link to the console signs in with. Default: one made by this start. */
+  /**
+   * The key that the printed console link signs in with. Defaults to a key that this start created.
+   */
   consoleKey?: string;
   /** Called once the service accepts requests. Its signal aborts on the first stop signal. */
   onReady?: (service: Service, config: Config, signal: AbortSignal) => Promise<void>;
 };
 
-/** Beyond the time of requests: jobs, the last events and the database have to end as well. */
+/** Added to the time for requests: jobs, the last events and the database need to close as well. */
 const closeBeyondRequestsMs = 30_000;
 const lastLogLinesMs = 1_000;
 
 /**
- * Starts the service, prints its address, and stops it on SIGTERM or SIGINT. A second signal, half
- * a second later or more, ends the process at once. An uncaught error closes the service in good
- * order as well, and starts the process again.
+ * Starts the service, prints its address, and stops it on SIGTERM or SIGINT. A second signal at
+ * least half a second later ends the process at once. An uncaught error closes the service in order
+ * and then restarts the process.
  */
 export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {}): Promise<void> {
   const live = liveSettings(settings, readConfig(env));
@@ -45,7 +47,7 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
   for (const name of unknownVariables(settings, env)) {
     log.warn({ variable: name }, 'unknown environment variable: no setting has this name');
   }
-  // Standard output may be a closed pipe or a full disk; neither must end the service.
+  // Standard output may be a closed pipe or a full disk; neither may end the service.
   process.stdout.on('error', () => undefined);
   const { drainDelayMs, shutdownGraceMs } = config;
   using ending = new Ending({
@@ -73,7 +75,7 @@ async function serve(
   try {
     let freshKeys: FreshKeys = { secretKey: null, publishableKey: null };
     const onFreshKeys = (keys: FreshKeys) => {
-      // Printed before anything else can fail: they are nowhere else.
+      // Printed before anything else can fail, because the keys are stored nowhere in clear text.
       announceKeys(keys);
       freshKeys = keys;
     };
@@ -88,7 +90,7 @@ async function serve(
     await options.onReady?.(service, config, signal);
     if (!signal.aborted) await once(signal, 'abort');
   } catch (error) {
-    // A start that was told to stop has not failed.
+    // A start that is interrupted by a stop signal has not failed.
     const isStopped = error instanceof Error && error.name === 'AbortError';
     if (!signal.aborted || !isStopped) throw error;
   }
@@ -124,7 +126,7 @@ function announce(service: Service, config: Config, consoleKey: string | null): 
   process.stdout.write(`${lines.join('\n')}\n\n`);
 }
 
-/** Prints keys that this start has created. Keys are printed nowhere else. */
+/** Prints keys that this start created. They are printed nowhere else. */
 function announceKeys({ secretKey, publishableKey }: FreshKeys): void {
   if (secretKey === null && publishableKey === null) return;
   const lines = [''];
@@ -161,7 +163,7 @@ const explained = [
   ApiError,
 ];
 
-/** Prints why the process failed, and sets a failing exit code. */
+/** Prints why the process failed and sets a failing exit code. */
 export function reportFailure(error: unknown): void {
   process.stderr.write(`${explain(error)}\n`);
   process.exitCode = 1;

@@ -1,4 +1,6 @@
-/** The composition root: opens the platform, builds the features, starts what the roles ask for. */
+/**
+ * The composition root: opens the platform, builds the features and starts the work of each role.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { publicUrlOf } from '../platform/config.ts';
@@ -17,39 +19,39 @@ import { Shutdown } from './shutdown.ts';
 import { startWork } from './work.ts';
 
 export type Service = AsyncDisposable & {
-  /** Where this process listens; null without the role `api`. */
+  /** The address of this process; null without the role `api`. */
   listeningUrl: string | null;
   publicUrl: string;
-  /** A URL that signs in to the console with this key. It works once, within an hour. */
+  /** Returns a URL that signs in to the console with this key. It works once, within an hour. */
   consoleLink: (secretKey: string) => string;
 };
 
 export type ServiceOptions = {
   log: Logger;
-  /** Aborts the start. A started service is stopped by disposing of it. */
+  /** Aborts the start. To stop a started service, dispose of it. */
   signal: AbortSignal;
   /**
-   * Receives the keys that this start has created as soon as they are valid, even if the start
-   * fails later: they can't be read again.
+   * Receives the keys that this start created as soon as they are valid, even if the start fails
+   * later: they can't be read again.
    */
   onFreshKeys?: (keys: FreshKeys) => void;
   /** Whether SIGHUP reloads the settings of this process. */
   reloads?: boolean;
-  /** Adds metrics of what runs the service. */
+  /** Adds metrics of the code that runs the service. */
   measure?: (metrics: Metrics) => void;
-  /** A publishable key for everyone who opens the feed page, for demonstrations. */
+  /** A publishable key given to everyone who opens the feed page, for demonstrations. */
   playerKey?: string;
 };
 
 /**
- * Starts the service and resolves once it accepts requests. Disposing drains it: it keeps serving
- * for the drain delay, then everything closes in the order of `shutdown.ts`.
+ * Starts the service and resolves once it accepts requests. Disposing of it drains it: it keeps
+ * serving for the drain delay, then closes everything in the order of `shutdown.ts`.
  */
 export async function startService(config: Config, options: ServiceOptions): Promise<Service> {
   const { log, signal, onFreshKeys = () => undefined, playerKey = null } = options;
   await using starting = new AsyncDisposableStack();
   const shutdown = starting.use(new Shutdown());
-  // Before anything is made: the keys of a start that fails to listen would never be shown.
+  // Checked before anything is created: if listening failed later, new keys would never be shown.
   const port = config.roles.includes('api') ? await findFreePort(config) : config.port;
   const publicUrl = publicUrlOf(config, port);
   const applicationName = serviceName(randomName(6));

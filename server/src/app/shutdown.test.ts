@@ -1,4 +1,4 @@
-/** Proves that a shutdown closes everything in the written order, whatever fails on the way. */
+/** Proves that a shutdown closes everything in the documented order, whatever fails on the way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Shutdown, shutdownOrder } from './shutdown.ts';

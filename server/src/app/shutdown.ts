@@ -1,16 +1,16 @@
 /**
- * The order of a shutdown. Each step ends before the next begins, so nothing is closed while
- * something still uses it.
+ * The order of a shutdown. Each step ends before the next begins, so nothing is closed while it is
+ * still in use.
  */
 export const shutdownOrder = [
-  /** New requests are refused; those under way are answered. */
+  /** Refuses new requests and answers those in flight. */
   'server',
   /** Resources that routes opened. The event intake stores what it has accepted. */
   'routes',
-  /** Running jobs are released to the queue. */
+  /** Running jobs are returned to the queue. */
   'jobs',
   'chores',
-  /** Long-running work: the webhook sender, the projections. */
+  /** Long-running work, such as the webhook sender and the projections. */
   'services',
   'features',
   'egress',
@@ -24,11 +24,11 @@ export const shutdownOrder = [
 
 type ShutdownStep = (typeof shutdownOrder)[number];
 
-/** Collects resources. Disposing closes them in the order above. */
+/** Collects resources. Disposing of it closes them in the order above. */
 export class Shutdown implements AsyncDisposable {
   readonly #opened = new Map<ShutdownStep, (AsyncDisposable | Disposable)[]>();
 
-  /** Within a step, what was added last is closed first. */
+  /** Within a step, resources close in reverse order of addition. */
   add<Resource extends AsyncDisposable | Disposable>(
     step: ShutdownStep,
     resource: Resource,

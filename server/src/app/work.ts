@@ -1,4 +1,4 @@
-/** Background work that the roles of a process ask for. */
+/** Background work of a process, by role. */
 import { randomUUID } from 'node:crypto';
 import type { Role } from '../platform/config.ts';
 import type { Chore, Contribution } from '../platform/feature.ts';

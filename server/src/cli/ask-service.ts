@@ -1,22 +1,28 @@
-/** Requests to the running service, for commands whose requests the client has no method for. */
+/** Requests to the running service that the client library has no method for. */
 import { UsageError, type CommandInput } from './command.ts';
 import { noServiceAt, serviceUrl, trustOwnCertificate } from './open-admin.ts';
 
-/** Nothing answers, or the service can't answer now: what is asked again later may succeed. */
+/** The service does not respond, or cannot answer now. A retry may succeed. */
 export class ServiceAwayError extends Error {
   override readonly name = 'ServiceAwayError';
 }
 
 const timeoutMs = 30_000;
 
-/** Milliseconds since 1970 by the service's clock, to the second. @throws ServiceAwayError */
+/**
+ * The time of the service's clock in milliseconds since 1970, to the second. @throws
+ * ServiceAwayError
+ */
 export async function serviceClock(input: CommandInput): Promise<number> {
   const answer = await request(input, '/healthz', {});
   await answer.body?.cancel();
   return Date.parse(answer.headers.get('date') ?? '') || Date.now();
 }
 
-/** @throws UsageError with what the service says of the request, or `ServiceAwayError` */
+/**
+ * @throws UsageError with the service's error message
+ * @throws ServiceAwayError
+ */
 export async function askService(
   input: CommandInput,
   asked: { method: string; path: string; body?: unknown; usage: string },
@@ -49,7 +55,7 @@ function request(input: CommandInput, path: string, init: RequestInit): Promise<
   });
 }
 
-/** What an error of the service says; the whole text where something else has answered. */
+/** The message of the service's error response, or the whole text if something else responded. */
 function messageOf(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } };

@@ -6,7 +6,7 @@ import { ClipLoop, readFlvFile, RtmpPublisher, type FlvTag } from '../features/l
 import { generateClip } from '../features/media/media.ts';
 import { UsageError } from './command.ts';
 
-/** Publishes until the signal aborts, and ends the stream. */
+/** Publishes until the signal aborts, then ends the stream. */
 export async function broadcast(
   url: string,
   streamKey: string,
@@ -21,7 +21,7 @@ export async function broadcast(
   await publisher.end();
 }
 
-/** Two seconds with one key frame, upright, as phones show it. */
+/** A portrait clip of two seconds with a single key frame. */
 async function makeClip(signal: AbortSignal): Promise<FlvTag[]> {
   const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-live-'));
   try {

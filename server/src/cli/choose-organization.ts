@@ -1,4 +1,4 @@
-/** Which organization a command works on: the only one, or that of `--org`. */
+/** Chooses the organization that a command works on: the only one, or the one given by `--org`. */
 import { listOrganizations } from '../features/organizations/organizations.ts';
 import type { Db } from '../platform/database/database.ts';
 import type { OrganizationId } from '../platform/ids.ts';

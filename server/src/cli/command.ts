@@ -6,11 +6,11 @@ export type CommandInput = {
   org?: string | undefined;
   type?: string | undefined;
   name?: string | undefined;
-  /** The role that `people invite` gives. */
+  /** The role that `people invite` assigns. */
   role?: string | undefined;
   /** The URL that `webhooks listen` forwards events to. */
   forward?: string | undefined;
-  /** Which events `webhooks listen` shows: kinds and patterns, separated by commas. */
+  /** The events that `webhooks listen` shows: kinds and patterns, separated by commas. */
   events?: string | undefined;
   /** Whether `import` waits until its items are processed. */
   wait: boolean;
@@ -21,37 +21,39 @@ export type CommandInput = {
   for?: string | undefined;
   /** Whether a backup includes the encryption key. */
   includeKey: boolean;
-  /** A file of `erasures export`, for `restore`. */
+  /** A file written by `erasures export`, for `restore`. */
   erasures?: string | undefined;
-  /** The statement that `psql` runs instead of asking for some. */
+  /** The statement that `psql` runs instead of reading from standard input. */
   execute?: string | undefined;
-  /** The id of the backup that `verify` and `restore` take. */
+  /** The id of the backup that `verify` and `restore` use. */
   backup?: string | undefined;
-  /** What `export` makes a file of; for `restore`, the moment that it restores. */
+  /** The period for `export`. For `restore`, `to` is the point in time to restore. */
   from?: string | undefined;
   to?: string | undefined;
   format?: string | undefined;
   compression?: string | undefined;
   filter?: string[] | undefined;
   out?: string | undefined;
-  /** Whether `doctor` fixes what is safe to fix. */
+  /** Whether `doctor` applies safe fixes. */
   fix?: boolean | undefined;
-  /** Whether `doctor` only says what it would fix. */
+  /** Whether `doctor` only lists the fixes it would apply. */
   dryRun?: boolean | undefined;
-  /** The folder with the programs that `upgrade-database` reads the old database by. */
+  /**
+   * The folder with the PostgreSQL programs that `upgrade-database` reads the old database with.
+   */
   oldBinaries?: string | undefined;
-  /** Whether `upgrade-database` removes the old database that an upgrade has left. */
+  /** Whether `upgrade-database` removes the old database that an upgrade left behind. */
   removeOld?: boolean | undefined;
 };
 
 export type Command = (input: CommandInput) => Promise<void>;
 
-/** The command was called with wrong arguments. The message says how to call it. */
+/** The command was called with wrong arguments. The message explains the correct usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Prints a result as JSON, or as lines for a person. */
+/** Prints a result as JSON, or as lines for people. */
 export function print(json: boolean, result: unknown, lines: readonly string[]): void {
   process.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : `${lines.join('\n')}\n`);
 }

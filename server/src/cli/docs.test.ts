@@ -1,4 +1,4 @@
-/** Proves that the documentation says what the code does. */
+/** Proves that the documentation matches the code. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';

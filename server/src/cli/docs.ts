@@ -48,7 +48,7 @@ export const generatedParts: readonly GeneratedPart[] = [
   },
 ];
 
-/** The programs of `docs/examples` as blocks of code with labels, which the site shows as tabs. */
+/** The programs of `docs/examples` as labelled code blocks, which the site shows as tabs. */
 function describeExamples(): string {
   const programs = [
     ['feed.ts', 'ts [TypeScript]'],

@@ -1,4 +1,6 @@
-/** `reelfeed erasures export <file>`: which viewers were erased, as hashes, for a later `restore`. */
+/**
+ * `reelfeed erasures export <file>`: writes the hashes of erased viewers, for a later `restore`.
+ */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { readConfig } from '../app/config.ts';
 import {
@@ -12,7 +14,7 @@ import { sync } from '../platform/storage/durable.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
 import { print, UsageError, type Command } from './command.ts';
 
-/** It reads the media storage alone, so that it also works when the database is lost. */
+/** Reads only the media storage, so that it works even if the database is lost. */
 export const erasuresCommand: Command = async ({ env, json, positionals: [action, file] }) => {
   if (action !== 'export' || file === undefined) {
     throw new UsageError('Usage: reelfeed erasures export <file>');
@@ -27,7 +29,7 @@ export const erasuresCommand: Command = async ({ env, json, positionals: [action
   ]);
 };
 
-/** The records of such a file. @throws ConfigurationError naming the line that is none */
+/** Reads the records of such a file. @throws ConfigurationError naming the first invalid line */
 export async function readErasuresFile(file: string): Promise<ErasureRecord[]> {
   let lines: string[];
   try {

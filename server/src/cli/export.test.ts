@@ -1,4 +1,6 @@
-/** Proves that `reelfeed export` brings a file, and cancels what is not wanted any more. */
+/**
+ * Proves that `reelfeed export` downloads a file, and cancels an export that is no longer wanted.
+ */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -38,7 +40,7 @@ test('it says what is wrong', async () => {
 });
 
 test('stopping it cancels the export', async () => {
-  // Nothing of this service makes it.
+  // This service has no worker, so the export is never written.
   const waiting = await startService({ REELFEED_ROLES: 'api' });
   const own = { REELFEED_PUBLIC_URL: waiting.url, REELFEED_SECRET_KEY: waiting.secretKey };
   const running = startCommand(['export', 'events'], { env: own, cwd });

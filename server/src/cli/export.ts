@@ -1,6 +1,7 @@
 /**
- * `reelfeed export`: asks a running service for an export, shows how far it is, and downloads the file. A
- * download that breaks off continues where it was; stopping the command cancels the export.
+ * `reelfeed export`: requests an export from a running service, shows its progress and downloads
+ * the file. An interrupted download resumes where it stopped; stopping the command cancels the
+ * export.
  */
 import { createWriteStream } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
@@ -55,7 +56,7 @@ async function create(admin: Admin, input: CommandInput, dataset: string): Promi
     compression,
     filter: Object.fromEntries((input.filter ?? []).map(readFilter)),
   };
-  // The service judges the values.
+  // The service validates the values.
   const { data } = await admin.post('/v1/exports', { body: body as never });
   return data;
 }
@@ -70,7 +71,7 @@ async function find(admin: Admin, id: string) {
   return (await admin.get('/v1/exports/{id}', { path: { id } })).data;
 }
 
-/** @throws UsageError when it has failed, or was cancelled by somebody else */
+/** @throws UsageError if the export failed, or was cancelled by somebody else */
 async function waitFor(admin: Admin, made: Export, signal: AbortSignal): Promise<Export> {
   using bar = new ProgressBar(process.stderr);
   for (let found = made; ;) {
@@ -89,7 +90,7 @@ async function waitFor(admin: Admin, made: Export, signal: AbortSignal): Promise
   }
 }
 
-/** @returns the name of the file, which gets it when it is complete */
+/** @returns the name of the file, which appears only once it is complete */
 async function download(
   { downloadUrl, fileSize }: Export,
   out: string | undefined,
@@ -132,7 +133,7 @@ async function download(
   }
 }
 
-/** As the service names it, without any folder. */
+/** The file name given by the service, without any folder. */
 function nameOf(answer: Response): string | null {
   const named = /filename="([\w.-]+)"/.exec(answer.headers.get('content-disposition') ?? '');
   return named?.[1] ?? null;

@@ -30,7 +30,7 @@ export const keysCommand: Command = async (input) => {
     print(input.json, { key }, [key]);
     return;
   }
-  // What was typed is judged before a database is opened, or even made.
+  // The arguments are checked before a database is opened, or even created.
   const act = Object.hasOwn(actions, action) ? actions[action]?.(input, words) : undefined;
   if (act === undefined) throw new UsageError(usage);
   await withDatabase(readPlatformConfig(input.env), async (db) =>
@@ -40,7 +40,7 @@ export const keysCommand: Command = async (input) => {
 
 type Act = (db: Db, organizationId: OrganizationId) => Promise<void>;
 
-/** Each checks what was typed (undefined: it is wrong) and returns what to do. */
+/** Each action validates its arguments and returns what to do, or undefined if they are wrong. */
 const actions: Record<string, (input: CommandInput, words: string[]) => Act | undefined> = {
   list: ({ json }, words) => (words.length === 0 ? (...on) => list(json, ...on) : undefined),
   create: ({ json, type, name }, words) => {

@@ -23,7 +23,7 @@ export const liveCommand: Command = async (input) => {
   await broadcast(url, streamKey, signal);
 };
 
-/** By TLS where the service takes nothing else. */
+/** Uses TLS if the service accepts nothing else. */
 function ingestUrl(input: CommandInput): string {
   const { hostname } = new URL(serviceUrl(input));
   const { REELFEED_RTMP_PORT: port = '1935', REELFEED_RTMPS_PORT: securePort = '0' } = input.env;
@@ -31,7 +31,7 @@ function ingestUrl(input: CommandInput): string {
   return isSecure ? `rtmps://${hostname}:${securePort}/live` : `rtmp://${hostname}:${port}/live`;
 }
 
-/** Aborts after the given time, and when the command is told to stop. */
+/** Aborts after the given time, or when the command is told to stop. */
 function stopSignal({ for: length }: CommandInput): AbortSignal {
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

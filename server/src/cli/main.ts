@@ -1,10 +1,10 @@
-/** The command `reelfeed`. */
+/** The `reelfeed` command. */
 import { enableCompileCache } from 'node:module';
 import { parseArgs } from 'node:util';
 import { version } from '../version.ts';
 import { UsageError, type Command } from './command.ts';
 
-// Most of the time of a command goes into parsing; later calls skip it.
+// A command spends most of its time on parsing code; later runs use the cache.
 enableCompileCache();
 
 type Entry = {
@@ -172,7 +172,7 @@ function help(): string {
   ].join('\n');
 }
 
-/** Help for one command. */
+/** The help text of one command. */
 function helpOf(name: string, { summary, usage = name }: Entry): string {
   const calls = [usage].flat().map((call) => `reelfeed ${call}`);
   return [`Usage: ${calls.join('\n       ')}`, '', `  ${summary}`, ''].join('\n');
@@ -243,7 +243,7 @@ function isHelpOption(argument: string): boolean {
 }
 
 /**
- * Returns whether the error is about the command line: our usage errors and those of the option
+ * Returns whether the error concerns the command line: our usage errors and those of the option
  * parser.
  */
 function isUsageError(error: unknown): boolean {

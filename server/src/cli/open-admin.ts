@@ -4,17 +4,17 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createAdmin, ReelfeedError, type Admin } from '@reelfeed/client/server';
 import { UsageError, type CommandInput } from './command.ts';
 
-/** Where the service is, from REELFEED_PUBLIC_URL or PORT. */
+/** The URL of the service, from REELFEED_PUBLIC_URL or PORT. */
 export function serviceUrl({ env }: CommandInput): string {
   const scheme = env['REELFEED_TLS_CERT'] === undefined ? 'http' : 'https';
   return env['REELFEED_PUBLIC_URL'] ?? `${scheme}://localhost:${env['PORT'] ?? 4000}`;
 }
 
 /**
- * Makes requests of this process trust the certificate of the service on this machine, which its own
- * authority or nobody else may have signed.
+ * Makes requests of this process trust the certificate of the service on this machine, which may be
+ * self-signed or signed by a private authority.
  *
- * @throws UsageError when its file can't be read
+ * @throws UsageError if the certificate file can't be read
  */
 export function trustOwnCertificate({ env }: CommandInput): void {
   const file = env['REELFEED_TLS_CERT'];
@@ -28,19 +28,21 @@ export function trustOwnCertificate({ env }: CommandInput): void {
   setDefaultCACertificates([...getCACertificates('default'), pem]);
 }
 
-/** That nothing answers there, and what to do. */
+/** A message that nothing answers at this URL, and what to do about it. */
 export function noServiceAt(input: CommandInput): string {
   const url = serviceUrl(input);
   return `There is no service at ${url}. Start it with \`npm start\`, or set REELFEED_PUBLIC_URL to where it is.`;
 }
 
-/** An error of the client as a sentence for the operator; any other one as it is. */
+/**
+ * Turns an error of the client into a sentence for the operator; returns other errors unchanged.
+ */
 export function explainRequest(input: CommandInput, error: unknown): unknown {
   if (!(error instanceof ReelfeedError)) return error;
   return new UsageError(error.status === null ? noServiceAt(input) : error.message);
 }
 
-/** @throws UsageError with `usage`, when a setting is missing or wrong */
+/** @throws UsageError with `usage` if a setting is missing or invalid */
 export function openAdmin(input: CommandInput, usage: string): Admin {
   const secretKey = input.env['REELFEED_SECRET_KEY'];
   if (secretKey === undefined) throw new UsageError(`REELFEED_SECRET_KEY is not set.\n\n${usage}`);

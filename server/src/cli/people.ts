@@ -1,4 +1,4 @@
-/** `reelfeed people`: for the operator, when nobody can do it in the console. */
+/** `reelfeed people`: manages people when nobody can do it in the console. */
 import { readConfig } from '../app/config.ts';
 import { publicUrlOf } from '../platform/config.ts';
 import { recordAudit, recordChange } from '../features/audit/audit.ts';

@@ -1,6 +1,6 @@
 /**
- * `reelfeed psql`: a session with the database of the installation, embedded or outside. It runs psql
- * where there is one, and a small prompt of its own where there is none.
+ * `reelfeed psql`: opens a session with the installation's database, embedded or external. Runs
+ * psql if it is installed, otherwise a small prompt of its own.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,7 +29,9 @@ export const psqlCommand: Command = async ({ env, json, positionals: [action], e
   });
 };
 
-/** The variables by which libpq, and so every tool of PostgreSQL, finds the database. */
+/**
+ * The environment variables from which libpq, and so every PostgreSQL tool, takes the connection.
+ */
 function connectionVariables(connection: DatabaseConnection): Record<string, string> {
   if (!('url' in connection)) {
     const { host, port, user, password, database } = connection;
@@ -54,7 +56,7 @@ function connectionVariables(connection: DatabaseConnection): Record<string, str
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== ''));
 }
 
-/** The password is in the environment: every user of the machine can read arguments. */
+/** The password goes into the environment, because every user of the machine can read arguments. */
 async function runPsql(env: NodeJS.ProcessEnv, execute: string | undefined): Promise<void> {
   const args = execute === undefined ? [] : ['--set=ON_ERROR_STOP=1', `--command=${execute}`];
   // Ctrl-C ends a statement, not the session.
@@ -66,7 +68,7 @@ async function runPsql(env: NodeJS.ProcessEnv, execute: string | undefined): Pro
   process.exitCode = code ?? 1;
 }
 
-/** Reads statements until each ends with a semicolon, and prints what they return. */
+/** Reads statements, each terminated by a semicolon, and prints their results. */
 async function prompt(client: Client, execute: string | undefined): Promise<void> {
   if (execute !== undefined) {
     await client.query(execute).then(showAnswers);
@@ -101,7 +103,7 @@ type Answer = {
   rows: readonly Readonly<Record<string, unknown>>[];
 };
 
-/** One statement has one answer, several have a list. */
+/** `pg` returns one result for a single statement and an array for several. */
 function showAnswers(answers: unknown): void {
   for (const { command, rowCount, fields, rows } of [answers].flat() as Answer[]) {
     if (fields.length === 0) {

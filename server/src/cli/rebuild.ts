@@ -25,7 +25,7 @@ export const rebuild: Command = async ({ env, positionals: [wanted], json }) => 
         eventLog: opened.eventLog,
         onProgress: ({ events, total }) => {
           const percent = total === 0 ? 100 : Math.floor((100 * events) / total);
-          // Progress goes to the other stream, so that --json prints JSON alone.
+          // Progress goes to standard error, so that `--json` prints nothing but JSON.
           if (percent !== shownPercent) {
             process.stderr.write(`${projection.name}: ${percent} % of ${total} events\n`);
           }

@@ -1,4 +1,6 @@
-/** Proves that `reelfeed reload` says what became of the settings, and signals nothing but the service. */
+/**
+ * Proves that `reelfeed reload` reports what became of the settings, and signals only the service.
+ */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';

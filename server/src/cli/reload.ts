@@ -1,4 +1,4 @@
-/** `reelfeed reload`: makes the running service read its settings again, and says what became of them. */
+/** `reelfeed reload`: makes the running service reread its settings, and reports the result. */
 import { hostname } from 'node:os';
 import { readPlatformConfig } from '../platform/config.ts';
 import { livingOwner } from '../platform/data-directory.ts';

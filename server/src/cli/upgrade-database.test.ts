@@ -1,4 +1,4 @@
-/** Proves that an installation goes on with a newer PostgreSQL after one command. */
+/** Proves that one command moves an installation to a newer PostgreSQL. */
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
@@ -43,7 +43,10 @@ type Running = Awaited<ReturnType<typeof start>>;
 const overview = async (service: Running) =>
   (await service.call('GET', '/v1/analytics/overview')).body.data.summary;
 
-/** Fills the installation while its database is run by the older PostgreSQL. Returns the id of an item. */
+/**
+ * Fills the installation while its database runs on the older PostgreSQL. Returns the id of an
+ * item.
+ */
 async function fill(): Promise<string> {
   const claim = await claimDataDirectory(dataDir);
   await using _server = await makeOldCluster(claim, programs);
@@ -91,7 +94,7 @@ test(
     assert.equal(item.title, 'Kept 🎬');
     assert.equal((await service.call('GET', new URL(item.streamingUrl).pathname)).status, 200);
     assert.equal((await overview(service)).plays, 50);
-    // Events that arrive from now on are counted as well: the projections keep reading.
+    // New events are counted as well: the projections continue reading.
     const body = { events: [sampleEvent('playStart', id)] };
     assert.equal((await service.call('POST', '/v1/events/batch', { body })).status, 200);
     const isCounted = async () => ((await overview(service)).plays === 51 ? true : null);

@@ -1,4 +1,6 @@
-/** `reelfeed upgrade-database`: moves the embedded database to this release's version of PostgreSQL. */
+/**
+ * `reelfeed upgrade-database`: moves the embedded database to this release's version of PostgreSQL.
+ */
 import { stat } from 'node:fs/promises';
 import { readPlatformConfig } from '../platform/config.ts';
 import { claimDataDirectory } from '../platform/data-directory.ts';
@@ -31,7 +33,7 @@ export const upgradeDatabaseCommand: Command = async (input) => {
   if (version === undefined) {
     throw new ConfigurationError(problems.map(({ problem }) => problem).join(' '));
   }
-  // Standard output is for the result.
+  // Standard output is reserved for the result.
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const done = await upgradeDatabase(dataDir, version.split('.')[0] ?? version, {
     log: createLogger('error'),

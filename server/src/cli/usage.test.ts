@@ -1,4 +1,4 @@
-/** Proves that commands refuse wrong arguments with their usage, before they touch anything. */
+/** Proves that commands reject wrong arguments with their usage before they touch anything. */
 import assert from 'node:assert/strict';
 import { access } from 'node:fs/promises';
 import path from 'node:path';

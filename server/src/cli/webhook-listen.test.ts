@@ -1,4 +1,6 @@
-/** `webhooks listen` loses nothing: beside a slow forward, and while the service is away. */
+/**
+ * Proves that `webhooks listen` loses no events, even if forwarding is slow or the service is down.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
@@ -13,7 +15,7 @@ import { startWebhookService } from '../features/webhooks/webhooks.fixture.ts';
 const service = await startWebhookService();
 const env = { REELFEED_PUBLIC_URL: service.url, REELFEED_SECRET_KEY: service.secretKey };
 
-/** What it has printed with `--json`, behind the secret. */
+/** What the process printed with `--json`, after the line with the secret. */
 function printed({ output }: RunningProcess): Record<string, unknown>[] {
   const lines = output.stdout.split('\n').slice(0, -1);
   return lines.slice(1).map((line) => JSON.parse(line) as Record<string, unknown>);

@@ -1,10 +1,11 @@
 /**
  * `reelfeed webhooks listen`: shows events as they happen, and forwards them one after another.
  *
- * 1. What has been read is what the next read goes on from, however long a forward took: it begins
- *    `lookBackMs` before the read before it, because an event becomes visible when its transaction
- *    commits. Ids tell what has been shown.
- * 2. A service that is away is asked again until it is back; what happened meanwhile follows then.
+ * 1. Each read starts `lookBackMs` before the previous read began, however long a forward took: an
+ *    event becomes visible only when its transaction commits. Events already shown are recognized
+ *    by their ids.
+ * 2. While the service is down, the command keeps retrying. Events that happened in between follow
+ *    once it is back.
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,7 +16,7 @@ import { askService, serviceClock, ServiceAwayError } from './ask-service.ts';
 import { UsageError, type CommandInput } from './command.ts';
 
 const pollEveryMs = 500;
-/** How long a transaction may take that records an event. */
+/** The longest that a transaction that records an event may take. */
 const lookBackMs = 10_000;
 const forwardTimeoutMs = 30_000;
 const pageSize = 100;
@@ -25,11 +26,11 @@ type HappenedEvent = {
   event: string;
   data: unknown;
   timestamp: string;
-  /** Made up. */
+  /** True for an event that `trigger` made up. */
   test?: true;
 };
 
-/** What to do with events. */
+/** How to handle events. */
 type Listener = {
   readonly input: CommandInput;
   readonly usage: string;
@@ -52,7 +53,7 @@ export async function listen(input: CommandInput, usage: string): Promise<void> 
   const events = await readFilter(input, usage);
   const webhookId = newTypeId('whk');
   const listener = { input, usage, webhookId, secret, events, ending: ending.signal };
-  // Events from now on, by the clock of the service, which tells it with each answer.
+  // Starts with events from now, by the clock of the service, which each of its responses contains.
   const startedAt = await serviceClock(input);
   say(
     input,
@@ -65,7 +66,7 @@ export async function listen(input: CommandInput, usage: string): Promise<void> 
 
 async function follow(listener: Listener, startedAt: number): Promise<void> {
   const { input, ending } = listener;
-  /** When the events happened that were handled and that the next read may find again. */
+  /** Times of handled events, by id, for events that the next read may return again. */
   const handled = new Map<string, number>();
   let since = startedAt;
   let isAway = false;
@@ -91,7 +92,7 @@ async function follow(listener: Listener, startedAt: number): Promise<void> {
   }
 }
 
-/** @throws UsageError where the service has no such kind */
+/** @throws UsageError if the service has no such kind */
 async function readFilter(input: CommandInput, usage: string): Promise<string[]> {
   if (input.events === undefined) return ['*'];
   const events = input.events.split(',').map((event) => event.trim());
@@ -139,7 +140,7 @@ async function handle(
   else say(input, { ...verified, forwarded }, `${line} → ${forwarded}`);
 }
 
-/** @returns the status of the answer, or why there was none */
+/** @returns the status of the response, or the reason why there was none */
 async function post(
   url: string,
   body: string,
@@ -157,7 +158,7 @@ async function post(
   }
 }
 
-/** A stream: one object on each line, or lines for a person. */
+/** Prints one result of a stream: an object per line as JSON, or lines for people. */
 function say(input: CommandInput, result: unknown, line: string): void {
   process.stdout.write(`${input.json ? JSON.stringify(result) : line}\n`);
 }

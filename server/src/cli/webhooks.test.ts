@@ -36,7 +36,7 @@ test('listen shows, verifies and forwards what trigger makes up', async () => {
     'it listens',
     async () => /secret (whsec_\S+)/.exec(listening.output.stdout)?.[1] ?? null,
   );
-  // A second later by the clock in HTTP dates, which has no fractions.
+  // At least a second later, because dates in HTTP headers have no fractions of a second.
   for (const event of ['content.ready', 'live_stream.ended']) {
     const { code, stderr } = await runCommand(['webhooks', 'trigger', event], { env });
     assert.equal(code, 0, stderr);

@@ -1,9 +1,10 @@
 /**
- * `reelfeed webhooks`: the first hour with webhooks, without a public address or a certificate.
+ * `reelfeed webhooks`: lets a developer try webhooks without a public address or a certificate.
  *
- * `listen` asks a running service for its events, makes of each the request that a webhook would get,
- * signed with a secret of its own, verifies it as a receiver does, and forwards it. `trigger` makes
- * an event up, which only `listen` and the webhook that is named get. `recover` sends again what failed.
+ * `listen` reads events from a running service, builds the request that a webhook would get for
+ * each, signs it with a secret of its own, verifies it as a receiver does, and forwards it.
+ * `trigger` makes up an event that only `listen` and the given webhook receive. `recover` resends
+ * failed deliveries.
  */
 import { duration } from '../platform/config-values.ts';
 import { askService, serviceClock, ServiceAwayError } from './ask-service.ts';
@@ -71,7 +72,7 @@ async function recover(input: CommandInput, webhookId: string): Promise<void> {
     };
     recovered += data.recovered;
     complete = data.complete;
-    // The next call must not find what is created meanwhile.
+    // The next call must not include deliveries that are created in the meantime.
     until = data.until;
   }
   print(input.json, { webhookId, since, until, recovered }, [
@@ -79,7 +80,10 @@ async function recover(input: CommandInput, webhookId: string): Promise<void> {
   ]);
 }
 
-/** A timestamp as it is, for the service to check, or the moment that was so long ago. */
+/**
+ * Returns a timestamp unchanged, for the service to check; converts a duration to the moment that
+ * long before `now`.
+ */
 function momentOf(text: string, now: number): string {
   const ago = duration()(text);
   return 'value' in ago ? new Date(now - ago.value).toISOString() : text;

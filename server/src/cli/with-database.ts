@@ -47,12 +47,14 @@ async function requireDatabase(dataDir: string): Promise<void> {
   );
 }
 
-/** The data directory, or the connection to the server of the service that owns it. */
+/**
+ * Claims the data directory, or returns the connection to the server of the service that owns it.
+ */
 async function claimUnlessOwned(
   folder: string,
 ): Promise<{ dataDir: DataDirectory } | { connection: DatabaseConnection }> {
   try {
-    // An owner is what this hopes for, so it does not wait for its end.
+    // If there is an owner, its server will be used, so do not wait for the owner to end.
     return { dataDir: await claimDataDirectory(folder, undefined, 0) };
   } catch (error) {
     if (!(error instanceof DataDirectoryError)) throw error;
@@ -63,7 +65,7 @@ async function claimUnlessOwned(
   }
 }
 
-/** The same with an open pool, on a migrated database. */
+/** Like `withConnection`, but with an open pool on a migrated database. */
 export async function withDatabase<T>(
   config: PlatformConfig,
   work: (db: Db) => Promise<T>,

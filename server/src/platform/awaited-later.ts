@@ -1,9 +1,9 @@
 /**
- * Returns the promise, whose rejection no longer counts as unhandled. It is for work that is started
- * now and awaited after something else: if it fails in between, or if whoever would await it throws
- * first, the unhandled rejection would end the process. Whoever awaits it still gets the rejection.
+ * Returns the promise and keeps its rejection from counting as unhandled, for work that is started
+ * now and awaited later. Otherwise a failure before the `await`, or an error that skips the
+ * `await`, would end the process. Code that awaits the promise still gets the rejection.
  *
- * Prefer `Promise.all` where the order does not matter.
+ * Prefer `Promise.all` if the order does not matter.
  */
 export function awaitedLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);

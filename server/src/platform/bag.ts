@@ -1,8 +1,8 @@
 /**
- * Members in no order, which come and go by the thousand a second. A `Set` or a `Map` would do but
- * for its memory: V8 links each table that one has outgrown to the table that replaced it. Once such
- * a table is old, all later ones look alive to the collections of young objects, with every member
- * that was ever in them, until the next full collection. So nothing dies young.
+ * An unordered collection whose members come and go by the thousands per second. A `Set` or a `Map`
+ * would need too much memory: V8 links each table that it outgrows to the table that replaced it.
+ * Once one such table is in the old generation, minor collections treat all later tables, and every
+ * member they ever held, as live until the next major collection.
  */
 
 /** An object that can be in one bag at a time. */
@@ -26,13 +26,13 @@ export class Bag<Member extends BagMember> {
     return this.#members[member.place] === member;
   }
 
-  /** The member must not be in the bag. */
+  /** Adds a member that is not in the bag yet. */
   add(member: Member): void {
     member.place = this.#members.length;
     this.#members.push(member);
   }
 
-  /** @returns whether it was in the bag */
+  /** @returns whether the member was in the bag */
   delete(member: Member): boolean {
     if (!this.has(member)) return false;
     const last = this.#members.pop();

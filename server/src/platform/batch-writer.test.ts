@@ -9,7 +9,7 @@ const never = 3_600_000;
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const seen = (what: string, is: () => boolean) => until(what, is, Boolean);
 
-/** A writer, the batches that it has begun, and what lets each of them end. */
+/** A writer, the batches it has started, and a function that ends each of them. */
 function open(options: Partial<BatchOptions<number>> = {}) {
   const batches: (readonly number[])[] = [];
   const ends: PromiseWithResolvers<void>[] = [];
@@ -104,7 +104,7 @@ test('a flush waits for nothing but the writes, and fails with them', async () =
   ends[2]?.reject(new Error('away'));
   await assert.rejects(failing, /away/);
   assert.equal(writer.waitingSize, 1);
-  // The pause after the failure holds up no flush.
+  // The pause after the failure does not delay a flush.
   const again = writer.flush();
   end(3);
   await again;

@@ -1,31 +1,31 @@
 /**
- * Writes what many callers hand over, many at a time: while one batch is written, the next one
- * gathers, because a statement costs more than its rows.
+ * Writes entries of many callers in batches: while one batch is being written, the next one fills,
+ * because a statement costs more than its rows.
  *
  *   add → waiting → in a batch → written
  *            ▲          │
- *            └──────────┴▶ dropped        (the write has failed)
+ *            └──────────┴▶ dropped        (the write failed)
  *
- * 1. A batch starts when `enough` waits, when its first entry has waited for `lingerMs`, or, with
- *    `startsIdle`, at the end of the turn if none is under way.
- * 2. At most `maxUnderWay` batches are written at the same time. Entries are taken in their order.
- * 3. After a write that rejects there is a pause, which grows up to four seconds. Its entries are given
- *    back and tried again, or dropped; the log says so.
- * 4. It takes in whatever it is given: callers bound what waits by `waitingSize`.
- * 5. Disposing writes what waits, as far as the writes succeed.
+ * 1. A batch starts when entries of size `enough` wait, when the first has waited for `lingerMs`
+ *    or, with `startsIdle`, at the end of the turn if no batch is in flight.
+ * 2. At most `maxUnderWay` batches are written concurrently. Entries are taken in order.
+ * 3. A rejected write is followed by a pause, which grows up to four seconds. Its entries are
+ *    either put back and retried, or dropped; the log says which.
+ * 4. The writer accepts every entry: callers limit the backlog by `waitingSize`.
+ * 5. Disposing of it writes the waiting entries, unless the writes fail.
  */
 import type { Logger } from 'pino';
 
 export type BatchOptions<Entry> = {
-  /** For the log. */
+  /** The name in the log. */
   readonly name: string;
   readonly log: Logger;
-  /** What becomes of the entries when their write rejects. */
+  /** What happens to the entries of a rejected write. */
   readonly onFailure: 'retry' | 'drop';
-  /** Called in the turn in which the batch is taken from those that wait. */
+  /** Called in the same turn in which the batch is taken from the waiting entries. */
   readonly write: (batch: readonly Entry[]) => Promise<void>;
   readonly lingerMs: number;
-  /** A batch is full from this size on, so it can be larger by one entry. */
+  /** A batch is full once it reaches this size, so it may exceed it by one entry. */
   readonly maxBatch: number;
   /** Default: `maxBatch`. */
   readonly enough?: number;
@@ -38,7 +38,7 @@ export type BatchOptions<Entry> = {
 
 const firstPauseMs = 100;
 const longestPauseMs = 4_000;
-/** A short failure alerts nobody. */
+/** A brief failure should not alert anybody. */
 const alarmingFailures = 5;
 
 export class BatchWriter<Entry> implements AsyncDisposable {
@@ -54,9 +54,9 @@ export class BatchWriter<Entry> implements AsyncDisposable {
   #startsThisTurn = false;
   #timer: NodeJS.Timeout | null = null;
   #isPaused = false;
-  /** Failed writes since the last one that succeeded. */
+  /** Consecutive failed writes. */
   #failures = 0;
-  /** Those that wait until nothing waits or is under way. */
+  /** Callers waiting for all entries to be written. */
   #flushers: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>[] = [];
 
   constructor(options: BatchOptions<Entry>) {
@@ -66,12 +66,12 @@ export class BatchWriter<Entry> implements AsyncDisposable {
     this.#maxUnderWay = options.maxUnderWay ?? 1;
   }
 
-  /** The size of what waits for a batch. */
+  /** The total size of the waiting entries. */
   get waitingSize(): number {
     return this.#waitingSize;
   }
 
-  /** Batches that are being written. */
+  /** The number of batches being written. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -80,9 +80,9 @@ export class BatchWriter<Entry> implements AsyncDisposable {
     this.#waiting.push(entry);
     this.#addedAt.push(performance.now());
     this.#waitingSize += this.#sizeOf(entry);
-    // A timer that runs will do, unless a batch may start before it.
+    // A running timer suffices unless a batch may start earlier.
     if (this.#startsThisTurn || (this.#timer !== null && this.#waitingSize < this.#enough)) return;
-    // What is added in the same turn of the event loop shares a batch.
+    // Entries added in the same turn of the event loop share a batch.
     this.#startsThisTurn = true;
     setImmediate(() => {
       this.#startsThisTurn = false;
@@ -90,7 +90,7 @@ export class BatchWriter<Entry> implements AsyncDisposable {
     });
   }
 
-  /** Takes those of the entries back that are in no batch yet. @returns these */
+  /** Removes those of the entries that are not in a batch yet, and returns them. */
   remove(entries: ReadonlySet<Entry>): Entry[] {
     const removed = this.#waiting.filter((entry) => entries.has(entry));
     this.#addedAt = this.#addedAt.filter((_, index) => {
@@ -103,7 +103,7 @@ export class BatchWriter<Entry> implements AsyncDisposable {
     return removed;
   }
 
-  /** Resolves when all that was added before is written; rejects when a write fails. */
+  /** Resolves when everything added before the call is written; rejects when a write fails. */
   async flush(): Promise<void> {
     if (this.#waiting.length === 0 && this.#underWay === 0) return;
     await new Promise<void>((resolve, reject) => {

@@ -1,8 +1,9 @@
-/** The longest time that a timer of Node takes. */
+/** The longest delay of a Node timer. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * What `work` gives, or null if it is not there by the deadline. A late result or failure is dropped.
+ * Returns the result of `work`, or null if the deadline passes first. A late result or failure is
+ * dropped.
  *
  * @param deadline on the clock of `performance.now`
  * @throws what `work` throws before the deadline

@@ -1,7 +1,7 @@
 /**
- * Coalesces calls: every caller gets the result of the run of `produce` that is under way, or of the
- * latest one until it is `maxAgeMs` old (0: not at all). A failed run is shared by those who wait for
- * it, and never kept.
+ * Coalesces calls: every caller gets the result of the running call of `produce`, or of the latest
+ * one if it is at most `maxAgeMs` old (0 disables reuse). A failure is shared by the callers
+ * waiting for it, but never reused.
  */
 export function coalesce<T>(produce: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   let latest: Promise<T> | null = null;

@@ -1,6 +1,6 @@
 /**
- * Collection of garbage on demand, for work that makes much of it in a short time. V8 sizes its heap by how
- * fast memory is asked for, up to gigabytes, although hardly anything of it is alive.
+ * Collects garbage on demand, for work that produces a lot of it in a short time. V8 sizes its heap
+ * by the allocation rate, up to gigabytes, although hardly any of it is live.
  */
 import v8 from 'node:v8';
 import vm from 'node:vm';
@@ -8,14 +8,14 @@ import vm from 'node:vm';
 let collect: (() => void) | null = null;
 
 /**
- * Keeps garbage on the heap and in buffers within `maxGarbageBytes`.
+ * Keeps garbage on the heap and in buffers below `maxGarbageBytes`.
  *
- * It doesn't look at the resident size. V8 and malloc keep most of the memory that they once had, so a limit
- * relative to it rises with each piece of work.
+ * Does not look at the resident size: V8 and malloc keep most of the memory they once had, so a
+ * limit relative to it would rise with each piece of work.
  */
 export class GarbageLimit {
   readonly #maxGarbageBytes: number;
-  /** The least that was in use since the last collection. Whatever is above it counts as garbage. */
+  /** The lowest usage since the last collection. Anything above it counts as garbage. */
   #aliveBytes = usedBytes();
 
   constructor(maxGarbageBytes: number) {

@@ -1,4 +1,4 @@
-/** Proves what each parser of the configuration takes, at its edges, and what it refuses. */
+/** Proves what each configuration parser accepts and rejects, including edge cases. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

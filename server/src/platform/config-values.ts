@@ -1,4 +1,7 @@
-/** Parsers for the values of the configuration table: text in, a value or what was expected out. */
+/**
+ * Parsers for configuration values: each takes text and returns a value or a description of the
+ * expected format.
+ */
 import { splitHosts } from './database/primary.ts';
 
 export type Parsed<T> = { value: T } | { problem: string };
@@ -8,7 +11,7 @@ export function text(): Parser<string> {
   return (raw) => (raw.trim() === '' ? { problem: 'some text' } : { value: raw.trim() });
 }
 
-/** A name that a header can have (RFC 9110, section 5.1). */
+/** A valid header name (RFC 9110, section 5.1). */
 export function headerName(): Parser<string> {
   return (raw) =>
     /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(raw.trim())
@@ -83,7 +86,7 @@ export function smtpUrl(): Parser<string> {
   };
 }
 
-/** A comma list of web origins, without a path. */
+/** A comma-separated list of web origins, without paths. */
 export function origins(): Parser<readonly string[]> {
   const problem = 'a comma list of origins such as https://app.example.com';
   return (raw) => {
@@ -97,7 +100,7 @@ export function origins(): Parser<readonly string[]> {
   };
 }
 
-/** Anything else would be taken for the name of a database on some other host. */
+/** libpq would take any other text for the name of a database on some other host. */
 export function postgresUrl({ severalHosts = true } = {}): Parser<string> {
   return (raw) => {
     const value = raw.trim();
@@ -119,7 +122,10 @@ export function postgresUrl({ severalHosts = true } = {}): Parser<string> {
   };
 }
 
-/** Of several servers, the one that takes writes is used, whatever else libpq could choose by. */
+/**
+ * With several servers, the service always uses the one that accepts writes, so other values of
+ * `target_session_attrs` are rejected.
+ */
 function isAboutWrites(url: string): boolean {
   const wanted = new URL(url).searchParams.get('target_session_attrs');
   return wanted === null || wanted === 'read-write' || wanted === 'primary';
@@ -140,7 +146,7 @@ export function s3Url(): Parser<{ bucket: string; prefix: string }> {
   };
 }
 
-/** A comma list of buckets, each with or without a prefix of its objects. */
+/** A comma-separated list of buckets, each with an optional key prefix. */
 export function bucketPlaces(): Parser<readonly { bucket: string; prefix: string }[]> {
   const one = s3Url();
   return (raw) => {
@@ -157,7 +163,7 @@ export function bucketPlaces(): Parser<readonly { bucket: string; prefix: string
   };
 }
 
-/** Exactly this many bytes in base64; a decoder alone would skip over wrong characters. */
+/** Exactly this many bytes in base64. A decoder alone would skip invalid characters. */
 export function base64Bytes(length: number): Parser<string> {
   return (raw) => {
     const value = raw.trim();
@@ -207,12 +213,12 @@ const durationUnitsMs: Record<string, number> = {
  * Ten years: longer than any sensible setting, and short enough that every computed date is valid.
  */
 const longestDuration = '3650d';
-/** Node's timers hold 2^31 - 1 ms, somewhat more than this; a longer one fires at once. */
+/** A bit less than the limit of Node's timers, 2^31 - 1 ms; a longer timer fires at once. */
 export const longestTimer = '24d';
 
 /**
- * A length of time in milliseconds, written with its unit: 500ms, 30s, 5m, 24h, 30d. The bounds
- * are written so as well, and both are allowed.
+ * A duration in milliseconds, written with its unit: 500ms, 30s, 5m, 24h, 30d. The bounds use the
+ * same notation and are inclusive.
  */
 export function duration({ min = '0s', max = longestDuration } = {}): Parser<number> {
   const [leastMs, maxMs] = [parseDuration(min) ?? 0, parseDuration(max) ?? 0];
@@ -232,7 +238,7 @@ function parseDuration(raw: string): number | null {
 
 const maxAttempts = 20;
 
-/** The delay before each attempt in milliseconds; the first attempt comes at once. */
+/** The delay before each retry in milliseconds; the first attempt is immediate. */
 export function retrySchedule(): Parser<readonly number[]> {
   const one = duration();
   const problem = `1 to ${maxAttempts} delays with their units, the first 0s, such as 0s,1m,5m`;

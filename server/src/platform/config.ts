@@ -1,6 +1,6 @@
 /**
- * The settings of the platform. Each feature declares its own in its `feature.ts`, and `app/config.ts`
- * puts them together; nothing else reads the environment.
+ * The settings of the platform. Each feature declares its own in its `feature.ts`, and
+ * `app/config.ts` combines them; nothing else reads the environment.
  */
 import path from 'node:path';
 import {
@@ -27,7 +27,10 @@ import { tracingSettings } from './tracing/tracing-settings.ts';
 export const roles = ['api', 'worker', 'media'] as const;
 export type Role = (typeof roles)[number];
 
-/** Durability settings that may be off on an outside PostgreSQL if the operator accepts it by name. */
+/**
+ * Durability settings that may be off on an external PostgreSQL if the operator lists them
+ * explicitly.
+ */
 export const unsafeSettings = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
 export type UnsafeSetting = (typeof unsafeSettings)[number];
 
@@ -184,16 +187,15 @@ export const platformSettings = {
 export type PlatformConfig = SettingValues<typeof platformSettings>;
 
 /**
- * Reads the settings of the platform alone, which is enough for a command that only needs the
- * database.
+ * Reads only the settings of the platform, for commands that need nothing but the database.
  *
- * @throws ConfigurationError naming every wrong value
+ * @throws ConfigurationError naming each invalid value
  */
 export function readPlatformConfig(env: NodeJS.ProcessEnv): PlatformConfig {
   return readSettings(platformSettings, env);
 }
 
-/** Base of all generated URLs where the service listens on `port`. */
+/** The base of all generated URLs if the service listens on `port`. */
 export function publicUrlOf(
   { publicUrl, tlsCert }: Pick<PlatformConfig, 'publicUrl' | 'tlsCert'>,
   port: number,
@@ -201,7 +203,7 @@ export function publicUrlOf(
   return publicUrl ?? `${tlsCert === null ? 'http' : 'https'}://localhost:${port}`;
 }
 
-/** The connection to an outside PostgreSQL itself, past a pooler. */
+/** The direct connection to an external PostgreSQL, bypassing a pooler. */
 export function directConnection(
   { databaseDirectUrl }: Pick<PlatformConfig, 'databaseDirectUrl'>,
   databaseUrl: string,

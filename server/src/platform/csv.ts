@@ -1,6 +1,8 @@
-/** CSV as RFC 4180 has it: fields by commas, lines by CR LF, quotes where a field needs them. */
+/**
+ * CSV according to RFC 4180: fields separated by commas, lines by CR LF, quotes only where needed.
+ */
 
-/** A text may come from anybody; a number or a boolean is ours, and written as it is. */
+/** Text may come from users and is escaped. Numbers and booleans are ours and written unchanged. */
 export type CsvValue = string | number | boolean | null;
 
 export function csvLine(fields: readonly CsvValue[]): string {
@@ -14,12 +16,13 @@ function csvField(value: CsvValue): string {
 }
 
 /**
- * What spreadsheets take for a formula, full-width signs included (https://owasp.org/www-community/attacks/CSV_Injection).
- * With apostrophes in front, because then one apostrophe can be taken from each such text to undo it.
+ * What spreadsheets interpret as a formula, including full-width signs
+ * (https://owasp.org/www-community/attacks/CSV_Injection). Matches leading apostrophes too, so that
+ * removing one apostrophe from every match restores the original text.
  */
 const formula = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
-/** A text that a spreadsheet shows and does not calculate. */
+/** Escapes text so that a spreadsheet shows it instead of calculating it. */
 function withoutFormula(text: string): string {
   return formula.test(text) ? `'${text}` : text;
 }

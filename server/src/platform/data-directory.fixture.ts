@@ -1,6 +1,6 @@
 /**
- * A process for tests: claims the directory of its first argument, says so, and holds on to it
- * until its parent ends.
+ * A process for tests: claims the directory in its first argument, reports it, and holds it until
+ * its parent exits.
  */
 import { claimDataDirectory } from './data-directory.ts';
 

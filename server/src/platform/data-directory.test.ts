@@ -10,7 +10,7 @@ import { claimDataDirectory, DataDirectoryError } from './data-directory.ts';
 
 const fixture = join(import.meta.dirname, 'data-directory.fixture.ts');
 
-/** Starts a process that tries to claim the directory, and waits for what it says. */
+/** Starts a process that tries to claim the directory, and waits for its report. */
 async function startClaimant(path: string): Promise<{ child: ChildProcess; answer: string }> {
   const child = spawn(process.execPath, [fixture, path], { stdio: ['pipe', 'pipe', 'inherit'] });
   const [answer]: unknown[] = await once(createInterface({ input: child.stdout }), 'line');
@@ -69,7 +69,7 @@ describe('the data directory', () => {
     const path = join(folder, 'killed');
     const { child } = await startClaimant(path);
     child.kill('SIGKILL');
-    // Not waiting for the end is the point: `kill -9; start` in a script doesn't either.
+    // Does not wait for the process to end, just as `kill -9; start` in a script does not.
     {
       await using directory = await claimDataDirectory(path);
       const owner = await readFile(join(directory.path, 'owner.json'), 'utf8');

@@ -1,19 +1,19 @@
 /**
- * The data directory and its one owner.
+ * The data directory and its single owner.
  *
  * Node has no flock, so the lock is SQLite's: a connection that holds BEGIN IMMEDIATE on an empty
- * database file keeps a POSIX record lock. That is sound where pid files are not:
- * - the kernel grants it to exactly one process, so two starters at the same moment can't both win;
- * - the kernel drops it when the process ends, however it ends, so nothing stale is left by kill -9
- *   and a recycled pid means nothing;
- * - it belongs to the file, not to its name or a namespace, so symbolic links, and containers on
- *   one machine that share a volume, meet at the same lock;
- * - children don't inherit it, so an orphaned database server doesn't keep it.
+ * database file keeps a POSIX record lock. This is more reliable than a pid file:
+ * - the kernel grants it to exactly one process, so two processes starting at once can't both win;
+ * - the kernel releases it when the process ends for any reason, so kill -9 leaves no stale lock
+ *   and a recycled pid does not matter;
+ * - it belongs to the file, not to its name or a namespace, so it also works across symbolic links
+ *   and across containers on one machine that share a volume;
+ * - child processes don't inherit it, so an orphaned database server doesn't keep it.
  *
- * A second connection of the same process is refused by SQLite itself, which keeps one table of
+ * SQLite itself rejects a second connection of the same process, because it keeps one table of
  * locked files per process. Nothing else may open the lock file: closing any descriptor of a file
- * gives up all POSIX locks that the process has on it. The owner's pid therefore lives in a file
- * of its own, which is only ever read to word the refusal.
+ * releases all POSIX locks that the process holds on it. The owner's pid is therefore kept in a
+ * separate file, which is only read for the error message.
  */
 import {
   access,
@@ -33,16 +33,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const LOCK_FILE = 'owner.lock';
 const OWNER_FILE = 'owner.json';
 const SQLITE_BUSY = 5;
-/** A killed owner needs a moment to leave the kernel's tables, so a refusal waits this long. */
+/** A killed process needs a moment to release its lock, so keep trying for this long. */
 const CLAIM_PATIENCE_MS = 1_000;
 const CLAIM_RETRY_MS = 50;
 
-/** The directory can't be used; the message is one or two sentences for the person who starts the service. */
+/**
+ * The data directory can't be used. The message explains why to the operator, in one or two
+ * sentences.
+ */
 export class DataDirectoryError extends Error {
   override readonly name = 'DataDirectoryError';
 }
 
-/** A claimed data directory. Disposing of it, or the end of the process, lets the next owner in. */
+/** A claimed data directory. It is released by disposing of it, or when the process ends. */
 export class DataDirectory implements AsyncDisposable {
   /** Absolute, with symbolic links resolved. */
   readonly path: string;
@@ -60,16 +63,16 @@ export class DataDirectory implements AsyncDisposable {
   }
 }
 
-/** The process that has a data directory. */
+/** The process that owns a data directory. */
 export type Owner = {
   readonly pid: number;
   readonly host: string;
   readonly since: string;
-  /** Whether it reads its settings again on SIGHUP, which would end any other process. */
+  /** Whether it rereads its settings on SIGHUP, which would end any other process. */
   readonly reloads: boolean;
 };
 
-/** The process that owns the directory now, or null. Owners of a moment ago are none. */
+/** The process that currently owns the directory, or null. A process that has ended is no owner. */
 export async function livingOwner(directory: string): Promise<Owner | null> {
   const path = await realpath(resolve(directory)).catch(() => null);
   if (path === null) return null;
@@ -79,12 +82,12 @@ export async function livingOwner(directory: string): Promise<Owner | null> {
 }
 
 /**
- * Creates the directory with mode 0700 where it is missing and claims it for this process. Waits up
- * to a second for an owner that is just ending, or as long as `patienceMs` says. `reloads` is told to
- * whoever asks for the owner.
+ * Creates the directory with mode 0700 if it is missing and claims it for this process. Waits up to
+ * `patienceMs`, by default a second, for an owner that is just ending. `reloads` is stored for
+ * processes that look up the owner.
  *
- * @throws {DataDirectoryError} when another process owns it, naming that process, or when the
- *   directory can't be written or its file system has no locks.
+ * @throws {DataDirectoryError} if another process owns the directory (the message names it), the
+ * directory isn't writable, or its file system has no locks
  */
 export async function claimDataDirectory(
   directory: string,
@@ -113,12 +116,12 @@ export async function claimDataDirectory(
 
 async function openDirectory(directory: string): Promise<string> {
   const wanted = resolve(directory);
-  // PostgreSQL's own files hold this path on a line of its own.
+  // PostgreSQL's own files contain this path on a line of its own.
   if (/[\n\r]/.test(wanted)) {
     throw new DataDirectoryError('The path of the data directory must not contain a line break.');
   }
   try {
-    // Folders above keep the system's mode: the database's user may have to pass through them.
+    // Parent folders keep the default mode: the database's user may have to traverse them.
     await makeFolder(dirname(wanted), 0o777);
     await makeFolder(wanted, 0o700);
     const path = await realpath(wanted);
@@ -162,8 +165,8 @@ function tryLock(path: string): DatabaseSync | undefined {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 });
-    // Without a journal file nothing is left on disk that the next owner would have to roll back,
-    // which needs an exclusive lock and could make two starters refuse each other.
+    // Without a journal file, nothing is left on disk that the next owner would have to roll back.
+    // A rollback needs an exclusive lock and could make two starting processes reject each other.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
     return database;
   } catch (error) {
@@ -183,7 +186,7 @@ async function writeOwner(path: string, reloads: boolean): Promise<void> {
   await writeFile(join(path, OWNER_FILE), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
 }
 
-/** Null for an owner that has not written its file yet. */
+/** Null if the owner has not written its file yet. */
 async function readOwner(path: string): Promise<Owner | null> {
   try {
     const owner: unknown = JSON.parse(await readFile(join(path, OWNER_FILE), 'utf8'));

@@ -1,4 +1,4 @@
-/** Proves that no process works with another key than the one that has encrypted the secrets. */
+/** Proves that no process runs with a key other than the one that encrypted the secrets. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdir, rename, rm, writeFile } from 'node:fs/promises';

@@ -1,9 +1,9 @@
 /**
- * The key that encrypts secrets in the database, and the proof that it is the right one.
+ * The key that encrypts secrets in the database, and the check that it is the right one.
  *
- * The first start makes a key and stores a check value: a known text, sealed with the key. Every
- * later start opens it. So a lost or exchanged key is found by the start, not months later by the
- * first webhook that can't be signed.
+ * The first start creates a key and stores a check value: a known text, sealed with the key. Every
+ * later start opens it, so a lost or swapped key is found at the start rather than months later by
+ * the first webhook that can't be signed.
  */
 import { rm } from 'node:fs/promises';
 import { sql } from 'kysely';
@@ -17,10 +17,10 @@ const checkText = 'This key opens the secrets of this database.';
 type KeySource = { encryptionKey: string | null; dataDir: string };
 
 /**
- * Opens the vault of a database with the configured key, which is made where the database is new.
+ * Opens the vault of a database with the configured key, or creates a key if the database is new.
  *
- * @throws ConfigurationError, in one sentence, when the key is missing, malformed, or not the
- *   one that the database's secrets were encrypted with
+ * @throws ConfigurationError, in one sentence, if the key is missing, malformed, or not the one
+ * that the database's secrets were encrypted with
  */
 export async function openVault(db: Db, source: KeySource): Promise<Vault> {
   const sealed = await findCheck(db);
@@ -35,7 +35,7 @@ export async function openVault(db: Db, source: KeySource): Promise<Vault> {
 }
 
 /**
- * Describes the problem with the configured key. Null when the key is right, or nothing has been
+ * Describes the problem with the configured key. Null if the key is right, or nothing has been
  * encrypted yet.
  */
 export async function encryptionKeyProblem(db: Db, source: KeySource): Promise<string | null> {
@@ -49,12 +49,15 @@ export async function encryptionKeyProblem(db: Db, source: KeySource): Promise<s
 async function makeKey(db: Db, dataDir: string): Promise<Vault> {
   const vault = await keepCheck(db, await loadEncryptionKey(null, dataDir), null);
   if (vault !== null) return vault;
-  // Another process, with another data directory, has made its key first.
+  // Another process, with another data directory, has created its key first.
   await rm(keyFile(dataDir), { force: true });
   throw missingKey(dataDir);
 }
 
-/** Stores the check value where there is none. @returns null when another key made the one there */
+/**
+ * Stores the check value if there is none. @returns null if the existing one was made with another
+ * key
+ */
 async function keepCheck(db: Db, key: Buffer, known: Buffer | null): Promise<Vault | null> {
   const vault = createVault(key);
   const sealed = known ?? (await storeCheck(db, vault.seal(checkText, checkContext)));
@@ -74,7 +77,7 @@ async function findCheck(db: Db): Promise<Buffer | null> {
   return rows[0]?.sealed ?? null;
 }
 
-/** @returns the check value that is stored now, of the process that was first */
+/** @returns the stored check value, which is that of the first process */
 async function storeCheck(db: Db, sealed: Buffer): Promise<Buffer> {
   return inTransaction(db, async (tx) => {
     await sql`insert into encryption_check (sealed) values (${sealed}) on conflict do nothing`.execute(
@@ -85,7 +88,7 @@ async function storeCheck(db: Db, sealed: Buffer): Promise<Buffer> {
   });
 }
 
-/** Whether a database from before the check value may hold secrets: a service has run on it. */
+/** Whether a database older than the check value may contain secrets: a service has run on it. */
 async function isInUse(db: Db): Promise<boolean> {
   const { rows } = await sql`select from signing_key limit 1`.execute(db);
   return rows.length > 0;

@@ -4,7 +4,7 @@ import { extend, extensionPoint, extensionsAmong } from './extension-point.ts';
 
 test('a point gets its own extensions alone, in the order in which they were contributed', () => {
   const sizes = extensionPoint<number>('things');
-  // Its name is the same, but it is another point.
+  // A different point with the same name.
   const words = extensionPoint<string>('things');
   const extensionsOf = extensionsAmong([extend(sizes, 2), extend(words, 'one'), extend(sizes, 1)]);
   assert.deepEqual(extensionsOf(sizes), [2, 1]);

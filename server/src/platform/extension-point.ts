@@ -1,7 +1,7 @@
 /**
- * An extension point lets a feature use what others contribute without knowing them. Its owner exports
- * it from its face; a contributing feature lists `extend(point, extension)` in its declaration; the
- * owner gets the extensions of all features, in the order of the list of features.
+ * An extension point lets a feature use contributions of others without knowing them. Its owner
+ * exports the point; a contributing feature lists `extend(point, extension)` in its declaration;
+ * the owner gets the extensions of all features, in the order of the feature list.
  */
 
 export type ExtensionPoint<Extension> = {
@@ -10,12 +10,12 @@ export type ExtensionPoint<Extension> = {
   readonly accepts: (extension: Extension) => void;
 };
 
-/** @param name what the extensions are, for messages */
+/** @param name describes the extensions in messages */
 export function extensionPoint<Extension>(name: string): ExtensionPoint<Extension> {
   return { name, accepts: () => undefined };
 }
 
-/** What a feature contributes to an extension point; see `extend`. */
+/** A feature's contribution to an extension point; see `extend`. */
 export type Contributed = {
   readonly point: ExtensionPoint<never>;
   readonly extension: unknown;
@@ -28,10 +28,10 @@ export function extend<Extension>(
   return { point, extension };
 }
 
-/** Gives all extensions of a point. */
+/** Returns all extensions of a point. */
 export type ExtensionsOf = <Extension>(point: ExtensionPoint<Extension>) => readonly Extension[];
 
-/** The extensions among all that features contribute. */
+/** Collects extensions from the contributions of all features. */
 export function extensionsAmong(all: readonly Contributed[]): ExtensionsOf {
   return <Extension>(point: ExtensionPoint<Extension>) =>
     // `extend` has checked the type against the point.

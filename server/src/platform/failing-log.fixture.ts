@@ -1,4 +1,7 @@
-/** A process that logs 16 MB to where nothing can be written. It says on stdout how many lines were dropped. */
+/**
+ * A process that logs 16 MB to an unwritable output. It reports on stdout how many lines were
+ * dropped.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { LogOutput } from './log-output.ts';
 import { createLogger } from './logging.ts';

@@ -1,4 +1,4 @@
-/** Proves the bounds and the order of places that several owners share. */
+/** Proves the limits and the order of places that several owners share. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import { BusyError, FairTurns } from './fair-turns.ts';
 const limits = { places: 1, maxWaiting: 200, maxWaitMs: 60_000 };
 const never = new AbortController().signal;
 
-/** Takes places in the order given and writes down who gets one. */
+/** Takes places in the given order and records who gets one. */
 function start(turns: FairTurns, owners: readonly string[], served: string[]): Promise<void>[] {
   return owners.map(async (owner) => {
     using _place = await turns.take(owner, never);
@@ -42,7 +42,7 @@ test('who leaves and comes back starves nobody', async () => {
   const served: string[] = [];
   const held = await turns.take('a', never);
   const waiting = start(turns, Array<string>(20).fill('a'), served);
-  // One at a time, each as soon as the one before it is over.
+  // One at a time, each as soon as the previous one ends.
   const comeAgain = async () => {
     for (let time = 0; time < 20; time += 1) await Promise.all(start(turns, ['b'], served));
   };

@@ -1,15 +1,15 @@
 /**
- * A bounded number of places that many owners share by turns.
+ * A limited number of places that many owners share fairly.
  *
  *   take ── a place is free ─────────────▶ holds a place ── disposed ──▶ gone
  *     └──▶ waits ── its owner's turn ──────┘
  *            └── aborted, waited too long, or displaced ──▶ BusyError or the signal's reason
  *
- * 1. At most `places` are held, and at most `maxWaiting` wait.
- * 2. Whatever the length of one owner's line, another owner waits for at most one turn of each other
- *    owner. A turn carries a number (start-time fair queueing), so an owner that leaves and comes
- *    back gains nothing.
- * 3. When the lines are full, the longest one loses its last, which may be the newcomer.
+ * 1. At most `places` are held, and at most `maxWaiting` callers wait.
+ * 2. However long one owner's queue is, another owner waits for at most one turn of each other
+ *    owner. Turns are numbered (start-time fair queueing), so leaving and coming back gains
+ *    nothing.
+ * 3. When the queues are full, the longest one loses its last entry, which may be the newcomer.
  */
 export type FairTurnsLimits = {
   readonly places: number;
@@ -17,7 +17,7 @@ export type FairTurnsLimits = {
   readonly maxWaitMs: number;
 };
 
-/** All places are taken, and waiting for one is hopeless. */
+/** All places are taken, and too many callers are waiting. */
 export class BusyError extends Error {
   override readonly name = 'BusyError';
 }
@@ -45,14 +45,14 @@ export class FairTurns {
     return this.#waiting;
   }
 
-  /** @throws BusyError when a newcomer of this owner would be refused at once */
+  /** @throws BusyError if a newcomer of this owner would be rejected at once */
   requireRoom(owner: string): void {
     if (this.#waiting < this.#limits.maxWaiting) return;
     if (this.#lengthOf(owner) >= this.#longest().length) throw new BusyError();
   }
 
   /**
-   * Waits for a place, which is free again once the result is disposed of.
+   * Waits for a place, which is released when the result is disposed of.
    *
    * @throws BusyError, or the signal's reason
    */
@@ -113,7 +113,10 @@ export class FairTurns {
     }
   }
 
-  /** Gives a free place to the line whose turn has the lowest number; of equals, to the oldest line. */
+  /**
+   * Gives a free place to the queue whose turn has the lowest number; on a tie, to the oldest
+   * queue.
+   */
   #letIn(): void {
     let next: string | null = null;
     for (const owner of this.#lines.keys()) {

@@ -1,11 +1,11 @@
 /**
- * A feature is one declaration: what it adds to the configuration, to the catalogue of errors and to
- * the database, and how it is built from the parts that it needs.
+ * A feature is one declaration: what it adds to the configuration, the error catalogue and the
+ * database, and how it is built from the parts it needs.
  *
- * `build` names those parts by the type of its first parameter, `{ db, mutations }` for example.
- * Parts come from the platform, or from the `provides` of a feature that stands earlier in the list
- * of `app/features.ts`; asking for anything else is a type error in that list. `build` runs in every
- * process, whatever its roles; what it returns is started only where the roles ask for it.
+ * `build` names those parts in the type of its first parameter, `{ db, mutations }` for example.
+ * Parts come from the platform or from the `provides` of an earlier feature in the list of
+ * `app/features.ts`; asking for anything else is a type error in that list. `build` runs in every
+ * process, whatever its roles; what it returns is started only in processes with the right role.
  */
 import type { Role } from './config.ts';
 import type { ErrorKind } from './http/errors.ts';
@@ -17,22 +17,22 @@ import type { Projection } from './projections/projection.ts';
 import type { HandledJob } from './queue/job-handler.ts';
 import type { SettingTable, SettingValues } from './settings.ts';
 
-/** The roles of the processes that run something. Default: `worker`. */
+/** The roles of the processes that run it. Default: `worker`. */
 type ForRoles = { readonly roles?: readonly Role[] };
 
 /**
- * Work that is repeated at an interval. One process of the cluster does it for all, but it may be
- * interrupted, and now and then two processes run it at once.
+ * Periodic work. One process of the cluster does it for all, but it may be interrupted, and
+ * occasionally two processes run it at once.
  */
 export type Chore = ForRoles &
   ElectedChore & {
-    /** For what a process has in its memory or on its disk: each process does its own. */
+    /** For state in a process's memory or on its disk: each process does its own work. */
     readonly isLocal?: boolean;
   };
 
 /**
- * Something that runs long: `run` is called once, and again with a growing delay when it fails. It
- * returns when the signal has aborted and everything is handed back.
+ * A long-running service. `run` is called once, and again with a growing delay if it fails. It
+ * returns after the signal has aborted and everything is handed back.
  */
 export type FeatureService = ForRoles & {
   readonly name: string;
@@ -41,10 +41,10 @@ export type FeatureService = ForRoles & {
 
 export type Viewer = { readonly organizationId: string; readonly userId: string };
 
-/** Removes what a feature keeps of a viewer outside of its projections. Must be idempotent. */
+/** Removes what a feature stores about a viewer outside its projections. Must be idempotent. */
 export type EraseViewer = (viewer: Viewer, signal: AbortSignal) => Promise<void>;
 
-/** An item that was deleted for good. */
+/** A permanently deleted item. */
 export type DeletedItem = {
   readonly organizationId: string;
   readonly contentId: string;
@@ -53,8 +53,8 @@ export type DeletedItem = {
 };
 
 /**
- * Removes what a feature keeps about deleted items, apart from its projections and from rows that
- * refer to `content` and go with it. The event log does not name the items any more. There may be
+ * Removes what a feature stores about deleted items, except its projections and rows that are
+ * deleted with their `content` row. The event log no longer contains the items. There may be
  * thousands at once. Must be idempotent.
  */
 export type PurgeItems = (items: readonly DeletedItem[], signal: AbortSignal) => Promise<void>;
@@ -62,8 +62,8 @@ export type PurgeItems = (items: readonly DeletedItem[], signal: AbortSignal) =>
 /** What a feature adds to the service. */
 export type Contribution = {
   /**
-   * Adds the routes; called with the role `api` alone. What is put on `opened` is disposed of once
-   * the last request has been answered.
+   * Adds the routes; called only in processes with the role `api`. Resources put on `opened` are
+   * disposed of once the last request has been answered.
    */
   readonly routes?: (app: HttpApp, opened: AsyncDisposableStack) => void | Promise<void>;
   /** Requests that the service sends to others: the section `webhooks` of the API description. */
@@ -73,7 +73,7 @@ export type Contribution = {
   readonly services?: readonly FeatureService[];
   readonly eraseViewer?: EraseViewer;
   readonly purgeItems?: PurgeItems;
-  /** Parts for the features after it in the list. */
+  /** Parts for later features in the list. */
   readonly provides?: object;
   /** Disposed of at the end, when nothing of the service runs any more. */
   readonly resources?: readonly (AsyncDisposable | Disposable)[];
@@ -83,22 +83,27 @@ export type Feature<Parts, Settings extends SettingTable, Added extends Contribu
   readonly name: string;
   readonly settings: Settings;
   readonly errors: Readonly<Record<string, ErrorKind>>;
-  /** One sentence about each group of its routes, for the API description. */
+  /** A one-sentence description of each group of its routes, for the API description. */
   readonly apiTags: Readonly<Record<string, string>>;
   /**
-   * Which area of the API its paths belong to, by their first segment after `/v1/`. Keys can be limited
-   * to reading or writing in an area; a path without one needs a key without scopes.
+   * The API area of its paths, by their first segment after `/v1/`. Keys can be limited to reading
+   * or writing in an area; a path without one needs a key without scopes.
    */
   readonly areas: Readonly<Record<string, string>>;
-  /** The tables that it owns: no other feature has SQL on them. */
+  /** The tables that it owns: no other feature runs SQL on them. */
   readonly tables: readonly string[];
-  /** What it contributes to other features: `extend(point, extension)` for each. */
+  /** Its contributions to other features: `extend(point, extension)` for each. */
   readonly extensions: readonly Contributed[];
-  /** What `reelfeed doctor` looks at, by subject; the service may be running or not. */
+  /**
+   * Its checks for `reelfeed doctor`, by subject. They run whether or not the service is running.
+   */
   readonly checks: Readonly<
     Record<string, (settings: SettingValues<Settings>) => Promise<readonly Finding[]>>
   >;
-  /** Its projections of the event log. The service keeps them up to date, erases, purges and expires. */
+  /**
+   * Its projections of the event log. The service keeps them up to date and handles erasure,
+   * purging and expiry.
+   */
   readonly projections: (
     settings: SettingValues<Settings>,
     extensionsOf: ExtensionsOf,
@@ -133,14 +138,14 @@ export function defineFeature<
 /** A job that writes files of the item whose id is in a field of its payload. */
 export type FileWriter = { readonly name: string; readonly field: string };
 
-/** What a feature needs of all features together, without knowing any of them. */
+/** What a feature needs from all features together, without knowing any of them. */
 export type EveryFeature = {
-  /** Has every feature forget a viewer. */
+  /** Makes every feature forget a viewer. */
   readonly eraseViewer: EraseViewer;
-  /** Has every feature forget items that were deleted for good. */
+  /** Makes every feature forget permanently deleted items. */
   readonly purgeItems: PurgeItems;
-  /** The jobs of every feature that write files of items. */
+  /** The jobs of all features that write files of items. */
   readonly fileWriters: () => readonly FileWriter[];
-  /** The areas of the API by the first segments of its paths. */
+  /** The areas of the API, keyed by the first path segments. */
   readonly areas: Readonly<Record<string, string>>;
 };

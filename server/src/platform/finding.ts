@@ -1,4 +1,4 @@
-/** What `reelfeed doctor` reports. */
+/** The reports of `reelfeed doctor`. */
 import { connectionProblem } from './database/database-errors.ts';
 import { ConfigurationError } from './settings.ts';
 
@@ -12,8 +12,8 @@ export type Finding = {
 };
 
 /**
- * What `reelfeed doctor --fix` does about a finding. It must be safe for every installation: it removes
- * nothing that anybody could want, and it is idempotent.
+ * A fix that `reelfeed doctor --fix` applies. It must be safe for every installation: it is
+ * idempotent and removes nothing that anybody could need.
  */
 export type Fix = {
   /** What it changes, such as `apply 2 migrations`. */
@@ -21,7 +21,7 @@ export type Fix = {
   apply: () => Promise<unknown>;
 };
 
-/** A check that could not be made. */
+/** A check that failed to run. */
 export function problemOf(subject: string, error: unknown): Finding {
   const isOurs = error instanceof ConfigurationError;
   const detail = (isOurs ? null : connectionProblem(error)) ?? (error as Error).message;

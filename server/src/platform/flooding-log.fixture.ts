@@ -1,4 +1,7 @@
-/** A process that logs faster than anybody reads. It says on stdout when it has, and how much memory it takes. */
+/**
+ * A process that logs faster than its output is read. It reports on stdout when it is done, and how
+ * much memory it uses.
+ */
 import { setImmediate as turn } from 'node:timers/promises';
 import { createLogger } from './logging.ts';
 

@@ -1,11 +1,9 @@
-/** Hints inside one process: what they tell of is in the database, so a lost one costs a poll. */
-
 /**
- * Tells the listeners of this process, by name, that something may have changed: a job waits, the
- * event log has grown, content was edited. Give a hint after the transaction has committed. It only
- * saves time: everything that listens also polls, because other processes change things too. There
- * is no NOTIFY behind it on purpose. Inside the writing transaction, NOTIFY takes a database-wide
- * lock at COMMIT.
+ * Tells listeners of this process, by name, that something may have changed: a job is waiting, the
+ * event log has grown, content was edited. Give a hint after the transaction has committed. Hints
+ * only save time, so a lost one costs a poll: every listener also polls, because other processes
+ * make changes too. NOTIFY is avoided on purpose: in the writing transaction, it takes a
+ * database-wide lock at COMMIT.
  */
 export class Hints {
   readonly #listeners = new Map<string, Set<() => void>>();
@@ -14,7 +12,10 @@ export class Hints {
     for (const listener of this.#listeners.get(name) ?? []) listener();
   }
 
-  /** Calls the listener, in the same turn, at each hint of the name. Returns what ends this. */
+  /**
+   * Calls the listener synchronously for each hint with this name. Returns a function that removes
+   * it.
+   */
   listen(name: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(name) ?? new Set();
     listeners.add(listener);
@@ -33,7 +34,7 @@ export class Doorbell {
     this.#wake?.();
   }
 
-  /** Resolves after `ms`, at a ring, or when the signal aborts. Never rejects. */
+  /** Resolves after `ms`, when the bell rings, or when the signal aborts. Never rejects. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#rung && !signal.aborted) {
       await new Promise<void>((resolve) => {

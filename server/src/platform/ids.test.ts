@@ -1,4 +1,4 @@
-/** Proves the forms of ids, and that those made later also sort later. */
+/** Proves the formats of ids, and that later ids sort later. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

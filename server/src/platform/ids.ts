@@ -16,7 +16,7 @@ export type BulkJobId = TypeId<'job'>;
 export type ImportId = TypeId<'imp'>;
 export type WebhookId = TypeId<'whk'>;
 export type DeliveryId = TypeId<'dlv'>;
-/** A UUID in its lower-case text form. */
+/** A UUID in lower-case text form. */
 export type ContentId = `${string}-${string}-${string}-${string}-${string}`;
 
 export function newTypeId<Prefix extends string>(prefix: Prefix): TypeId<Prefix> {
@@ -51,9 +51,9 @@ function encodeSuffix(bytes: Uint8Array): string {
 }
 
 /**
- * An id that says it was made at `moment` (milliseconds), whatever this process's clock says.
- * The order of such ids as text, byte by byte, is the order of their moments, and of the numbers
- * (32 bits) for those of one moment.
+ * An id with the timestamp `moment` (milliseconds), whatever the clock of this process. Compared as
+ * text, byte by byte, such ids sort by their moments and, within one moment, by their numbers (32
+ * bits).
  */
 export function newTypeIdAt<Prefix extends string>(
   prefix: Prefix,
@@ -64,7 +64,7 @@ export function newTypeIdAt<Prefix extends string>(
   return `${prefix}_${encodeSuffix(uuidBytes)}`;
 }
 
-/** The moment that an id was made for: the first 48 bits of its UUID, in milliseconds. */
+/** The moment in an id: the first 48 bits of its UUID, in milliseconds. */
 export function momentOfTypeId(id: TypeId<string>): Date {
   const suffixStart = id.lastIndexOf('_') + 1;
   let milliseconds = 0;
@@ -81,7 +81,7 @@ export function newContentId(): ContentId {
 
 const uuid7Form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i;
 
-/** The content id that a client has sent, in lower case, or null for anything but a UUID version 7. */
+/** The content id sent by a client, in lower case, or null for anything but a UUID version 7. */
 export function parseContentId(raw: string): ContentId | null {
   return uuid7Form.test(raw) ? (raw.toLowerCase() as ContentId) : null;
 }
@@ -89,7 +89,7 @@ export function parseContentId(raw: string): ContentId | null {
 /** The largest UUID has the first digit 7: 26 digits hold two bits more than it needs. */
 const suffixForm = /^[0-7][\da-hjkmnp-tv-z]{25}$/;
 
-/** Parses an id of the given kind. Null when the text has another form. */
+/** Parses an id of the given kind. Null if the text has another form. */
 export function parseTypeId<Prefix extends string>(
   prefix: Prefix,
   raw: string,

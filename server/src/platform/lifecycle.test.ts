@@ -1,4 +1,4 @@
-/** Proves that loops start again with back-off, one at a time, and end when they are told to. */
+/** Proves that loops restart with back-off, never overlap, and end on request. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { background, every, keepRunning, sleep } from './lifecycle.ts';
@@ -21,7 +21,7 @@ test('sleep ends with its time, at once on abort, and leaves no listener behind'
   const sleeping = sleep(3_600_000, stop.signal);
   stop.abort();
   await sleeping;
-  // Waits on one signal must not gather listeners on it: Node warns of the eleventh.
+  // Waiting on one signal must not accumulate listeners: Node warns at the eleventh.
   const warnings: Error[] = [];
   const note = (warning: Error) => void warnings.push(warning);
   process.on('warning', note);
@@ -57,7 +57,7 @@ test('a failing loop starts again after delays that double, and says so quietly 
     ['info', 'info', 'info', 'info'],
   );
   assert.equal(lines[0]?.err.message, 'run 1');
-  // Timers may fire a millisecond early, and as late as the machine likes.
+  // Timers may fire a millisecond early, and arbitrarily late.
   for (const [index, delayMs] of delays.entries()) {
     const waitedMs = (startedAt[index + 1] ?? 0) - (startedAt[index] ?? 0);
     assert.ok(waitedMs >= delayMs - 2, `${waitedMs} ms`);

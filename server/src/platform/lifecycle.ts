@@ -13,9 +13,9 @@ const firstDelayMs = 100;
 const longestDelayMs = 4_000;
 
 /**
- * Runs `run(signal)` until it returns or the signal aborts; when it throws, it is started again
- * after a delay that doubles up to four seconds and falls back after a minute without a failure.
- * The log level rises with the delay, so that a short failure alerts nobody.
+ * Runs `run(signal)` until it returns or the signal aborts. If it throws, it is restarted after a
+ * delay that doubles up to four seconds and resets after a minute without a failure. The log level
+ * rises with the delay, so that a brief failure alerts nobody.
  */
 export async function keepRunning(
   name: string,
@@ -41,8 +41,8 @@ export async function keepRunning(
 }
 
 /**
- * Runs `tick` every `intervalMs`, never two at a time, until the signal aborts.
- * A tick that throws ends it; under `keepRunning` it is logged and started again after a delay.
+ * Runs `tick` every `intervalMs`, never two at a time, until the signal aborts. A tick that throws
+ * ends the loop; under `keepRunning` it is logged and restarted after a delay.
  */
 export async function every(
   intervalMs: number,
@@ -55,7 +55,9 @@ export async function every(
   }
 }
 
-/** Starts a loop in the background and returns what stops it and waits for its end. */
+/**
+ * Starts a loop in the background. Disposing of the result stops the loop and waits for its end.
+ */
 export function background(
   name: string,
   run: (signal: AbortSignal) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Settings of which some are replaced while the service runs. */
+/** Settings, some of which can change while the service runs. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SettingTable, SettingValues } from './settings.ts';
 
@@ -10,9 +10,9 @@ export type ReloadReport = {
 };
 
 export type LiveSettings<Table extends SettingTable> = {
-  /** Reloadable settings are getters: destructuring one keeps the value of that moment. */
+  /** Reloadable settings are getters: destructuring one captures its current value. */
   readonly values: SettingValues<Table>;
-  /** Takes over the reloadable ones of newly read settings. */
+  /** Adopts the reloadable values from newly read settings. */
   replace(next: SettingValues<Table>): ReloadReport;
 };
 

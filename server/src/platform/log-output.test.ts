@@ -1,4 +1,4 @@
-/** Proves that a log which can't be written is no reason to fail, to wait or to take memory. */
+/** Proves that a log which can't be written causes no failure, no waiting and no memory growth. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, openSync, closeSync } from 'node:fs';
@@ -12,7 +12,7 @@ const run = (stderr: number | 'pipe') =>
     stdio: ['ignore', 'pipe', stderr],
   });
 
-/** The fixture logs 16 MB, says how many lines were dropped, and ends. */
+/** The fixture logs 16 MB, reports how many lines were dropped, and exits. */
 async function outcome(child: ReturnType<typeof run>): Promise<{ dropped: number; code: unknown }> {
   const closed = new Promise((resolve) => child.once('close', resolve));
   assert.ok(child.stdout !== null);

@@ -1,8 +1,8 @@
 /**
- * Writes log lines to a file descriptor. It never throws, never waits and takes bounded memory,
- * whatever becomes of the log: a slow reader, a full disk (ENOSPC), a broken disk (EIO) or a reader
- * that is gone (EPIPE) must not end the service. Lines wait until they can be written, in their order
- * and whole; those that find no room are dropped and counted.
+ * Writes log lines to a file descriptor. It never throws, never blocks and uses limited memory: a
+ * slow reader, a full disk (ENOSPC), a broken disk (EIO) or a closed reader (EPIPE) must not end
+ * the service. Lines are queued until they can be written, in order and whole; lines that do not
+ * fit are dropped and counted.
  */
 import { write, writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,24 +11,24 @@ const maxWaitingBytes = 8 * 1024 * 1024;
 const maxWrittenBytes = 64 * 1024;
 const retryWhenFullMs = 50;
 const retryAfterErrorMs = 500;
-/** Upper limit for how long the end of the process waits for a reader. */
+/** The longest that the end of the process waits for a reader. */
 const lastLinesMs = 1_000;
 
-/** What happened until the log could be written again. `code` is that of the error, if any. */
+/** What happened until the log became writable again. `code` is that of the error, if any. */
 export type LogGap = { readonly lines: number; readonly code: string | null };
 
 export class LogOutput {
   readonly #fd: number;
   #waiting: string[] = [];
   #waitingBytes = 0;
-  /** Taken from those that wait; what a failed write has left of it comes first. */
+  /** Lines taken from the queue; the rest of a failed write comes first. */
   #batch: Buffer = Buffer.alloc(0);
   #state: 'idle' | 'writing' | 'retrying' = 'idle';
   #code: string | null = null;
   #untold = 0;
   #dropped = 0;
 
-  /** Called once everything is written after lines were dropped or writes have failed. */
+  /** Called once everything is written after lines were dropped or writes failed. */
   onWritable: (gap: LogGap) => void = () => undefined;
 
   constructor(fd: number) {
@@ -36,7 +36,7 @@ export class LogOutput {
     process.once('exit', () => this.#writeLast());
   }
 
-  /** Lines that were dropped since the start. */
+  /** Lines dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -93,7 +93,7 @@ export class LogOutput {
     this.#waitingBytes -= sizeBytes;
   }
 
-  /** @returns false if nothing has happened since it was told last */
+  /** @returns false if nothing has happened since the last report */
   #tellGap(): boolean {
     if (this.#untold === 0 && this.#code === null) return false;
     const gap = { lines: this.#untold, code: this.#code };
@@ -103,7 +103,7 @@ export class LogOutput {
     return true;
   }
 
-  /** A write that is under way at the end may be stuck, so nothing waits for it. */
+  /** A write still in flight at the end may be stuck, so nothing waits for it. */
   #writeLast(): void {
     if (this.#state === 'writing') return;
     this.#state = 'retrying';

@@ -2,7 +2,7 @@ import { levels, pino, type DestinationStream, type Logger, type LoggerOptions }
 import { LogOutput } from './log-output.ts';
 import { currentSpan } from './tracing/tracing.ts';
 
-/** Fields that may hold a key, a token or a password, wherever a caller puts them. */
+/** Fields that may hold a key, a token or a password, at any level. */
 const redacted = [
   'authorization',
   'key',
@@ -13,7 +13,9 @@ const redacted = [
   'connectionString',
 ];
 
-/** The minimum level that is logged, which may change: it holds for child loggers that exist, too. */
+/**
+ * The minimum level that is logged. It can change, and then applies to existing child loggers, too.
+ */
 export class LogLevel {
   current: string;
 
@@ -23,8 +25,8 @@ export class LogLevel {
 }
 
 /**
- * The service's logger: one JSON object a line. ERROR means that a person must act.
- * Request, job and attempt write one wide line each.
+ * The service's logger: one JSON object per line. ERROR means that a person must act. Each request,
+ * job and attempt writes one wide line.
  */
 export function createLogger(
   level: string | LogLevel,
@@ -32,7 +34,8 @@ export function createLogger(
   { hasTraces = false } = {},
 ): Logger {
   const options: LoggerOptions = {
-    // Children keep the level that they were made with, so a level that may change is asked each time.
+    // Children keep the level they were created with, so a level that may change is checked for
+    // each line.
     ...(typeof level === 'string' ? { level } : { level: 'debug', hooks: onlyFrom(level) }),
     base: null,
     ...(hasTraces && { mixin: namesOfSpan }),
@@ -54,7 +57,7 @@ export function createLogger(
   return log;
 }
 
-/** With these, a line leads to its trace. */
+/** These fields connect a line to its trace. */
 function namesOfSpan(): object {
   const span = currentSpan();
   return span === null ? {} : { trace_id: span.traceId, span_id: span.spanId };
@@ -68,7 +71,7 @@ function onlyFrom(minimum: LogLevel): NonNullable<LoggerOptions['hooks']> {
   };
 }
 
-/** Causes may name each other in a circle. */
+/** Causes may form a cycle. */
 const maxCauses = 5;
 const maxListedErrors = 10;
 
@@ -84,7 +87,7 @@ function describeError(error: unknown, depth = 0): unknown {
     stack,
     ...(code !== undefined && { code }),
     ...(cause !== undefined && { cause: describeError(cause, depth + 1) }),
-    // A connection that was tried on several addresses fails so, with an empty message.
+    // A failed connection to several addresses has this type, with an empty message.
     ...(error instanceof AggregateError && {
       errors: error.errors.slice(0, maxListedErrors).map((one) => describeError(one, depth + 1)),
     }),

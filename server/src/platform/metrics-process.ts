@@ -6,7 +6,7 @@ import type { Metrics } from './metrics.ts';
 const lagResolutionMs = 20;
 const descriptorFolder = '/proc/self/fd';
 
-/** Adds the metrics of this process; disposing stops the measuring of the event loop. */
+/** Adds the metrics of this process. Disposing of the result stops measuring the event loop. */
 export function collectProcessMetrics(metrics: Metrics, version: string): Disposable {
   const lag = monitorEventLoopDelay({ resolution: lagResolutionMs });
   lag.enable();
@@ -22,7 +22,7 @@ export function collectProcessMetrics(metrics: Metrics, version: string): Dispos
         labels: { quantile: String(percent / 100) },
         value: lagSeconds(lag.percentile(percent)),
       }));
-      // Since start, one stall at boot would hide every later one.
+      // Without a reset, one stall at boot would hide every later one.
       lag.reset();
       return readings;
     },
@@ -104,10 +104,10 @@ function lagSeconds(nanoseconds: number): number {
 }
 
 async function countDescriptors(): Promise<number | []> {
-  // Absent on systems without procfs: no sample then, rather than a wrong one.
+  // On systems without procfs there is no sample, which is better than a wrong one.
   const folder = await opendir(descriptorFolder).catch(() => null);
   if (folder === null) return [];
-  // The folder that is being read is itself one of the open descriptors.
+  // The folder being read is itself one of the open descriptors.
   let count = -1;
   for await (const _descriptor of folder) count += 1;
   return count;

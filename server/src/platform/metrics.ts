@@ -1,9 +1,9 @@
 /**
  * Metrics in the Prometheus text format 0.0.4, in process memory. `prom-client` stores and writes
- * them; this adds typed labels, the rules for names, bounds and time-outs. Names carry their base
- * unit (`_seconds`, `_bytes`) and counters end in `_total`. Labels are for what has few values
- * (route, outcome, queue); ids never are labels. The number of series of a metric is bounded all the
- * same: once it is reached, new label sets share one series whose labels all say `other`.
+ * them; this adds typed labels, naming rules, limits and timeouts. Names carry their base unit
+ * (`_seconds`, `_bytes`) and counters end in `_total`. Labels are for properties with few values
+ * (route, outcome, queue), never for ids. The number of series of a metric is limited all the same:
+ * once the limit is reached, new label sets share one series whose labels all say `other`.
  */
 import type { Logger } from 'pino';
 import {
@@ -13,7 +13,7 @@ import {
   Registry,
 } from 'prom-client';
 
-/** The value of every label, or nothing for a metric that has none. */
+/** The value of every label, or nothing for a metric without labels. */
 type Labels<L extends string> = [L] extends [never] ? [] : [labels: Readonly<Record<L, string>>];
 
 export type Counter<L extends string> = { add(amount: number, ...labels: Labels<L>): void };
@@ -33,7 +33,7 @@ export type HistogramOptions<L extends string> = MetricOptions<L> & {
   readonly buckets?: readonly number[];
 };
 
-/** One value found at scrape time. */
+/** One value collected at scrape time. */
 export type Reading<L extends string> = {
   readonly value: number;
   readonly labels: Readonly<Record<L, string>>;
@@ -42,8 +42,8 @@ export type Reading<L extends string> = {
 export type CollectedOptions<L extends string> = MetricOptions<L> & {
   readonly type: 'gauge' | 'counter';
   /**
-   * Called at each scrape. Returns a number for a metric without labels, otherwise readings. A
-   * callback that throws or takes over two seconds is logged and left out of that scrape.
+   * Called at each scrape. Returns a number for a metric without labels, otherwise readings. If it
+   * throws or takes over two seconds, it is logged and left out of that scrape.
    */
   readonly collect: (signal: AbortSignal) => Collected<L> | Promise<Collected<L>>;
 };
@@ -56,14 +56,13 @@ const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const defaultMaxSeries = 1_000;
 const collectTimeoutMs = 2_000;
 
-/** Opens an empty registry. */
 export function createMetrics(log: Logger): Metrics {
   return new Metrics(log);
 }
 
 /**
- * A registry. Defining a metric throws when its name is taken or invalid. The log hears once of each
- * metric that has too many label sets.
+ * A registry. Defining a metric throws if its name is taken or invalid. A metric with too many
+ * label sets is logged once.
  */
 class Metrics {
   readonly #registry = new Registry();
@@ -105,16 +104,16 @@ class Metrics {
     };
   }
 
-  /** Defines a metric whose values are read at scrape time. */
+  /** Defines a metric whose values are collected at scrape time. */
   collected<const L extends string = never>(options: CollectedOptions<L>): void {
     const { definition, bound } = this.#define(options, options.type);
     const log = this.#log;
-    // A gauge for counters too: what is found at a scrape is the whole value, not an increment.
+    // Counters use a gauge too, because a collected value is the total, not an increment.
     const stored = new StoredGauge({
       ...definition,
       async collect() {
         this.reset();
-        // A metric without labels would say 0 when it could not be collected.
+        // Otherwise a metric without labels would report 0 if it could not be collected.
         this.remove({});
         try {
           const found = await inTime(options.collect);
@@ -156,7 +155,9 @@ export type { Metrics };
 
 type LabelSet = Record<string, string>;
 
-/** A function that keeps the first `maxSeries` label sets apart and calls all others `other`. */
+/**
+ * Returns a function that keeps the first `maxSeries` label sets and maps all others to `other`.
+ */
 function boundLabels(
   names: readonly string[],
   maxSeries: number,
@@ -189,7 +190,7 @@ function checkNames(name: string, labels: readonly string[], type: string): void
   }
 }
 
-/** A scrape must end even when a database that a collector asks doesn't answer. */
+/** A scrape must end even if a database that a collector queries does not respond. */
 function inTime<T>(collect: (signal: AbortSignal) => T | Promise<T>): Promise<T> {
   const controller = new AbortController();
   const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -197,7 +198,7 @@ function inTime<T>(collect: (signal: AbortSignal) => T | Promise<T>): Promise<T>
     controller.abort();
     reject(new Error(`took over ${collectTimeoutMs} ms`));
   }, collectTimeoutMs);
-  // Called inside a promise, so that a collector that throws at once is a rejection too.
+  // Called inside a promise, so that a synchronous throw of a collector becomes a rejection too.
   Promise.resolve()
     .then(() => collect(controller.signal))
     .then(resolve, reject);

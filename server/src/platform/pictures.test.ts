@@ -12,7 +12,7 @@ const never = 3_600_000;
 
 const seen = (what: string, is: () => boolean) => until(what, is, Boolean);
 
-/** Rows, and pictures of them; `gate` holds up every reading until it resolves. */
+/** Rows, and pictures of them; `gate` blocks every read until it resolves. */
 function open(options: Partial<PictureOptions<string>> = {}) {
   const rows = new Map([
     [a, 'first'],

@@ -1,18 +1,18 @@
 /**
- * Pictures of organizations: what a process keeps of each in memory, so that requests are answered
- * without the database.
+ * Pictures of organizations: the state that a process keeps of each in memory, so that requests are
+ * answered without the database.
  *
  *   unknown ─ of ─▶ loading ─▶ known ─ refreshed by the poll, and after a change of this process
  *      ▲                         │
- *      └── not asked for in half an hour
+ *      └── not used for half an hour
  *
- * 1. Loads and refreshes run one after another, so that none applies an older state than the last. A
- *    load that takes long may run beside them, and only catch up in turn.
- * 2. After `markChanged`, `of` gives what this process has changed; changes of other processes are
+ * 1. Loads and refreshes run one after another, so that none applies an older state than the last.
+ *    A slow load may run beside them, and only catches up in turn.
+ * 2. After `markChanged`, `of` includes the changes of this process; changes of other processes are
  *    found by the poll.
- * 3. All who wait share one load of an organization and one refresh: in an outage they fail together,
- *    not one after another.
- * 4. Nothing is polled while nothing is known.
+ * 3. All callers that wait share one load of an organization and one refresh: in an outage they
+ *    fail together, not one after another.
+ * 4. There is no polling while no picture is known.
  */
 import type { Logger } from 'pino';
 import type { OrganizationId } from './ids.ts';
@@ -25,24 +25,27 @@ export type PictureOptions<Picture> = {
   /** The name of the loop, for the log. */
   readonly name: string;
   readonly log: Logger;
-  /** Changes of other processes are seen after this long at most. */
+  /** The maximum delay until changes of other processes are seen. */
   readonly pollMs: number;
-  /** Reads a picture; nobody sees it before. With `catchUp`, it runs beside refreshes. */
+  /**
+   * Reads a picture, which is not visible until it is complete. With `catchUp`, it runs beside
+   * refreshes.
+   */
   readonly load: (organizationId: OrganizationId) => Promise<Picture>;
   /** Applies what has changed since the load began. */
   readonly catchUp?: (organizationId: OrganizationId, picture: Picture) => Promise<void>;
-  /** Called in the moment in which a picture that was loaded becomes known. */
+  /** Called at the moment when a loaded picture becomes known. */
   readonly onLoaded?: (organizationId: OrganizationId, picture: Picture) => void;
   /**
-   * Brings the known pictures up to date, in place or by returning others for them. A picture that
-   * comes back as null is forgotten.
+   * Brings the known pictures up to date, in place or by returning replacements. A picture returned
+   * as null is forgotten.
    */
   readonly refresh: (
     known: KnownPictures<Picture>,
   ) => Promise<ReadonlyMap<OrganizationId, Picture | null> | null>;
   /**
-   * `used`: of organizations that are asked for. `all`: of those that a refresh returns, which are
-   * few or small; it polls always and forgets none by itself.
+   * `used`: pictures of organizations that are in use. `all`: all pictures that a refresh returns,
+   * which are few or small; it always polls and never forgets a picture by itself.
    */
   readonly keeps?: 'used' | 'all';
 };
@@ -63,7 +66,10 @@ export class Pictures<Picture> implements AsyncDisposable {
   readonly #loops = new AsyncDisposableStack();
   #refreshing: Promise<void> | null = null;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Changes of this process: made, in the pictures, and in a refresh that has ended, failed or not. */
+  /**
+   * Changes of this process: committed, applied to the pictures, and covered by a refresh that has
+   * ended, failed or not.
+   */
   #changes = 0;
   #appliedChanges = 0;
   #triedChanges = 0;
@@ -75,23 +81,22 @@ export class Pictures<Picture> implements AsyncDisposable {
   }
 
   /**
-   * The picture of an organization, with all that this process has changed before.
+   * The picture of an organization, including all earlier changes of this process.
    *
-   * @param deadline on the clock of `performance.now`; from then on, a picture that is known is good
-   *   enough
+   * @param deadline on the clock of `performance.now`; after it, any known picture is good enough
    */
   async of(organizationId: OrganizationId, deadline = Infinity): Promise<Picture> {
     const upTo = this.#changes;
     const known = this.#known.get(organizationId);
     if (known === undefined || known.isOld) await this.#loadOnce(organizationId);
-    // A refresh that was under way may have begun before the change, so this can take a second one.
+    // A refresh in progress may have begun before the change, so this can take a second one.
     while (this.#appliedChanges < upTo && performance.now() < deadline) {
       await byDeadline(this.refresh(), deadline);
     }
     return this.find(organizationId) ?? this.#again(organizationId);
   }
 
-  /** The picture if it is in memory and no change of its organization is known; else null. */
+  /** The picture if it is in memory and no change of its organization is known; otherwise null. */
   find(organizationId: OrganizationId): Picture | null {
     const known = this.#known.get(organizationId);
     if (known === undefined || known.isOld) return null;
@@ -99,7 +104,7 @@ export class Pictures<Picture> implements AsyncDisposable {
     return known.picture;
   }
 
-  /** The picture that is in memory, which may lack changes; null where there is none. */
+  /** The picture in memory, which may lack changes; null if there is none. */
   peek(organizationId: OrganizationId): Picture | null {
     return this.#known.get(organizationId)?.picture ?? null;
   }
@@ -112,14 +117,14 @@ export class Pictures<Picture> implements AsyncDisposable {
     return this.#known.size;
   }
 
-  /** Tells that this process has committed a change of any organization. */
+  /** Records that this process has committed a change of any organization. */
   markChanged(): void {
     this.#changes += 1;
   }
 
   /**
-   * Tells that this process has committed a change of one organization, which is then read anew. Until
-   * then only `peek` gives the picture.
+   * Records that this process has committed a change of one organization, whose picture is then
+   * reloaded. Until then only `peek` returns it.
    */
   outdate(organizationId: OrganizationId): void {
     const known = this.#known.get(organizationId);
@@ -128,15 +133,15 @@ export class Pictures<Picture> implements AsyncDisposable {
   }
 
   /**
-   * Waits until the changes of this process are in the pictures, once: where the database fails, what
-   * was known before is the best there is, and the poll goes on trying.
+   * Waits once until the changes of this process are in the pictures. If the database fails, the
+   * previous state is the best available, and the poll keeps trying.
    */
   async settled(): Promise<void> {
     const upTo = this.#changes;
     while (this.#triedChanges < upTo) await this.refresh().catch(() => undefined);
   }
 
-  /** Brings the known pictures up to date, or joins a refresh that is under way. */
+  /** Brings the known pictures up to date, or joins a refresh in progress. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#inTurn(() => this.#refresh()).finally(() => {
       this.#refreshing = null;
@@ -144,7 +149,7 @@ export class Pictures<Picture> implements AsyncDisposable {
     return this.#refreshing;
   }
 
-  /** Does `work` with each known picture at an interval, in a loop of its own, until the end. */
+  /** Runs `work` for each known picture at an interval, in a loop of its own, until disposal. */
   attend(
     name: string,
     intervalMs: number,
@@ -168,7 +173,7 @@ export class Pictures<Picture> implements AsyncDisposable {
     if (underWay !== undefined) return underWay;
     const loading = this.#load(organizationId).then(
       (picture) => {
-        // It was outdated meanwhile, so it may be older than the change that was the reason.
+        // Outdated in the meantime, so it may be older than the change that triggered the load.
         if (this.#loading.get(organizationId) !== loading) return this.#again(organizationId);
         this.#loading.delete(organizationId);
         this.#known.set(organizationId, { picture, usedAt: performance.now(), isOld: false });

@@ -1,6 +1,6 @@
 /**
- * Declarations of settings. The parser, the messages about wrong values and the table in the README
- * all come from them.
+ * Declarations of settings. The parser, the messages about invalid values and the table in the
+ * README are all derived from them.
  */
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -9,23 +9,25 @@ import type { Parser } from './config-values.ts';
 export type Setting<T> = {
   readonly env: string;
   readonly parse: Parser<T>;
-  /** Shown in the documentation when it differs from the written default. */
+  /** Shown in the documentation if it differs from the declared default. */
   readonly fallback: string;
   readonly about: string;
   /** Secrets are never printed, and may be given as a file by `<NAME>_FILE`. */
   readonly secret?: true;
-  /** SIGHUP applies a new value. Whoever uses it reads it from the configuration each time. */
+  /**
+   * SIGHUP applies a new value, so code that uses it must read it from the configuration each time.
+   */
   readonly reloads?: true;
 };
 
-/** Names a file whose lines are settings, too. */
+/** Names a file whose lines are also settings. */
 export const envFileVariable = 'REELFEED_ENV_FILE';
 
 export function setting<T>(definition: Setting<T>): Setting<T> {
   return definition;
 }
 
-/** Settings by the name that the code knows them by. */
+/** Settings, keyed by their names in the code. */
 export type SettingTable = Readonly<Record<string, Setting<unknown>>>;
 
 export type SettingValues<Table extends SettingTable> = {
@@ -39,7 +41,7 @@ export class ConfigurationError extends Error {
 /**
  * Reads a table of settings from an environment.
  *
- * @throws ConfigurationError naming every wrong value at once, each with what was expected
+ * @throws ConfigurationError naming all invalid values at once, each with what was expected
  */
 export function readSettings<Table extends SettingTable>(
   table: Table,
@@ -65,8 +67,8 @@ export function readSettings<Table extends SettingTable>(
 }
 
 /**
- * The environment with the lines of the file that it names. The file comes first: systemd may have put
- * its older lines into the environment.
+ * The environment, overridden by the lines of the file that it names: systemd may have put older
+ * lines of the same file into the environment.
  *
  * @throws ConfigurationError for a file that can't be read, or a line that is no setting
  */
@@ -82,7 +84,7 @@ function withEnvFile(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   }
   for (const [index, line] of content.split(/\r?\n/).entries()) {
     if (/^\s*(#|;|$)/.test(line) || /^\s*[A-Za-z_]\w*\s*=/.test(line)) continue;
-    // The line itself may hold a secret.
+    // The line itself may contain a secret.
     throw new ConfigurationError(
       `${envFileVariable}: line ${index + 1} of ${file} is no NAME=value.`,
     );
@@ -97,7 +99,7 @@ function readRaw(env: NodeJS.ProcessEnv, definition: Setting<unknown>, problems:
   if (file === undefined || file === '') return definition.fallback;
   try {
     const content = readFileSync(file, 'utf8').trim();
-    // An empty file is a secret that has not been written: going on without it would, for one,
+    // An empty file is a secret that has not been written yet. Ignoring it could, for example,
     // start the embedded database instead of the one that holds the data.
     if (content === '') problems.push(`${definition.env}_FILE: the file ${file} is empty`);
     return content;
@@ -107,7 +109,7 @@ function readRaw(env: NodeJS.ProcessEnv, definition: Setting<unknown>, problems:
   }
 }
 
-/** Names of `REELFEED_` variables that no setting has; most are spelling mistakes. */
+/** Names of `REELFEED_` variables that match no setting; most are spelling mistakes. */
 export function unknownVariables(table: SettingTable, given: NodeJS.ProcessEnv): string[] {
   const env = withEnvFile(given);
   const known = new Set<string>([envFileVariable]);

@@ -9,7 +9,7 @@ import { followSharedHint, shareHint } from './shared-hints.ts';
 const { db, connection } = await openTestDatabase();
 const name = 'something-is-due';
 
-/** A process that hears of hints. */
+/** A process that receives hints. */
 async function listen(id: string) {
   const heard = { count: 0 };
   const ending = new AbortController();

@@ -1,7 +1,8 @@
 /**
- * Hints between the processes on one database, by NOTIFY. It is sent outside of the transaction that
- * gave the reason, because a transaction with a NOTIFY takes a database-wide lock at COMMIT, and many
- * hints make one notification. Like a hint, a notification may get lost: who listens also polls.
+ * Hints between the processes on one database, by NOTIFY. It is sent outside the transaction that
+ * caused it, because a transaction with a NOTIFY takes a database-wide lock at COMMIT, and many
+ * hints are combined into one notification. Like a hint, a notification may get lost: listeners
+ * also poll.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
@@ -11,15 +12,15 @@ import { poolConnection, type DatabaseConnection, type Db } from './database/dat
 import type { Hints } from './hints.ts';
 import { sleep } from './lifecycle.ts';
 
-/** Tells notifications of this process from those of others. */
+/** Distinguishes notifications of this process from those of others. */
 const processId = randomUUID();
-/** Between two notifications: the first one after a pause is sent at once. */
+/** Minimum interval between two notifications; the first one after a pause is sent at once. */
 const notifyEveryMs = 10;
 const reconnectAfterMs = 1_000;
 
 /**
- * Tells other processes of each hint of this process by that name. Failures are dropped, for they
- * only delay. Returns what ends it.
+ * Forwards each hint of this process with that name to other processes. Failures are ignored,
+ * because they only cause a delay. Returns a function that stops it.
  */
 export function shareHint(db: Db, hints: Hints, name: string, id: string = processId): () => void {
   let isWanted = false;
@@ -40,8 +41,8 @@ export function shareHint(db: Db, hints: Hints, name: string, id: string = proce
 }
 
 /**
- * Tells other processes by a notification of its own for each subject. Of many about the same subject,
- * those that come while one is under way are told as one.
+ * Notifies other processes about each subject separately. Notifications about the same subject are
+ * combined while one is in flight.
  */
 export function tellOthers(
   db: Db,
@@ -67,13 +68,13 @@ export function tellOthers(
   };
 }
 
-/** Calls the listener for each hint of that name of another process, until the signal aborts. */
+/** Calls the listener for each hint of that name from another process, until the signal aborts. */
 export async function followSharedHint(
   options: {
     connection: DatabaseConnection;
     log: Logger;
     name: string;
-    /** The subject is that of `tellOthers`; undefined where anything may have changed. */
+    /** The subject given to `tellOthers`; undefined if anything may have changed. */
     onHint: (subject?: string) => void;
     /** For tests: the name of this process. */
     id?: string;
@@ -116,7 +117,7 @@ async function follow(
       if (from !== id) onHint(subject);
     });
     await client.query(`listen ${client.escapeIdentifier(name)}`);
-    // Hints given before this connection listened are lost.
+    // Hints given before this connection was listening are lost.
     onHint();
     onListening?.();
     await ended;

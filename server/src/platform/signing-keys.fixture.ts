@@ -1,6 +1,6 @@
 /**
- * A process for tests: loads the signer of the second argument from the database whose connection
- * is the first, when it is told to, and prints its signature of a fixed text.
+ * A process for tests: connects to the database in the first argument, loads the signer named by
+ * the second when told to, and prints its signature of a fixed text.
  */
 import { once } from 'node:events';
 import { pino } from 'pino';

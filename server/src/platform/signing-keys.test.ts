@@ -1,4 +1,7 @@
-/** Proves that all processes of a cluster sign the same way, and that nothing but our signatures passes. */
+/**
+ * Proves that all processes of a cluster sign the same way, and that only our signatures are
+ * accepted.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

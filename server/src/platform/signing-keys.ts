@@ -1,20 +1,21 @@
 import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Db } from './database/database.ts';
 
-/** Signs short values, the same on every process of a cluster. */
+/** Signs short values; the result is the same in every process of a cluster. */
 export type Signer = {
   /** The first `bytes` bytes of HMAC-SHA256; from 8 to 32. */
   sign(data: Buffer | string, bytes: number): Buffer;
   /**
-   * Verifies a signature of any length that `sign` can make. Signatures under 8 bytes are rejected.
+   * Verifies a signature of any length that `sign` can produce. Signatures under 8 bytes are
+   * rejected.
    */
   verify(data: Buffer | string, signature: Buffer): boolean;
 };
 
-/** Shorter ones could be guessed, and an empty one would fit anything. */
+/** Shorter ones could be guessed, and an empty one would match anything. */
 const shortestSignatureBytes = 8;
 
-/** The signer of the given name; its key is made at the first use and kept in the database. */
+/** The signer of the given name; its key is created on first use and kept in the database. */
 export async function loadSigner(db: Db, name: string): Promise<Signer> {
   await db
     .insertInto('signing_key')
@@ -26,7 +27,7 @@ export async function loadSigner(db: Db, name: string): Promise<Signer> {
     .select('secret')
     .where('name', '=', name)
     .executeTakeFirstOrThrow();
-  // A key object is five times faster than the bytes, which would become one at each call.
+  // A key object is five times faster than raw bytes, which would be converted at each call.
   const key = createSecretKey(secret);
   const sign = (data: Buffer | string, bytes: number) =>
     createHmac('sha256', key).update(data).digest().subarray(0, bytes);

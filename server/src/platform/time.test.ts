@@ -1,4 +1,4 @@
-/** Proves which timestamps are taken, and that what we write can be read again. */
+/** Proves which timestamps are accepted, and that the ones we write can be read again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatTimestamp, parseTimestamp } from './time.ts';

@@ -34,7 +34,7 @@ export function parseTimestamp(value: string): Date | null {
     offsetMinute <= 59;
   if (!inRange || day < 1 || day > daysInMonth(year, month)) return null;
   const parsed = new Date(value.toUpperCase());
-  // Its offset can carry a moment out of the years that four digits write.
+  // Its offset can shift a moment outside the years with four digits.
   const utcYear = parsed.getUTCFullYear();
   return utcYear >= 0 && utcYear <= 9999 ? parsed : null;
 }
@@ -43,7 +43,7 @@ function daysInMonth(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
-/** A timestamp as every answer writes it: UTC, milliseconds, `Z`. */
+/** A timestamp in the format of all responses: UTC, milliseconds, `Z`. */
 export function formatTimestamp(moment: Date | null): string | null {
   return moment === null ? null : moment.toISOString();
 }

@@ -8,8 +8,8 @@ export async function* untilAborted<T>(
   signal?: AbortSignal,
 ): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
-  // Only the current wait is rejected. Racing every chunk against one long-lived promise would
-  // keep a reaction per chunk alive until the end of the upload.
+  // Rejects only the current wait. Racing every chunk against one long-lived promise would keep a
+  // reaction per chunk alive until the end of the upload.
   let rejectWait: (reason: unknown) => void = () => undefined;
   const onAbort = (): void => rejectWait(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });

@@ -1,14 +1,14 @@
 /**
- * UUIDs of version 7 (RFC 9562), in the order in which a process makes them. Randomness is drawn for
- * hundreds at once: asking the system for it each time takes several times as long as all the rest,
- * and each request and many events get an id.
+ * UUIDs of version 7 (RFC 9562), ordered by creation within a process. Randomness is drawn for
+ * hundreds at once: asking the system each time takes several times as long as everything else, and
+ * each request and many events get an id.
  */
 import { randomFillSync } from 'node:crypto';
 
 const pool = new Uint8Array(4_096);
 let used = pool.length;
 let lastMs = 0;
-/** 32 bits behind the milliseconds: they begin at random in each and count up. */
+/** The 32 bits after the milliseconds: they start at random in each millisecond and count up. */
 let sequence = 0;
 
 /** Writes the next UUID to the first 16 bytes. */
@@ -56,7 +56,7 @@ function write(
   bytes.set(random.subarray(5), 11);
 }
 
-/** If the clock is set back, the last timestamp is used again, so the order still holds. */
+/** If the clock is set back, the last timestamp is reused, so ids stay ordered. */
 function advance(random: Uint8Array): void {
   const nowMs = Date.now();
   if (nowMs > lastMs) {
@@ -68,7 +68,7 @@ function advance(random: Uint8Array): void {
   if (sequence === 0) lastMs += 1;
 }
 
-/** 31 bits: the first bit stays free, so that counting on from it has room. */
+/** 31 bits: the first bit stays free, so that counting up has room. */
 function randomNumber([a = 0, b = 0, c = 0, d = 0]: Uint8Array): number {
   return ((a & 0x7f) << 24) | (b << 16) | (c << 8) | d;
 }

@@ -1,4 +1,6 @@
-/** Proves that a sealed value opens only in its place with its key, and that the key survives. */
+/**
+ * Proves that a sealed value opens only in its context and with its key, and that the key survives.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -9,7 +9,7 @@ import { sync } from './storage/durable.ts';
 export type Vault = {
   /** `context` binds the ciphertext to its place: it opens only with the same text. */
   seal(plain: string, context: string): Buffer;
-  /** @throws Error when the bytes were made by another key, for another context, or damaged */
+  /** @throws Error if the bytes were sealed with another key or context, or are damaged */
   open(sealed: Buffer, context: string): string;
 };
 
@@ -42,11 +42,11 @@ export function createVault(key: Buffer): Vault {
 }
 
 /**
- * The encryption key: `REELFEED_ENCRYPTION_KEY`, else the file `encryption.key` of the data
- * directory, which the first start makes. Any number of processes may call it at the same moment:
- * all get the same key.
+ * The encryption key: `REELFEED_ENCRYPTION_KEY`, otherwise the file `encryption.key` of the data
+ * directory, which the first start creates. Any number of processes may call it concurrently: all
+ * get the same key.
  *
- * @throws ConfigurationError when the given key, or the one in the file, is malformed
+ * @throws ConfigurationError if the given key, or the one in the file, is malformed
  */
 export async function loadEncryptionKey(given: string | null, dataDir: string): Promise<Buffer> {
   const found = await findEncryptionKey(given, dataDir);
@@ -59,9 +59,9 @@ export function keyFile(dataDir: string): string {
 }
 
 /**
- * The same without making one: null where there is none.
+ * Like `loadEncryptionKey`, but returns null instead of creating a key.
  *
- * @throws ConfigurationError when what is there is not a key
+ * @throws ConfigurationError if the file does not contain a key
  */
 export async function findEncryptionKey(
   given: string | null,
@@ -82,7 +82,7 @@ async function readKeyFile(file: string): Promise<Buffer | null> {
 }
 
 /**
- * The file gets its name when its content is on the disk: a kill at any point leaves the whole key
+ * The file gets its name once its content is on disk: a kill at any point leaves the complete key
  * or none, and of several processes the first to name its file wins.
  */
 async function createKeyFile(file: string): Promise<Buffer> {

@@ -1,20 +1,25 @@
-/** A thread that answers each message with one. */
+/** A thread that answers each message with another one. */
 import { once } from 'node:events';
 import { parentPort, Worker } from 'node:worker_threads';
 
 export type WorkerThread<Input, Output> = AsyncDisposable & {
-  /** Asks and waits for the answer. @throws what the thread throws, or the reason of the signal */
+  /**
+   * Sends a message and waits for the answer. @throws the thread's error, or the signal's reason
+   */
   ask(input: Input): Promise<Output>;
 };
 
-/** Starts a thread. It ends when it is disposed of. @param file a module that answers each message */
+/**
+ * Starts a thread, which ends when it is disposed of. @param file a module that answers each
+ * message
+ */
 export function startWorkerThread<Input, Output>(
   file: URL,
   signal: AbortSignal,
 ): WorkerThread<Input, Output> {
   const worker = new Worker(file);
   const failed = Promise.withResolvers<never>();
-  // Whoever asks next learns of it.
+  // The next call of `ask` reports it.
   failed.promise.catch(() => undefined);
   worker.on('error', failed.reject);
   worker.on('exit', (code) => failed.reject(new Error(`a thread ended early with code ${code}`)));
@@ -36,7 +41,10 @@ export function startWorkerThread<Input, Output>(
   };
 }
 
-/** In the thread: answers each message. What `answer` throws ends the thread, and is thrown by `ask`. */
+/**
+ * Called in the thread: answers each message. An error of `answer` ends the thread and is thrown by
+ * `ask`.
+ */
 export function answerMessages(answer: (input: never) => unknown): void {
   parentPort?.on('message', (input) => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- of windows, not of threads

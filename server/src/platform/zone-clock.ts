@@ -1,8 +1,8 @@
 /**
  * The wall clock of a time zone, as milliseconds that read like UTC: half past nine on 1 May is
- * `Date.UTC(year, 4, 1, 9, 30)`, wherever it is. Days and hours of a zone are then cut by the same
- * arithmetic as those of UTC. Where clocks go back, two hours share one name; where they go forward,
- * one hour stays empty.
+ * `Date.UTC(year, 4, 1, 9, 30)` in every zone. Days and hours of a zone can then be computed with
+ * the same arithmetic as those of UTC. When clocks go back, two hours share one name; when they go
+ * forward, one hour stays empty.
  */
 const quarterMs = 15 * 60_000;
 const maxRemembered = 10_000;
@@ -22,10 +22,10 @@ export function isTimeZone(text: string): boolean {
 export class ZoneClock {
   readonly timeZone: string;
   readonly #format: Intl.DateTimeFormat | null;
-  /** Every zone changes its offset at a quarter of an hour, so one look-up serves all of it. */
+  /** Offsets change only at quarter hours, so one look-up covers a whole quarter hour. */
   readonly #offsets = new Map<number, number>();
 
-  /** @throws RangeError when there is no such zone */
+  /** @throws RangeError if there is no such zone */
   constructor(timeZone: string) {
     this.timeZone = timeZone;
     this.#format =
@@ -48,8 +48,8 @@ export class ZoneClock {
   }
 
   /**
-   * The moment at which the wall clock shows a time. Of the two moments of an hour that comes twice it
-   * is one; for a time that is skipped, a moment next to the gap.
+   * The moment at which the wall clock shows a time: either one if the hour occurs twice, and a
+   * moment next to the gap if the time is skipped.
    */
   momentOf(localMs: number): number {
     const near = localMs - this.quartersAheadAt(localMs) * quarterMs;
@@ -70,7 +70,7 @@ export class ZoneClock {
     return ahead;
   }
 
-  /** A moment of the wall clock with its offset, such as 2026-01-31T14:00:00.000+01:00. */
+  /** The local time with its offset, such as 2026-01-31T14:00:00.000+01:00. */
   nameOf(localMs: number): string {
     const written = new Date(localMs).toISOString();
     if (this.#format === null) return written;
@@ -81,14 +81,14 @@ export class ZoneClock {
   }
 }
 
-/** Moves a moment by what `quartersAheadAt` has said of it. */
+/** Shifts a moment by an offset from `quartersAheadAt`. */
 export function localMoment(ms: number, quartersAhead: number): number {
   return ms + quartersAhead * quarterMs;
 }
 
 const clocks = new Map<string, ZoneClock>();
 
-/** The clock of a zone, which all users of the zone share. */
+/** The shared clock of a zone. */
 export function clockOf(timeZone: string): ZoneClock {
   let clock = clocks.get(timeZone);
   if (clock === undefined) {

@@ -1,4 +1,4 @@
-/** What a restore does beside the database and its media, and what it says at its end. */
+/** What a restore does besides the database and its media, and what it prints at its end. */
 import { stat, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import type { Config } from '../../app/config.ts';
@@ -14,7 +14,7 @@ import { ConfigurationError } from '../../platform/settings.ts';
 import { sync } from '../../platform/storage/durable.ts';
 import { keyFile } from '../../platform/vault.ts';
 
-/** What a person does after a restore. */
+/** The steps for the operator after a restore. */
 export function nextSteps(config: Config, replays: number, isReady: boolean): string[] {
   return [
     `${replays} later erasures of viewers are known, and are repeated when the service starts.`,
@@ -33,7 +33,7 @@ export async function replayErasures(
   return await inTransaction(database.db, (tx) => requestReplays(tx, records));
 }
 
-/** Puts the key of the backup into the data directory, unless a setting has one. */
+/** Writes the key from the backup into the data directory, unless a setting holds one. */
 export async function restoreKey(
   config: Config,
   { manifest, read }: Pick<BackupSource, 'manifest' | 'read'>,

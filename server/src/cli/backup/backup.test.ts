@@ -1,4 +1,4 @@
-/** Proves that a backup taken under load is whole, and that what is restored from it is equal. */
+/** Proves that a backup taken under load is complete, and that a restored installation is equal. */
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -63,7 +63,7 @@ test('a backup under load holds everything that was acknowledged before it', asy
     return body.data.uploadStatus === 'ready' ? true : null;
   };
   await eventually('the item to be ready', isReady, 120_000);
-  // The rung of the sound alone is the last one that is offered.
+  // The audio-only rendition is the last to be offered.
   const hasAllRungs = async () => {
     const { body } = await original.call('GET', `/v1/content/${item.id}`);
     const master = await original.call('GET', new URL(body.data.streamingUrl).pathname);
@@ -89,7 +89,7 @@ test('a backup under load holds everything that was acknowledged before it', asy
   await load;
   assert.equal(made.code, 0, made.output);
   const { mediaFiles, newMediaFiles } = JSON.parse(made.stdout);
-  // Files with the same bytes are stored once.
+  // Files with identical bytes are stored once.
   assert.ok(newMediaFiles > 3 && newMediaFiles <= mediaFiles, `${newMediaFiles} of ${mediaFiles}`);
   assert.match((await run('original', 'verify', copy)).stdout, /is whole: \d+ files/);
 
@@ -101,7 +101,7 @@ test('a backup under load holds everything that was acknowledged before it', asy
       async (one) => (await one.call('GET', `/v1/content/${item.id}`)).body.data,
     ),
   );
-  // Each service hands out URLs with its own port.
+  // The URLs of each service contain its own port.
   assert.equal(here.title, 'Kept 🎬');
   for (const name of ['uploadStatus', 'duration', 'width', 'createdAt', 'tags', 'aspectRatio']) {
     assert.deepEqual(here[name], there[name], name);
@@ -115,13 +115,13 @@ test('a backup under load holds everything that was acknowledged before it', asy
   const { plays } = await eventually('the statistics to be complete', async () => {
     const summary = await totals(twin);
     await pause(2_000, 'what is not counted yet is counted');
-    // Settled: what the backup had not counted yet is counted now.
+    // Settled: events that the backup had not counted yet are counted by now.
     const isSettled = (await totals(twin)).plays === summary.plays;
     return isSettled && summary.plays >= before ? summary : null;
   });
   assert.ok(plays <= acknowledged, `${plays} plays of ${acknowledged} events`);
 
-  // The restored service continues where the backup ended: events count once, secrets open.
+  // The restored service continues where the backup ended: events count once, secrets decrypt.
   const more = sampleEvent('playStart', item.id);
   for (let turn = 0; turn < 2; turn += 1) {
     await twin.call('POST', '/v1/events', { body: more });
@@ -162,7 +162,7 @@ test('a viewer who was erased after the backup is erased again after its restore
   const { eventsRemoved } = await eventually('the erasure', isErased(again), 60_000);
   assert.ok(eventsRemoved > 0);
   await again.stop();
-  // The backup that is taken now knows of it.
+  // A backup taken now contains the erasure.
   const later = path.join(folder, 'later');
   assert.equal((await run('erased', 'backup', later)).code, 0);
   const last = await run('last', 'restore', later, '--erasures', file, '--json');
@@ -175,7 +175,7 @@ test('a viewer who was erased after the backup is erased again after its restore
 
 type BackedUpTable = { table: string; path: string; columns: string[] };
 
-/** The newest backup of a place: its manifest, and the lines of its list of media. */
+/** The newest backup of a place: its manifest, and the lines of its media index. */
 async function newest(place: string) {
   const objects = path.join(place, 'objects');
   const [id = ''] = (await readdir(path.join(objects, 'backups'))).toSorted().toReversed();
@@ -189,13 +189,13 @@ async function newest(place: string) {
   return { id, file, manifest, objects, media: lines.map((line) => JSON.parse(line)) };
 }
 
-/** What a backup moves when it is made: ids of transactions, and what readers remember of them. */
+/** Columns that a backup rewrites: transaction ids, and positions of readers that contain them. */
 const isMoved = (column: string) => ['changed_xid', 'written_by', 'position'].includes(column);
 
 /**
- * The rows of a table in a backup, in an order that says nothing of how they were stored. The format
- * is PostgreSQL's binary COPY: a head of 19 bytes, then for each row the number of its values, and
- * for each value its length (-1: null) and bytes.
+ * The rows of a table in a backup, in an order that does not depend on how they were stored. The
+ * format is PostgreSQL's binary COPY: a header of 19 bytes, then for each row the number of values,
+ * and for each value its length (-1 for null) and bytes.
  */
 async function rowsOf(file: string, columns: readonly string[]): Promise<string[]> {
   const bytes = zstdDecompressSync(await readFile(file));

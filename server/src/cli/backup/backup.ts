@@ -43,7 +43,9 @@ export const backup: Command = async ({ env, json, positionals: [target], includ
   ]);
 };
 
-/** The place that the command or the settings name. @throws UsageError where neither does */
+/**
+ * The place given on the command line or in the settings. @throws UsageError if there is neither
+ */
 export function placeOf(
   given: string | undefined,
   { backupTo }: Pick<Config, 'backupTo'>,
@@ -54,7 +56,7 @@ export function placeOf(
   throw new UsageError(`Usage: reelfeed ${usage}\nName the place, or set REELFEED_BACKUP_TO.`);
 }
 
-/** An encrypted backup holds the key by itself, so that the passphrase is all that a restore needs. */
+/** An encrypted backup always includes the key, so a restore needs only the passphrase. */
 function keyToInclude(config: Config, isAsked: boolean, isEncrypted: boolean): string | null {
   if (config.encryptionKey === null) {
     return isAsked || isEncrypted ? keyFile(config.dataDir) : null;

@@ -1,4 +1,4 @@
-/** `reelfeed backups [<place>]`: what a place holds. */
+/** `reelfeed backups [<place>]`: lists the backups of a place. */
 import { readConfig } from '../../app/config.ts';
 import { listBackups, readManifest } from '../../platform/backup/manifest.ts';
 import { openPlace } from '../../platform/backup/place.ts';

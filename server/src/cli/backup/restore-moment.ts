@@ -1,4 +1,6 @@
-/** `reelfeed restore --to <time>`: the embedded database as it was at a moment, with its media. */
+/**
+ * `reelfeed restore --to <time>`: restores the embedded database and its media to a point in time.
+ */
 import type { Config } from '../../app/config.ts';
 import { readErasureRecords, type ErasureRecord } from '../../features/events/events.ts';
 import { sourceIn } from '../../platform/backup/backup-source.ts';
@@ -26,7 +28,7 @@ type Options = {
   config: Config;
   place: string;
   to: string;
-  /** Erasures that a file knows of. */
+  /** Erasures listed in the given file. */
   known: readonly ErasureRecord[];
   json: boolean;
 };
@@ -69,7 +71,7 @@ export async function restoreMoment({ config, place, to, known, json }: Options)
   ]);
 }
 
-/** The key never changes, so any backup has the right one. */
+/** The key never changes, so any backup holds the right one. */
 async function restoreNewestKey(config: Config, repository: Repository): Promise<void> {
   for (const id of (await listBackups(repository)).toReversed()) {
     const source = await sourceIn(repository, id);

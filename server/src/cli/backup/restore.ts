@@ -43,7 +43,7 @@ export const restore: Command = async (input) => {
       await requireEmpty(client);
       await restoreKey(config, source);
       const storage = await openStorage(config);
-      // Before the backup's own take their place: those of the storage may be newer.
+      // Read before the backup overwrites them: the records in the storage may be newer.
       const records = [...known, ...(await Array.fromAsync(readErasureRecords(storage)))];
       await restoreMedia(storage, source.media(), source.read);
       await restoreDatabase(source, connection, client, log);
@@ -57,7 +57,7 @@ export const restore: Command = async (input) => {
   ]);
 };
 
-/** @throws ConfigurationError when there is an organization already */
+/** @throws ConfigurationError if an organization already exists */
 async function requireEmpty(client: Client): Promise<void> {
   const { rows } = await client.query<{ isThere: boolean }>(
     `select to_regclass('public.organization') is not null as "isThere"`,

@@ -1,4 +1,4 @@
-/** Brings the clips into the running service, through the public API. */
+/** Uploads the clips to the running service through the public API. */
 import { mkdir, rm } from 'node:fs/promises';
 import { openAsBlob } from 'node:fs';
 import path from 'node:path';
@@ -14,9 +14,9 @@ const pollMs = 250;
 type ListedItem = { externalId: string | null; uploadStatus: string };
 
 /**
- * Makes and uploads the clips that are not there yet. One that somebody has archived is there: it
- * keeps its externalId, and nobody wants it back. The first clip of all is processed before the next
- * is made, so that there is something to watch as soon as possible; `onPlayable` hears of it.
+ * Generates and uploads the missing clips. An archived clip is not missing: it keeps its
+ * externalId, and it was archived on purpose. The first clip is processed before the next is
+ * generated, so that there is something to watch as soon as possible; `onPlayable` is called then.
  */
 export async function uploadMissing(
   access: ContentAccess,
@@ -40,9 +40,9 @@ export async function uploadMissing(
 }
 
 /**
- * Waits until each of the clips that are uploaded is playable, or never will be.
+ * Waits until each uploaded clip is playable or has failed for good.
  *
- * @param onProgress hears how many are, and of how many, each time more are
+ * @param onProgress called with the number of finished clips and the total whenever it grows
  */
 export async function untilProcessed(
   access: ContentAccess,

@@ -8,9 +8,9 @@ export type DemoClip = {
   description: string;
   author: string;
   tags: readonly string[];
-  /** Played with a signed URL alone. */
+  /** Played only with a signed URL. */
   protected: boolean;
-  /** What is drawn for the source `layers`. */
+  /** The scene drawn for the source `layers`. */
   theme?: Theme;
   picture: Omit<ClipSpec, 'path' | 'layers'>;
 };
@@ -52,8 +52,8 @@ function clip(
 }
 
 /**
- * A dozen clips of different lengths, sizes and shapes. The first one is made and processed fastest:
- * until it plays there is nothing to look at.
+ * A dozen clips of different lengths, sizes and shapes. The first one is the fastest to generate
+ * and process, because there is nothing to watch until it plays.
  */
 export const demoClips: readonly DemoClip[] = [
   clip('Dunes at noon', 'Sand that goes on and on.', ['Ada', 'calm', 'colour'], 'dunes', {

@@ -1,4 +1,4 @@
-/** What the demo shows beside its clips: image carousels, a video carousel, captions. */
+/** Demo content besides the clips: image carousels, a video carousel and captions. */
 import { createAdmin, type Admin } from '@reelfeed/client/server';
 import sharp from 'sharp';
 import { untilProcessed } from './clip-uploads.ts';
@@ -14,7 +14,7 @@ type Gallery = {
   author: string;
   tags: string[];
   autoScrollInterval: number | null;
-  /** The two colours of each image, and what is said of it. */
+  /** The two colours of each image, and its alternative text. */
   images: readonly (readonly [from: string, to: string, altText: string])[];
 };
 
@@ -84,7 +84,7 @@ const captions: readonly (readonly [language: string, lines: readonly [string, s
     ['de', ['Der Zähler läuft.', 'Die Quadrate folgen.', 'Und noch einmal.']],
   ];
 
-/** Adds what is not there yet, through the public API, once the clips are playable. */
+/** Adds missing items through the public API once the clips are playable. */
 export async function addCollections(
   baseUrl: string,
   secretKey: string,
@@ -116,7 +116,7 @@ async function findItem(admin: Admin, externalId: string, signal: AbortSignal) {
   return data[0] ?? null;
 }
 
-/** The images that a killed start has left out are added by the next one. */
+/** If an earlier start was killed, the next one adds the missing images. */
 async function addGallery(
   admin: Admin,
   post: Post,
@@ -134,7 +134,7 @@ async function addGallery(
   }
 }
 
-/** A gradient with a disc in it. */
+/** A gradient with a disc on it. */
 async function picture(from: string, to: string): Promise<Blob> {
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
     <linearGradient id="sky" x2="0" y2="1"><stop stop-color="${from}"/><stop offset="1" stop-color="${to}"/></linearGradient>
@@ -159,7 +159,7 @@ async function addPlaylist(admin: Admin, signal: AbortSignal): Promise<void> {
   await admin.post('/v1/content/{id}/videos', { path: { id }, body: { contentIds }, signal });
 }
 
-/** A pin that somebody has taken away stays away: rules are added to an empty list alone. */
+/** A pin that was removed stays removed: pins are only added if there are no rules at all. */
 async function addPins(admin: Admin, signal: AbortSignal): Promise<void> {
   const { data: rules } = await admin.get('/v1/ranking/rules', { query: { limit: 1 }, signal });
   if (rules.length > 0) return;

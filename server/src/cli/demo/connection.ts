@@ -4,15 +4,15 @@ import type { FeedClip } from './feed-clips.ts';
 
 export type Connection = {
   startupMs: number;
-  /** The short side of the largest rendition that it can stream, in pixels. */
+  /** The short side, in pixels, of the largest rendition that the connection can stream. */
   shortSide: number;
   stallsPerMinute: number;
   stallMs: number;
-  /** The chance that a clip does not play at all. */
+  /** Probability that a clip does not play at all. */
   failing: number;
 };
 
-/** Kinds of connection, each with its share of the viewers. */
+/** Kinds of connection, weighted by their share of the viewers. */
 export const connections: readonly (readonly [Connection, number])[] = [
   [{ startupMs: 190, shortSide: 1080, stallsPerMinute: 0.1, stallMs: 300, failing: 0.002 }, 50],
   [{ startupMs: 450, shortSide: 720, stallsPerMinute: 0.6, stallMs: 700, failing: 0.008 }, 35],
@@ -21,7 +21,7 @@ export const connections: readonly (readonly [Connection, number])[] = [
 
 export type Playback = {
   startupMs: number;
-  /** Short sides of what is shown first, and from `changesAtSecond` on. */
+  /** Short sides of the rendition played first, and of the one played from `changesAtSecond` on. */
   firstSide: number;
   laterSide: number;
   changesAtSecond: number;
@@ -34,7 +34,7 @@ const failures = [
   { errorCode: 'manifestLoadTimeOut', errorMessage: 'The playlist did not come in time.' },
 ] as const;
 
-/** What a player on this connection goes through while `seconds` of a clip are played. */
+/** What a player on this connection experiences while `seconds` of a clip are played. */
 export function playOver(
   connection: Connection,
   clip: FeedClip,
@@ -43,7 +43,7 @@ export function playOver(
 ): Playback {
   const renditions = renditionsOf(clip).filter((side) => side <= connection.shortSide);
   const best = renditions[0] ?? clip.shortSide;
-  // Players begin with a size that is safe, and go up when the connection turns out to carry more.
+  // Players begin with a safe size and switch up once the connection proves faster.
   const firstSide = random() < 0.3 ? (renditions[1] ?? best) : best;
   const stallChance = 1 - Math.exp((-connection.stallsPerMinute * seconds) / 60);
   const stall = { second: random() * seconds, durationMs: around(random, connection.stallMs, 4) };

@@ -5,7 +5,7 @@ import type { FeedClip } from './feed-clips.ts';
 import type { DemoViewer } from './viewers.ts';
 
 export type Decision = {
-  /** Seconds of playing until the viewer leaves; more than the clip has when it is seen again. */
+  /** Seconds of playback until the viewer leaves; longer than the clip if it is replayed. */
   watchSeconds: number;
   likes: boolean;
   saves: boolean;
@@ -18,7 +18,7 @@ const platforms = [
   ['email', 1],
 ] as const;
 
-/** Minimum time before leaving: the viewer has to see what the clip is. */
+/** Minimum time before leaving: the viewer has to see what the clip is about. */
 const shortestLookSeconds = 0.4;
 /** The share of a clip that a viewer must see before liking, saving or sharing it. */
 const enoughSeen = 0.6;
@@ -37,18 +37,18 @@ export function decide(viewer: DemoViewer, clip: FeedClip, random: Random): Deci
   };
 }
 
-/** The end is noticed a moment late; what one likes much is seen again. */
+/** Viewers notice the end a moment late, and replay clips they like very much. */
 function toTheEnd({ duration }: FeedClip, appeal: number, random: Random): number {
   const again = random() < appeal * 0.4 ? random() * duration * 1.5 : 0;
   return duration + again + between(random, 0.05, 0.6);
 }
 
-/** Viewers who leave mostly leave early. */
+/** Most viewers who leave do so early. */
 function partOf({ duration }: FeedClip, random: Random): number {
   return duration * 0.95 * random() ** 1.5;
 }
 
-/** How many clips a viewer sees in one visit, of `most`. */
+/** The number of clips that a viewer sees in one visit, at most `most`. */
 export function clipsInVisit({ staying }: DemoViewer, most: number, random: Random): number {
   let clips = 1;
   while (clips < most && random() < staying) clips += 1;

@@ -10,15 +10,15 @@ const env = {
   REELFEED_MIN_FREE_BYTES: '0',
   REELFEED_LOG_LEVEL: 'info',
   REELFEED_MEDIA_NICENESS: '0',
-  // Enough for reports by rendition; the tall clip of 1080 would take longer than all others.
+  // Enough for reports by rendition; the tall clip at 1080 would take longer than all others.
   REELFEED_MEDIA_RENDITIONS: '240,360,540',
 };
 
 type Demo = {
-  /** Waits until it says that the visits of the last day are sent. */
+  /** Waits for the message that the visits of the last day have been sent. */
   lastDay: () => Promise<void>;
   get: (path: string) => Promise<any>; // oxlint-disable-line typescript/no-explicit-any -- reports of every shape
-  /** Events by kind that this start has stored, or taken for repeats. */
+  /** Number of events of a kind that this start stored, or detected as duplicates. */
   counted: (kind: string, outcome: 'stored' | 'duplicate') => Promise<number>;
   stop: () => Promise<void>;
 };
@@ -68,7 +68,7 @@ const views = { count: 0 };
 test('the demo fills its reports: a day of visits at once, and more as time goes by', async () => {
   const { lastDay, get, counted, stop } = await startDemo();
   await lastDay();
-  // Reports show an event within a second.
+  // Reports include an event within a second.
   const overview = await eventually('the reports', async () => {
     const report = await get('/v1/analytics/overview?granularity=hour');
     return report.summary.plays > 6_000 && report.summary.uniqueViewers >= 50 ? report : null;
@@ -146,7 +146,7 @@ test('the demo fills its reports: a day of visits at once, and more as time goes
     return types[1] === 'video_carousel' && types[3] === 'carousel' ? shown : null;
   });
   const [first, row] = front;
-  // A player that comes from the first clip has not seen the members yet.
+  // A player that continues from the first clip has not seen the members yet.
   assert.ok(row.videos.some(({ id }: { id: string }) => id !== first.id));
   assert.equal((await byId('demo-warm-evening')).streamingUrl, '', 'protected');
 

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the service with a dozen generated clips and simulated viewers, in a data directory
- * of its own.
+ * `npm run demo`: runs the service with a dozen generated clips and simulated viewers, in a data
+ * directory of its own.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -34,11 +34,11 @@ export const demo: Command = async ({ env }) => {
     REELFEED_DATA_DIR: dataDir,
     REELFEED_SECRET_KEY: keys.secretKey,
     REELFEED_PUBLISHABLE_KEY: keys.publishableKey,
-    // Its viewers are few, and who tries it does not wait for a week.
+    // The demo has few viewers, and people who try it do not wait for a week.
     REELFEED_EXPERIMENT_MIN_DAYS: env['REELFEED_EXPERIMENT_MIN_DAYS'] ?? '0',
     REELFEED_EXPERIMENT_MIN_UNITS: env['REELFEED_EXPERIMENT_MIN_UNITS'] ?? '10',
     REELFEED_EXPERIMENT_TUNED_TO: env['REELFEED_EXPERIMENT_TUNED_TO'] ?? '100',
-    // Nobody is served yet whom the clips could disturb, and who tries it waits for them.
+    // There is no traffic to disturb yet, and people who try the demo wait for the clips.
     REELFEED_MEDIA_NICENESS: env['REELFEED_MEDIA_NICENESS'] ?? '0',
     REELFEED_LOG_LEVEL: env['REELFEED_LOG_LEVEL'] ?? 'warn',
   };
@@ -68,7 +68,7 @@ export const demo: Command = async ({ env }) => {
           runViewers({ url, ...keys }, log, signal, async () => {
             await addAlertsAndMetrics(parts, signal);
             await addExport(parts, signal);
-            // A port for live streams that is taken is no reason to end the demo.
+            // If the port for live streams is taken, the demo runs without them.
             await broadcastOnce(access, signal).catch((error: unknown) => {
               if (!signal.aborted) log.warn({ err: error }, 'the broadcast of the demo failed');
             });
@@ -81,7 +81,7 @@ export const demo: Command = async ({ env }) => {
   });
 };
 
-/** The demo's keys stay the same from start to start, so that its URLs do. */
+/** The keys stay the same across starts, so the demo's URLs do too. */
 async function loadKeys(dataDir: string): Promise<DemoKeys> {
   const file = path.join(dataDir, 'demo-keys.json');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -91,7 +91,7 @@ async function loadKeys(dataDir: string): Promise<DemoKeys> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   const keys = { secretKey: generateKey('secret'), publishableKey: generateKey('publishable') };
-  // A kill must not leave half a file, which no later start could read.
+  // Written to a draft first: a kill must not leave half a file, which no later start could read.
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, JSON.stringify(keys), { mode: 0o600 });
   await rename(draft, file);

@@ -1,6 +1,6 @@
 /**
- * The experiments of the demo: one that makes its viewers stay longer, one that makes no difference, and
- * one that has ended. They are recognized by their names, so that a later start makes none twice.
+ * The experiments of the demo: one that makes viewers stay longer, one without effect, and one that
+ * has ended. They are recognized by name, so a later start creates no duplicates.
  */
 type Access = { url: string; secretKey: string };
 
@@ -34,7 +34,7 @@ const fresherFeed = {
   metrics: ['completionRate', 'watchTime'],
 };
 
-/** Makes and starts the experiments that are missing. */
+/** Creates and starts the missing experiments. */
 export async function startExperiments(access: Access, signal: AbortSignal): Promise<void> {
   const existing = await list(access, signal);
   for (const draft of [autoAdvance, accentColor, fresherFeed]) {

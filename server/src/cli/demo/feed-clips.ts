@@ -1,10 +1,10 @@
 /** The feed as a viewer reads it, through the client library. */
 import { createReelfeed, type FeedItem } from '@reelfeed/client';
 
-/** How viewers reach the demo. */
+/** The address and key that viewers use. */
 export type FeedAccess = { baseUrl: string; publishableKey: string };
 
-/** As the client library takes it. Who has not signed in has no user id. */
+/** In the form the client library takes. Anonymous viewers have no user id. */
 export type ViewerIdentity = {
   userId?: string;
   deviceId: string;
@@ -12,14 +12,14 @@ export type ViewerIdentity = {
   country: string;
 };
 
-/** What matters to a viewer of an item that plays. */
+/** The properties of a playable item that matter to a simulated viewer. */
 export type FeedClip = {
   id: string;
   title: string;
   tags: readonly string[];
-  /** Length in seconds. */
+  /** In seconds. */
   duration: number;
-  /** Size of the picture in pixels. */
+  /** Picture size in pixels. */
   shortSide: number;
 };
 
@@ -28,7 +28,10 @@ export type FeedClips = { feedId: string | null; clips: readonly FeedClip[] };
 const clipsPerPage = 10;
 const maxClips = 50;
 
-/** Reads page after page, to the end or fifty clips. Throws as the client library does. */
+/**
+ * Reads page after page, to the end of the feed or fifty clips. Throws what the client library
+ * throws.
+ */
 export async function readClips(
   access: FeedAccess,
   identity: ViewerIdentity,
@@ -52,7 +55,7 @@ export async function readClips(
   return { feedId, clips };
 }
 
-/** None of what has no length, such as pictures and live streams. */
+/** Returns nothing for items without a duration, such as images and live streams. */
 function clipOf({ id, title, tags, duration, width, height }: FeedItem): FeedClip[] {
   if (duration === null || duration <= 0) return [];
   return [{ id, title, tags, duration, shortSide: Math.min(width ?? 0, height ?? 0) }];

@@ -1,4 +1,4 @@
-/** Words of several scripts and directions, as the viewers and editors of one feed write them. */
+/** Text in several scripts and directions, as viewers and editors of the same feed write it. */
 export const languages = {
   arabic: 'مقطع قصير عن القهوة في الصباح (١٢٣)',
   hebrew: 'סרטון קצר על קפה – "בוקר טוב" 123!',

@@ -1,10 +1,13 @@
-/** A broadcast of a minute, whose recording stays as an item, and a stream that waits for an encoder. */
+/**
+ * Broadcasts for a minute, which leaves a recording, and creates a stream that waits for an
+ * encoder.
+ */
 import { createAdmin } from '@reelfeed/client/server';
 import { broadcast } from '../broadcast.ts';
 
 const lengthMs = 60_000;
 
-/** Runs to its end at the first start; ends early, and cleanly, with the demo. */
+/** Runs to completion on the first start; ends early, and cleanly, with the demo. */
 export async function broadcastOnce(
   { url, secretKey }: { url: string; secretKey: string },
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** Visits as time goes by. */
+/** Visits in real time. */
 import { createReelfeed, EventSender } from '@reelfeed/client';
 import { sleep } from '../../platform/lifecycle.ts';
 import { autoAdvanceFlag } from './experiments.ts';
@@ -12,7 +12,7 @@ import type { DemoViewer } from './viewers.ts';
 const shortestPauseMs = 1_000;
 const longestPauseMs = 8_000;
 
-/** One of these viewers at a time, until the signal aborts. Throws what reading the feed throws. */
+/** Simulates one viewer at a time until the signal aborts. Throws what reading the feed throws. */
 export async function runLiveVisits(
   access: FeedAccess,
   viewers: readonly DemoViewer[],
@@ -25,7 +25,10 @@ export async function runLiveVisits(
   }
 }
 
-/** What is told when the demo stops is still sent: the service answers until this returns. */
+/**
+ * Events reported when the demo stops are still sent: the service keeps answering until this
+ * returns.
+ */
 async function watchNow(access: FeedAccess, planned: Visit, signal: AbortSignal): Promise<void> {
   const visit = await asConfigured(access, planned, signal);
   const { identity } = visit.viewer;
@@ -44,7 +47,7 @@ async function watchNow(access: FeedAccess, planned: Visit, signal: AbortSignal)
   }
 }
 
-/** The visit as it is with the settings and flags that the viewer gets. */
+/** The visit, adjusted to the settings and flags that the viewer gets. */
 async function asConfigured(access: FeedAccess, visit: Visit, signal: AbortSignal): Promise<Visit> {
   const { viewer } = visit;
   const { country } = viewer.identity;
@@ -53,6 +56,6 @@ async function asConfigured(access: FeedAccess, visit: Visit, signal: AbortSigna
     signal,
   });
   if (flags[autoAdvanceFlag] !== true) return visit;
-  // Half as many leave after a clip.
+  // Halves the probability of leaving after a clip.
   return { ...visit, viewer: { ...viewer, staying: 1 - (1 - viewer.staying) / 2 } };
 }

@@ -30,10 +30,10 @@ test('each meets what it likes earlier than the other does, and last of all what
     { baseUrl: service.url, publishableKey: service.publishableKey },
     new AbortController().signal,
   );
-  // How much earlier than clips of calm those of nature come.
+  // How much earlier clips tagged "nature" rank than those tagged "calm".
   const leads: number[] = [];
   for (const { userId, likes } of oppositeTastes) {
-    // Each feed explores with clips of its own choice, so that one alone says little.
+    // Each feed explores with its own random clips, so a single feed proves little.
     const feeds: Awaited<ReturnType<typeof feedOf>>[] = [];
     for (let feed = 0; feed < 40; feed += 1) feeds.push(await feedOf(userId));
     for (const items of feeds) {

@@ -1,6 +1,6 @@
 /**
- * Two viewers with opposite tastes who have met three clips each, so that whoever looks at their feeds
- * sees what the service has learned. All others have met every clip by now.
+ * Two viewers with opposite tastes who have seen three clips each, so that their feeds show what
+ * the service has learned. All other viewers have seen every clip by now.
  */
 import { EventSender } from '@reelfeed/client';
 import { readClips, type FeedAccess } from './feed-clips.ts';
@@ -22,7 +22,7 @@ export async function sendOppositeTastes(access: FeedAccess, signal: AbortSignal
     'opposite-tastes',
     signal,
   );
-  // In one order at each start, so that the same clips stay unmet.
+  // The order is the same on each start, so the same clips stay unseen.
   const sorted = clips.toSorted((a, b) => (a.title < b.title ? -1 : 1));
   for (const { userId, likes, dislikes } of oppositeTastes) {
     const of = (tag: string) => sorted.filter(({ tags }) => tags.includes(tag));

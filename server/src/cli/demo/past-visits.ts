@@ -1,9 +1,9 @@
 /**
- * The visits of the day before the demo was started. Their events come as from devices that were
- * offline: each viewer's sender finds them in its storage.
+ * The visits of the day before the demo was started. Their events arrive like those of devices that
+ * were offline: each viewer's sender finds them in its storage.
  *
- * Visits and event ids follow from viewer, hour and clip, so that what a later start sends again
- * counts once, and a clip that is new by then gets views of its own.
+ * Visits and event ids are derived from viewer, hour and clip. Events that a later start sends
+ * again are therefore counted once, and a clip that is new by then gets views of its own.
  */
 import { EventSender, type TrackedEvent } from '@reelfeed/client';
 import { readClips, type FeedAccess, type FeedClips } from './feed-clips.ts';
@@ -11,10 +11,10 @@ import { momentsOf, visitId, type Visit } from './visit.ts';
 import { hourMs, visitsBetween } from './visiting-hours.ts';
 import type { DemoViewer } from './viewers.ts';
 
-/** The service accepts events up to 24 hours old; the rest is time for sending. */
+/** The service accepts events up to 24 hours old; the remainder is time for sending them. */
 const pastMs = 23.5 * hourMs;
 
-/** Sends them, one viewer's after the other's, so that one request is under way at most. */
+/** Sends the past visits of one viewer after another, so at most one request is in flight. */
 export async function sendPastVisits(
   access: FeedAccess,
   viewers: readonly DemoViewer[],
@@ -27,9 +27,9 @@ export async function sendPastVisits(
 }
 
 /**
- * What a viewer's device has kept, in the order of time. It follows from the clips and not from the
- * order in which the feed shows them, which changes with what the viewer watches: the clips are taken
- * newest first, by their time-ordered ids.
+ * The events stored on a viewer's device, in time order. They must not depend on the feed's order,
+ * which changes with what the viewer watches, so clips are taken newest first by their time-ordered
+ * ids.
  */
 export function pastEvents(
   viewer: DemoViewer,
@@ -70,7 +70,7 @@ async function sendKept(
   const sender = new EventSender({
     ...access,
     maxWaiting: events.length,
-    // What has no answer when the demo stops is made up again by the next start.
+    // Events that are unacknowledged when the demo stops are generated again by the next start.
     storage: { load: () => kept, save: () => undefined },
   });
   try {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** The next number, from 0 to below 1. */
+/** Returns a number in [0, 1). */
 export type Random = () => number;
 
 /** Random numbers seeded by the text, so that the demo is reproducible. */
@@ -16,12 +16,15 @@ export function between(random: Random, low: number, high: number): number {
   return low + random() * (high - low);
 }
 
-/** Around `middle`, at most `factor` times as large or as small, and mostly near it. */
+/** A number near `middle`, at most `factor` times as large or as small. */
 export function around(random: Random, middle: number, factor: number): number {
   return middle * factor ** (random() + random() - 1);
 }
 
-/** One of the choices, each as often as its weight says; there must be one. */
+/**
+ * Picks one of the choices with a probability proportional to its weight. There must be at least
+ * one.
+ */
 export function pickWeighted<T>(random: Random, choices: readonly (readonly [T, number])[]): T {
   const total = choices.reduce((sum, [, weight]) => sum + weight, 0);
   let left = random() * total;

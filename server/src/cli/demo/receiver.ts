@@ -1,4 +1,6 @@
-/** The receiver of the demo's webhooks: HTTPS on the loopback interface, with a certificate of its own. */
+/**
+ * The receiver of the demo's webhooks: HTTPS on the loopback interface, with its own certificate.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +8,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createTestAuthority } from '../../platform/egress/test-certificate.ts';
 
 export type DemoReceiver = AsyncDisposable & {
-  /** Its host and port, as `REELFEED_EGRESS_ALLOW` takes them. */
+  /** Host and port, in the format of `REELFEED_EGRESS_ALLOW`. */
   readonly host: string;
 };
 

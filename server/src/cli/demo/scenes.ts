@@ -1,6 +1,6 @@
 /**
- * Moving scenes for the clips of the demo: a few drawn layers, each of which moves at its own speed, so
- * that the near ones pass faster than the far ones.
+ * Moving scenes for the demo's clips: a few drawn layers, each of which moves at its own speed, so
+ * near layers pass faster than far ones.
  */
 import { writeFile } from 'node:fs/promises';
 import sharp from 'sharp';
@@ -34,7 +34,7 @@ export async function drawScene(
   for (const [index, { shapes, speed }] of layersOf(theme, size, random).entries()) {
     const [speedX, speedY] = speed;
     const file = `${folder}/${seed}-${index}.png`;
-    // A layer that moves is drawn once more beside itself, so that it never ends.
+    // A moving layer is drawn twice side by side, so that it can loop.
     const across = speedX === 0 ? 1 : 2;
     const down = speedY === 0 ? 1 : 2;
     const { width, height } = size;
@@ -112,7 +112,7 @@ function layersOf(theme: Theme, size: Size, random: Random): Layer[] {
   }
 }
 
-/** A ridge that ends as high as it begins. */
+/** A ridge that ends at the height at which it begins, so that it can loop. */
 function ridge(
   { width, height }: Size,
   { base, roughness, color }: { base: number; roughness: number; color: string },
@@ -165,7 +165,7 @@ function discs(
   }).join('');
 }
 
-/** Half of each of two colours. */
+/** Mixes two colours in equal parts. */
 function blend(one: string, other: string): string {
   const parts = [1, 3, 5].map((at) => {
     const sum = parseInt(one.slice(at, at + 2), 16) + parseInt(other.slice(at, at + 2), 16);

@@ -1,19 +1,20 @@
 /**
- * Fills the pages of the console that clips and viewers alone leave empty. Each part is made once: what
- * somebody has taken away stays away while another one of its kind is there.
+ * Adds content for the console pages that clips and viewers alone leave empty. Each part is created
+ * only if there is none of its kind, so removed parts stay removed while another of the kind
+ * exists.
  */
 import { createAdmin, type Admin } from '@reelfeed/client/server';
 
 type Parts = {
   readonly url: string;
   readonly secretKey: string;
-  /** Host and port of the receiver of this start. */
+  /** Host and port of this start's receiver. */
   readonly receiver: string;
 };
 
 const paths = ['/always', '/sometimes'] as const;
 
-/** Webhooks come first, so that they hear of the clips. */
+/** Webhooks come first, so that they receive the events of the clips. */
 export async function addWebhooks(parts: Parts, signal: AbortSignal): Promise<void> {
   const admin = adminOf(parts);
   const { data: webhooks } = await admin.get('/v1/webhooks', { query: { limit: 100 }, signal });
@@ -55,7 +56,7 @@ function putSetting(admin: Admin, key: string, value: unknown, signal: AbortSign
   return admin.put('/v1/settings/{key}', { path: { key }, body: { value }, signal });
 }
 
-/** Rules that go with the pins, and keys as a team would have them. */
+/** Rules besides the pins, and keys as a team would have them. */
 export async function addRulesAndKeys(parts: Parts, signal: AbortSignal): Promise<void> {
   const admin = adminOf(parts);
   const { data: rules } = await admin.get('/v1/ranking/rules', { query: { limit: 100 }, signal });
@@ -75,8 +76,8 @@ export async function addRulesAndKeys(parts: Parts, signal: AbortSignal): Promis
 }
 
 /**
- * Alerts that watch for trouble, and one that fires, since the demo's viewers are more than it allows; and a
- * metric over events of an app's own.
+ * Adds alerts, one of which fires because the demo has more viewers than it allows, and a metric
+ * over custom events.
  */
 export async function addAlertsAndMetrics(parts: Parts, signal: AbortSignal): Promise<void> {
   const admin = adminOf(parts);
@@ -108,7 +109,7 @@ export async function addAlertsAndMetrics(parts: Parts, signal: AbortSignal): Pr
   }
 }
 
-/** An export of yesterday and today, once there is something to export. */
+/** Adds an export of yesterday and today once there is something to export. */
 export async function addExport(parts: Parts, signal: AbortSignal): Promise<void> {
   const admin = adminOf(parts);
   const { data: all } = await admin.get('/v1/exports', { query: { limit: 1 }, signal });

@@ -1,12 +1,17 @@
-/** How much a viewer likes a clip, whatever its tags are. */
+/** How much a viewer likes a clip, for arbitrary tags. */
 import { randomFrom } from './random.ts';
 import type { FeedClip } from './feed-clips.ts';
 import type { DemoViewer } from './viewers.ts';
 
-/** Likings of several tags lie closer together than single ones; this draws them apart again. */
+/**
+ * Averages over several tags lie closer together than single values; this spreads them out again.
+ */
 const contrast = 1.8;
 
-/** How much a viewer likes a clip, from 0 to 1: the mean of the viewer's taste for its tags and for the clip itself. */
+/**
+ * How much a viewer likes a clip, from 0 to 1: the mean of the viewer's taste for its tags and for
+ * the clip itself.
+ */
 export function appealOf({ name }: DemoViewer, { title, tags }: FeedClip): number {
   const likings = [`clip ${title}`, ...tags.map((tag) => `tag ${tag}`)].map((what) =>
     likingOf(name, what),
@@ -15,7 +20,7 @@ export function appealOf({ name }: DemoViewer, { title, tags }: FeedClip): numbe
   return Math.min(1, Math.max(0, 0.5 + (mean - 0.5) * contrast));
 }
 
-/** Half of a liking is everybody's, so that some clips do better than others. */
+/** Half of each value is the same for all viewers, so that some clips do better than others. */
 function likingOf(viewer: string, what: string): number {
   return (randomFrom(what)() + randomFrom(`${viewer} ${what}`)()) / 2;
 }

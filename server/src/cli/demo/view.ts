@@ -1,4 +1,4 @@
-/** One clip as it passes before a viewer: what the player of an app tells of it, and when. */
+/** One clip in a viewer's feed: what the app's player reports about it, and when. */
 import type { EngagementEvent } from '@reelfeed/client';
 import { playOver, type Playback } from './connection.ts';
 import { decide, type Decision } from './decisions.ts';
@@ -6,18 +6,18 @@ import type { FeedClip } from './feed-clips.ts';
 import type { Random } from './random.ts';
 import type { DemoViewer } from './viewers.ts';
 
-/** An action at a time after the start. */
+/** An event at a time after the start. */
 export type Moment = { atMs: number; event: EngagementEvent };
 
 export type View = {
   moments: readonly Moment[];
-  /** Seconds that were played. */
+  /** Seconds of playback. */
   watchTime: number;
   /** When the viewer leaves. */
   endMs: number;
 };
 
-/** An action at a position of the clip, in seconds. */
+/** An event at a position in the clip, in seconds. */
 type Mark = { second: number; event: EngagementEvent };
 
 const progressSeconds = 5;
@@ -39,7 +39,7 @@ export function watchClip(viewer: DemoViewer, clip: FeedClip, random: Random): V
   const moments: Moment[] = [];
   let stalledMs = 0;
   for (const { second, event } of marks) {
-    // A stall is told when it is over.
+    // A stall is reported when it ends.
     if (event.event === 'rebuffer') stalledMs += event.data.duration;
     moments.push({ atMs: Math.round(playback.startupMs + stalledMs + second * 1_000), event });
   }
@@ -47,7 +47,7 @@ export function watchClip(viewer: DemoViewer, clip: FeedClip, random: Random): V
   return { moments, watchTime: rounded(decision.watchSeconds), endMs };
 }
 
-/** The viewer sees the player give up, and continues a moment later. */
+/** The viewer sees the player give up and moves on a moment later. */
 function failedView(
   { id: contentId }: FeedClip,
   afterMs: number,
@@ -63,7 +63,7 @@ function startOf({ id: contentId }: FeedClip, { startupMs, firstSide }: Playback
   return { second: 0, event: { event: 'playStart', contentId, data } };
 }
 
-/** Every five seconds, at the end of the clip and where the viewer leaves. */
+/** Progress every five seconds, at the end of the clip and where the viewer leaves. */
 function progressOf(clip: FeedClip, playback: Playback, watchSeconds: number): Mark[] {
   const { id: contentId, duration } = clip;
   const isCompleted = watchSeconds >= duration;
@@ -99,7 +99,7 @@ function stallsOf({ id: contentId, duration }: FeedClip, playback: Playback): Ma
   });
 }
 
-/** Likes come while the clip plays; it is saved and shared when it was seen. */
+/** Likes happen during playback; saves and shares follow after it. */
 function reactionsOf({ id: contentId }: FeedClip, decision: Decision): Mark[] {
   const { watchSeconds, likes, saves, sharesTo } = decision;
   const marks: Mark[] = [];
@@ -124,7 +124,7 @@ function codecOf(shortSide: number): string {
   return shortSide > 720 ? 'avc1.640028' : 'avc1.64001f';
 }
 
-/** To milliseconds. */
+/** Rounds to milliseconds. */
 function rounded(seconds: number): number {
   return Math.round(seconds * 1_000) / 1_000;
 }

@@ -1,4 +1,4 @@
-/** Who watches the demo. The same viewers come in every installation. */
+/** The viewers of the demo. They are the same in every installation. */
 import { connections, type Connection } from './connection.ts';
 import type { ViewerIdentity } from './feed-clips.ts';
 import { around, between, pickWeighted, randomFrom } from './random.ts';
@@ -8,13 +8,13 @@ export type DemoViewer = {
   identity: ViewerIdentity;
   utcOffsetHours: number;
   connection: Connection;
-  /** Longest time for one clip. */
+  /** Longest time spent on one clip. */
   patienceSeconds: number;
-  /** Longest wait for the first picture. */
+  /** Longest wait for the first frame. */
   waitsMs: number;
-  /** How easily a clip that is liked gets a like: 0 to 1. */
+  /** How readily the viewer likes a clip that appeals, from 0 to 1. */
   enthusiasm: number;
-  /** The chance to go on to the next clip. */
+  /** Probability of going on to the next clip. */
   staying: number;
   visitsPerDay: number;
 };
@@ -29,7 +29,7 @@ const devices = [
   ['web', 20],
 ] as const;
 
-/** Countries with their hours from UTC, without summer time. */
+/** Countries with their offset from UTC in hours, without daylight saving time. */
 const homes: readonly (readonly [Home, number])[] = [
   [{ country: 'DE', utcOffsetHours: 1 }, 28],
   [{ country: 'US', utcOffsetHours: -5 }, 24],
@@ -44,7 +44,7 @@ export const demoViewers: readonly DemoViewer[] = Array.from({ length: viewerCou
   makeViewer(`viewer-${String(index + 1).padStart(2, '0')}`),
 );
 
-/** A viewer whose habits follow from the name alone. */
+/** A viewer whose habits are derived from the name alone. */
 export function makeViewer(name: string): DemoViewer {
   const random = randomFrom(name);
   const { country, utcOffsetHours } = pickWeighted(random, homes);
@@ -62,7 +62,7 @@ export function makeViewer(name: string): DemoViewer {
     waitsMs: between(random, 1_500, 6_000),
     enthusiasm: between(random, 0.1, 0.8),
     staying: between(random, 0.8, 0.93),
-    // A few come all the time, most now and then.
+    // A few visit all the time, most of them now and then.
     visitsPerDay: around(random, 20, 2),
   };
 }

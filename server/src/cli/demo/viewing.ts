@@ -14,7 +14,7 @@ const maxAtATime = 5;
 /**
  * Runs until the signal aborts and the last events are sent.
  *
- * @param onPastSent is called once the past day of the viewers is sent
+ * @param onPastSent called once the viewers' past day has been sent
  */
 export async function runViewers(
   { url, secretKey, publishableKey }: { url: string; secretKey: string; publishableKey: string },

@@ -11,7 +11,7 @@ const nowMs = Date.parse('2026-03-01T12:34:56.789Z');
 const dayMs = 24 * 3_600_000;
 const feed: FeedClips = {
   feedId: 'fed_1',
-  // Ids in the order of time, the newest first.
+  // Time-ordered ids, newest first.
   clips: demoClips.map(({ externalId, title, tags, picture }, index) => ({
     id: `${99 - index}-${externalId}`,
     title,

@@ -1,4 +1,4 @@
-/** One visit of a viewer: clip after clip, with a swipe between two of them. */
+/** One visit of a viewer: clip after clip, with a swipe between them. */
 import type { FeedClips } from './feed-clips.ts';
 import { clipsInVisit } from './decisions.ts';
 import { between, randomFrom } from './random.ts';
@@ -7,14 +7,14 @@ import type { DemoViewer } from './viewers.ts';
 
 export type Visit = { viewer: DemoViewer; startMs: number };
 
-/** Names the session. */
+/** The id of the session. */
 export function visitId({ viewer, startMs }: Visit): string {
   return `${viewer.name}-${startMs}`;
 }
 
 /**
- * What the app of the viewer tells, in its order; times count from the beginning of the visit. What
- * happens to a clip follows from the visit and the clip alone, whatever else is in the feed.
+ * The events that the viewer's app reports, in order; times count from the beginning of the visit.
+ * Events of a clip depend only on the visit and the clip, whatever else is in the feed.
  */
 export function momentsOf(visit: Visit, { feedId, clips }: FeedClips): Moment[] {
   const { viewer } = visit;

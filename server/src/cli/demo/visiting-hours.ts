@@ -5,17 +5,17 @@ import type { DemoViewer } from './viewers.ts';
 
 export const hourMs = 3_600_000;
 
-/** How busy the hours of a day are, from midnight on: few at night, most in the evening. */
+/** Relative traffic of each hour of the day, from midnight: few at night, most in the evening. */
 const busyness = [4, 2, 1, 1, 1, 2, 4, 7, 8, 6, 5, 6, 9, 8, 6, 6, 7, 9, 11, 13, 15, 16, 13, 8];
 const busynessOfDay = busyness.reduce((sum, hour) => sum + hour, 0);
 
-/** Visits of a viewer to be expected in the hour of this moment. */
+/** Expected number of visits of a viewer in the hour of this moment. */
 function visitsExpected({ visitsPerDay, utcOffsetHours }: DemoViewer, atMs: number): number {
   const localHour = Math.floor(atMs / hourMs + utcOffsetHours) % 24;
   return (visitsPerDay * (busyness[localHour] ?? 0)) / busynessOfDay;
 }
 
-/** The visits of a viewer that begin from one moment to before another: the same for ever. */
+/** The visits of a viewer that begin in [fromMs, toMs). The result never changes. */
 export function visitsBetween(viewer: DemoViewer, fromMs: number, toMs: number): Visit[] {
   const visits: Visit[] = [];
   for (let atMs = fromMs - (fromMs % hourMs); atMs < toMs; atMs += hourMs) {
@@ -30,7 +30,7 @@ export function visitsBetween(viewer: DemoViewer, fromMs: number, toMs: number):
     .toSorted((a, b) => a.startMs - b.startMs);
 }
 
-/** The next viewer. */
+/** Picks the next viewer. */
 export function whoComes(
   viewers: readonly DemoViewer[],
   nowMs: number,

@@ -18,7 +18,7 @@ import type { Finding } from '../../platform/finding.ts';
 const answerTimeoutMs = 2_000;
 const lookupTimeoutMs = 5_000;
 
-/** Whether the port is free, or the service itself has it. Port 0 takes a free one. */
+/** Whether the port is free or in use by the service itself. Port 0 picks a free one. */
 export async function examinePort(config: Config): Promise<Finding[]> {
   const { host, port, roles } = config;
   if (port === 0 || !roles.includes('api')) return [];
@@ -35,7 +35,7 @@ export async function examinePort(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Nothing but the service answers `/readyz` with its checks. */
+/** Only the service answers `/readyz` with its checks. */
 async function isReelfeed({ host, port, tlsCert }: Config): Promise<boolean> {
   const target = {
     host: host === '0.0.0.0' || host === '::' ? 'localhost' : host,
@@ -43,7 +43,8 @@ async function isReelfeed({ host, port, tlsCert }: Config): Promise<boolean> {
     path: '/readyz',
     signal: AbortSignal.timeout(answerTimeoutMs),
   };
-  // The certificate is for another name than this one, and nothing secret is sent or believed.
+  // The certificate is for another name. This is safe: nothing secret is sent and nothing is
+  // trusted.
   const request =
     tlsCert === null ? httpGet(target) : httpsGet({ ...target, rejectUnauthorized: false });
   try {
@@ -55,10 +56,13 @@ async function isReelfeed({ host, port, tlsCert }: Config): Promise<boolean> {
   }
 }
 
-/** Certificates of 90 days are usually renewed 30 days before they expire, so 14 days left mean a failure. */
+/**
+ * Certificates of 90 days are usually renewed 30 days before they expire, so at 14 days a renewal
+ * has failed.
+ */
 const soonDays = 14;
 
-/** Whether the certificate can be used, and for how long. */
+/** Whether the certificate is usable, and for how long. */
 export async function examineCertificate(config: Config): Promise<Finding[]> {
   const files = certificateFiles(config);
   if (files === null) return [];

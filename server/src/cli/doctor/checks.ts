@@ -1,4 +1,4 @@
-/** What `reelfeed doctor` looks at, in this order. The checks of features come after these. */
+/** The checks of `reelfeed doctor`, in this order. The checks of features come after them. */
 import { mkdtemp, rm, stat, statfs } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -161,7 +161,7 @@ async function examineReadReplica({ databaseReadUrl: url }: Config): Promise<Fin
   return [{ subject, state: 'problem', detail: problem, mend }];
 }
 
-/** Decrypts a secret from the database, as signing a webhook would. */
+/** Decrypts a secret from the database, as signing a webhook does. */
 async function describeKey(db: Db, config: Config): Promise<Finding> {
   const subject = 'Encryption key';
   try {
@@ -193,7 +193,6 @@ async function describeDurability(
     : { subject, state: 'note', detail: `accepted as it may be: ${accepted.join(', ')}` };
 }
 
-/** Checks how well the process that parses uploads is sandboxed. */
 function describeMigrations(
   { applied, pending, unknown, changed }: MigrationStatus,
   config: Config,

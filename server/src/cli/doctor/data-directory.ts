@@ -1,4 +1,4 @@
-/** What `reelfeed doctor` says about the data directory, and what killed processes have left in it. */
+/** What `reelfeed doctor` checks in the data directory, including leftovers of killed processes. */
 import { access, chmod, constants, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config } from '../../app/config.ts';
@@ -7,7 +7,7 @@ import type { Finding, Fix } from '../../platform/finding.ts';
 import { Scratch, staleEntries } from '../../platform/storage/scratch.ts';
 import { dayMs } from '../../platform/time.ts';
 
-/** Bits of a file's mode. */
+/** File mode bits. */
 const writableByOthers = 0o002;
 const anythingByOthers = 0o007;
 
@@ -55,8 +55,8 @@ function closedToOthers(file: string, bits: number, action: string): Fix {
 }
 
 /**
- * Unfinished files of processes that ended. Only what nobody has touched for a day counts: other
- * processes may share the folders. A running service clears them by itself.
+ * Unfinished files of processes that have ended. Only files untouched for a day count, because
+ * other processes may share the folders. A running service clears them by itself.
  */
 export async function examineLeftovers({ dataDir, databaseUrl }: Config): Promise<Finding[]> {
   const subject = 'Leftovers';
@@ -79,7 +79,7 @@ export async function examineLeftovers({ dataDir, databaseUrl }: Config): Promis
     });
   }
   const drill = path.join(dataDir, 'drill');
-  // With an outside database, nothing tells whether another process runs a drill right now.
+  // With an external database, there is no way to tell whether another process is running a drill.
   if (databaseUrl === null && (await isThere(drill))) {
     findings.push({
       subject,
@@ -88,7 +88,7 @@ export async function examineLeftovers({ dataDir, databaseUrl }: Config): Promis
       fix: {
         action: `remove the throwaway database in ${drill}`,
         apply: async () => {
-          // Held, so that no service starts a drill meanwhile.
+          // Claims the directory, so that no service starts a drill at the same time.
           await using _owner = await claimDataDirectory(dataDir, undefined, 0);
           await rm(drill, { recursive: true, force: true });
         },

@@ -1,6 +1,6 @@
 /**
  * `reelfeed doctor`: finds problems of this installation and says how to fix them. With `--fix` it
- * fixes those that are safe to fix by itself; with `--dry-run` it changes nothing.
+ * applies the fixes that are safe to automate; with `--dry-run` it changes nothing.
  */
 import { featureChecks } from '../../app/composition.ts';
 import { readConfig, type Config } from '../../app/config.ts';
@@ -57,7 +57,7 @@ function toFixLine({ subject, action, state, problem }: FixReport): string {
 
 async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const config = tryConfig(env);
-  // Nothing else can be looked at while it is unclear where it is.
+  // Without valid settings it is unknown where everything else is.
   if (config instanceof ConfigurationError) return [problemOf('Settings', config)];
   const findings: Finding[] = [];
   const all = { ...checks, ...featureChecks(features.list, config) };

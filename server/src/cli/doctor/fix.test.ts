@@ -1,4 +1,7 @@
-/** Proves what `reelfeed doctor --fix` changes, that `--dry-run` changes nothing, and what it leaves alone. */
+/**
+ * Proves what `reelfeed doctor --fix` changes and leaves alone, and that `--dry-run` changes
+ * nothing.
+ */
 import assert from 'node:assert/strict';
 import { chmod, mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -30,7 +33,7 @@ async function doctor(...options: string[]): Promise<Report> {
 const modeOf = async (name: string) =>
   ((await stat(path.join(dataDir, name))).mode & 0o777).toString(8);
 
-/** A file, or a folder with a file, that was last touched long ago. */
+/** Creates a file, or a folder with a file, that was last modified `ageDays` ago. */
 async function leave(name: string, ageDays: number): Promise<void> {
   const file = path.join(dataDir, name);
   await mkdir(path.dirname(file), { recursive: true });

@@ -1,11 +1,12 @@
 /**
- * Brings rows into a running service, each at most once, however often a run is killed and repeated.
+ * Brings rows into a running service, each at most once, however often a run is killed and
+ * repeated.
  *
- * 1. An item is known by its externalId. One that is there is left alone.
- * 2. An upload is opened with an idempotency key made of the row, so a repeated run gets the same
- *    upload URL and continues at the byte where the one before ended, for up to 24 hours.
- * 3. An item whose bytes are refused is removed. One whose bytes never came (its upload URL has
- *    expired) is replaced by a new one. Items that failed for another reason are reported and stay.
+ * 1. An item is identified by its externalId. An existing item is left alone.
+ * 2. An upload is opened with an idempotency key derived from the row. A repeated run gets the same
+ *    upload URL and resumes at the byte where the previous one stopped, for up to 24 hours.
+ * 3. An item whose bytes are rejected is removed. An item whose bytes never arrived (its upload URL
+ *    expired) is replaced by a new one. Items that failed for another reason are reported and kept.
  */
 import { createHash } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
@@ -19,7 +20,7 @@ export type Outcome =
 type FileRow = Row & { source: { file: string } };
 type UrlRow = Row & { source: { url: string } };
 
-/** Uploads one local file. Throws the signal's reason, and what concerns all rows. */
+/** Uploads one local file. Throws the signal's reason, and errors that concern the whole run. */
 export async function bringFile(
   admin: Admin,
   { metadata, source }: FileRow,
@@ -32,7 +33,7 @@ export async function bringFile(
     if (known?.isSettled === true) return known.outcome;
     if (known?.isAbandoned === true) await removeItem(admin, known.id, signal);
     const options = {
-      // The service takes metadata as they come and says what is wrong with them.
+      // The service validates the metadata and reports what is wrong with it.
       metadata: metadata as { title: string },
       onProgress: ({ sentBytes }: { sentBytes: number }) => {
         firstOffset ??= sentBytes;
@@ -44,11 +45,11 @@ export async function bringFile(
     const { id } = await admin
       .upload(file, { ...options, idempotencyKey: keyOf(metadata) })
       .catch((error: unknown) => {
-        // The URL of an earlier run has expired, or its item was deleted.
+        // The URL from an earlier run has expired, or its item was deleted.
         if (statusOf(error) !== 404) throw error;
         return admin.upload(file, options);
       });
-    // An earlier run had sent everything, and was ended before it could say so.
+    // An earlier run sent everything, but ended before it could report it.
     return { status: firstOffset === file.size ? 'existing' : 'created', id };
   } catch (error) {
     const problem = problemOf(error, signal);
@@ -57,19 +58,22 @@ export async function bringFile(
   }
 }
 
-/** Removes an item whose bytes were refused; it would otherwise stay pending until its upload expires. */
+/**
+ * Removes an item whose bytes were rejected; otherwise it would stay pending until its upload
+ * expires.
+ */
 async function removeRefused(admin: Admin, externalId: string, signal: AbortSignal): Promise<void> {
   const known = await findItem(admin, externalId, signal);
   if (known?.isWaiting === true) await removeItem(admin, known.id, signal);
 }
 
-/** Whether the service refused the bytes, which it would do again. */
+/** Whether the service rejected the bytes, so a retry would be rejected as well. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ReelfeedError)) return false;
   return error.code === 'INVALID_MEDIA' || error.code === 'PAYLOAD_TOO_LARGE';
 }
 
-/** Submits up to 100 URLs to the service, which fetches them in the background. */
+/** Submits up to 100 URLs, which the service fetches in the background. */
 export async function bringUrls(
   admin: Admin,
   rows: readonly UrlRow[],
@@ -93,7 +97,7 @@ type Known = {
   id: string;
   isSettled: boolean;
   isAbandoned: boolean;
-  /** Its bytes have not come. */
+  /** Whether its bytes have yet to arrive. */
   isWaiting: boolean;
   outcome: Outcome;
 };
@@ -129,7 +133,7 @@ function statusOf(error: unknown): number | null {
   return error instanceof ReelfeedError ? error.status : null;
 }
 
-/** A sentence for the row. What concerns the whole run, such as a wrong key, is thrown. */
+/** The problem of one row as a sentence. Throws errors of the whole run, such as a wrong key. */
 function problemOf(error: unknown, signal: AbortSignal): string {
   signal.throwIfAborted();
   if (!(error instanceof ReelfeedError)) throw error;

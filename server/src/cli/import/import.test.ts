@@ -8,7 +8,7 @@ import { runCommand, startCommand } from '../../../test/processes.ts';
 import { query } from '../../../test/seed.ts';
 import { eventually, startService, temporaryFolder } from '../../../test/service.ts';
 
-// Nothing is processed here: what counts is that bytes and rows arrive.
+// Nothing is processed here: the test only checks that bytes and rows arrive.
 const service = await startService({ REELFEED_ROLES: 'api' });
 const env = { REELFEED_PUBLIC_URL: service.url, REELFEED_SECRET_KEY: service.secretKey };
 const folder = await temporaryFolder();
@@ -16,7 +16,7 @@ const clip = await mediaSample('faststart.mp4');
 
 const importing = (...args: string[]) => runCommand(['import', ...args, '--json'], { env });
 
-/** A clip that is followed by so many bytes of nothing, in the box that MP4 has for it. */
+/** Writes a clip padded with `megabytes` of zeros in an MP4 `free` box. */
 async function writeLargeClip(file: string, megabytes: number): Promise<void> {
   const size = megabytes * 1_000_000;
   const box = Buffer.alloc(size);
@@ -134,7 +134,7 @@ test('lines of JSON are a list as well; an item whose bytes never came is replac
     return body.data[0].id;
   };
   const firstId = await findId();
-  // As if the upload had been cut off and its URL had expired.
+  // Simulates an interrupted upload whose URL has expired.
   await query(
     service,
     `update content set upload_status = 'error', source_key = null,
@@ -166,7 +166,7 @@ test('a row whose bytes are refused leaves no item; a repeat tells what was ther
     return rows.map(({ title }) => title).filter((title) => title === 'good' || title === 'bad');
   };
   assert.deepEqual(await titles(), ['good']);
-  // The bytes are there, though nothing has processed them.
+  // The bytes have arrived, though they are not processed.
   const again = JSON.parse((await importing(mixed)).stdout);
   assert.deepEqual([again.created, again.existing, again.failed], [0, 1, 1]);
   assert.deepEqual(await titles(), ['good']);

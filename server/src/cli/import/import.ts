@@ -1,7 +1,7 @@
 /**
- * `reelfeed import`: a folder of videos, or a list of files and URLs, into a running service. To
- * continue an interrupted run, repeat the same command; `bring.ts` explains why nothing is imported
- * twice.
+ * `reelfeed import`: imports a folder of videos, or a list of files and URLs, into a running
+ * service. To resume an interrupted run, repeat the command; `bring.ts` explains why nothing is
+ * imported twice.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReelfeedError, type Admin } from '@reelfeed/client/server';
@@ -67,7 +67,7 @@ class Import {
     this.#totalBytes = rows.reduce((sum, row) => sum + sizeOf(row), 0);
   }
 
-  /** The results in the order of the rows. */
+  /** Returns the results in row order. */
   async bringAll(isWaiting: boolean): Promise<Result[]> {
     using _bar = this.#bar;
     const files: [number, Row & { source: { file: string } }][] = [];

@@ -1,4 +1,4 @@
-/** A progress line on a terminal. Prints nothing when the output is a file or a pipe. */
+/** A progress line on a terminal. Prints nothing if the output is a file or a pipe. */
 const width = 28;
 const drawEveryMs = 100;
 

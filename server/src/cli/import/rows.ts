@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import { SNIFF_BYTES, sniffMedia } from '../../features/media/media.ts';
 import { UsageError } from '../command.ts';
 
-/** Metadata as `POST /v1/content/upload` takes it; the service checks the values. */
+/** Metadata for `POST /v1/content/upload`; the service validates the values. */
 export type Metadata = Record<string, unknown> & { title: string; externalId: string };
 
 export type Row = {
@@ -37,10 +37,10 @@ const maxExternalIdLength = 255;
 const maxTitleLength = 200;
 
 /**
- * Reads a folder, a `.csv` or a `.ndjson` file. Rows that cannot be used come as bad rows, so that one
- * mistake does not stop the others.
+ * Reads a folder, or a `.csv` or `.ndjson` file. Unusable rows are returned as bad rows, so that
+ * one mistake does not stop the others.
  *
- * @throws UsageError when there is no such folder or file, or nothing in it can be read
+ * @throws UsageError if the folder or file does not exist, or nothing in it can be read
  */
 export async function readRows(target: string): Promise<(Row | BadRow)[]> {
   const found = await stat(target).catch(() => null);
@@ -54,7 +54,9 @@ export async function readRows(target: string): Promise<(Row | BadRow)[]> {
   return rows;
 }
 
-/** All media in a folder and the folders below it, by their first bytes. Links are not followed. */
+/**
+ * All media in a folder and its subfolders, detected by their first bytes. Does not follow links.
+ */
 async function readFolder(folder: string): Promise<(Row | BadRow)[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
@@ -94,7 +96,7 @@ async function fileRow(file: string, named: string, fields: Record<string, unkno
   return { place: named, metadata, source: { file, sizeBytes: size } };
 }
 
-/** The same file or URL has the same id in every run, which is why nothing is imported twice. */
+/** The same file or URL gets the same id in every run, so nothing is imported twice. */
 function externalIdOf(name: string): string {
   if ([...name].length <= maxExternalIdLength) return name;
   return `sha256:${createHash('sha256').update(name).digest('hex')}`;
@@ -124,13 +126,13 @@ function readLines(text: string): (Fields | BadRow)[] {
         return [{ place, fields: fields as Record<string, unknown> }];
       }
     } catch {
-      // Said below.
+      // Reported below.
     }
     return [{ place, problem: 'is not a JSON object' }];
   });
 }
 
-/** The first row names the columns. Empty cells are as if the column were absent. */
+/** The first row names the columns. An empty cell is treated as absent. */
 function readCsv(text: string): (Fields | BadRow)[] {
   const [head, ...rows] = parseCsv(text);
   if (head === undefined) throw new UsageError('The file is empty.');
@@ -164,7 +166,7 @@ function parseCsv(text: string): { record: string[]; info: { lines: number } }[]
   }
 }
 
-/** Cells are text: lists, flags and objects are read from it. */
+/** Cells are text; lists, flags and objects are parsed from it. */
 function readCells(place: string, cells: readonly (readonly [string, string])[]): Fields | BadRow {
   const fields: Record<string, unknown> = {};
   for (const [name, value] of cells) {
@@ -186,7 +188,7 @@ function readCells(place: string, cells: readonly (readonly [string, string])[])
   return { place, fields };
 }
 
-/** Paths of files are relative to the list that names them. */
+/** File paths are relative to the list that contains them. */
 async function toRow({ place, fields }: Fields, folder: string): Promise<Row | BadRow> {
   const { file, sourceUrl, ...metadata } = fields;
   if ((file === undefined) === (sourceUrl === undefined)) {

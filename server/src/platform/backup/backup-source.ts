@@ -1,4 +1,6 @@
-/** One backup to verify or restore: in a repository, or a folder of an earlier version. */
+/**
+ * One backup to verify or restore: from a repository, or a folder written by an earlier version.
+ */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,22 +22,22 @@ import { readLines } from './media-index.ts';
 import { openRepository, type FileEntry, type Repository } from './repository.ts';
 
 export type BackupSource = RowSource & {
-  /** How messages name it. */
+  /** Its name in messages. */
   readonly name: string;
   readonly manifest: Manifest;
   readonly media: () => AsyncIterable<MediaEntry>;
-  /** Null when the file is missing. */
+  /** Returns null if the file is missing. */
   readonly read: (file: Pick<FileEntry, 'path'>) => Promise<Readable | null>;
 };
 
 export type SourceOptions = {
   place: string;
   passphrase: string | null;
-  /** The id of a backup. Null: the newest. */
+  /** The id of a backup, or null for the newest. */
   id: string | null;
 };
 
-/** @throws ConfigurationError when there is no such backup */
+/** @throws ConfigurationError if there is no such backup */
 export async function openSource(
   { place, passphrase, id }: SourceOptions,
   config: StorageConfig,
@@ -93,7 +95,7 @@ async function openFolder(folder: string): Promise<BackupSource> {
   };
 }
 
-/** Checks one file by its size and checksum. @returns the problem, or null */
+/** Checks the size and checksum of one file. @returns the problem, or null */
 export async function fileProblem(
   file: FileEntry,
   open: (file: FileEntry) => Promise<Readable | null>,
@@ -115,9 +117,9 @@ export async function fileProblem(
 }
 
 /**
- * Checks the files of a backup, all of them or with a sample of its media.
+ * Checks the files of a backup: all of them, or all tables and a sample of the media.
  *
- * @returns how many were looked at, and a line for each problem
+ * @returns the number of files checked, and one line per problem
  */
 export async function examineBackup(
   source: BackupSource,
@@ -133,13 +135,13 @@ export async function examineBackup(
     if (problem !== null) problems.push(`${file.path} ${problem}`);
   };
   const { tables, eventBytes, encryptionKey, media } = manifest;
-  // Format 1 has the checksums of the compressed files.
+  // In format 1 the checksums are those of the compressed files.
   const readTable = isOld ? source.read : source.readRows;
   for (const table of tables) await look(table, readTable);
   if (eventBytes !== undefined) await look(eventBytes, readTable);
   if (encryptionKey !== null) await look(encryptionKey, source.read);
   if (!Array.isArray(media)) await look(media, source.readRows);
-  // Without the list of media, nothing can be said of them.
+  // Without the media index, the media cannot be checked.
   if (problems.some((problem) => !Array.isArray(media) && problem.startsWith(media.path))) {
     return { files, problems };
   }

@@ -1,11 +1,11 @@
-/** Reads a whole database in one snapshot, while the service keeps working with it. */
+/** Reads a whole database in one snapshot while the service keeps using it. */
 import type { Client } from 'pg';
 import { type CopyToStreamQuery, to as copyTo } from 'pg-copy-streams';
 import type { DatabasePart, Manifest, TableEntry, TableShape } from './manifest.ts';
 import type { Repository } from './repository.ts';
 import { measureShift } from './transaction-ids.ts';
 
-/** Begins the one transaction that everything is read in. */
+/** Begins the transaction in which everything is read. */
 export async function beginSnapshot(client: Client): Promise<void> {
   await client.query('set statement_timeout = 0');
   await client.query('begin isolation level repeatable read read only');
@@ -31,7 +31,9 @@ export async function dumpDatabase(
 /** A table whose rows can be read in the client's snapshot, in the binary format of `copy`. */
 export type ReadableTable = TableShape & { rows: () => CopyToStreamQuery };
 
-/** Reads what a database is made of. The rows of one table at a time can then be read by the same client. */
+/**
+ * Reads the structure of a database. The same client can then read the rows of one table at a time.
+ */
 export async function readDatabase(
   client: Client,
 ): Promise<Omit<DatabasePart, 'tables'> & { tables: ReadableTable[] }> {
@@ -61,7 +63,7 @@ export async function readDatabase(
 
 type TypedTable = { table: string; columns: { name: string; type: string }[] };
 
-/** Partitions are read by their parents; columns that PostgreSQL computes are left out. */
+/** Partitions are read through their parents; generated columns are left out. */
 async function listTables(client: Client): Promise<TypedTable[]> {
   return readRows(
     client,
@@ -111,7 +113,7 @@ async function readOne(client: Client, query: string): Promise<string> {
   return (await client.query<{ value: string }>(query)).rows[0]?.value ?? '';
 }
 
-/** Names come from the catalogue; quoting keeps the odd one out of harm's way. */
+/** Names come from the catalogue; quoting makes unusual ones safe. */
 export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,4 +1,4 @@
-/** Loads the rows of a backup into an empty database, all or none. */
+/** Loads the rows of a backup into an empty database, all or nothing. */
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
@@ -16,7 +16,7 @@ type NamedTable = Pick<TableEntry, 'path' | 'table' | 'columns' | 'rows'>;
 /** A database to load: from a backup, or from another server. */
 export type RowSource = {
   readonly manifest: Omit<DatabasePart, 'tables'> & { readonly tables: readonly NamedTable[] };
-  /** The rows of a table in the binary format of `copy`; null when they are missing. */
+  /** The rows of a table in the binary format of `copy`, or null if they are missing. */
   readonly readRows: (file: Pick<FileEntry, 'path'>) => Promise<Readable | null>;
 };
 
@@ -32,12 +32,12 @@ export function withBackupClient<T>(
   return withSession(connection, options, work);
 }
 
-/** Loads the rows in one transaction, into the tables that the migrations have made. */
+/** Loads the rows in one transaction into the tables that the migrations created. */
 export async function loadDatabase(client: Client, source: RowSource): Promise<void> {
   const { manifest } = source;
   await client.query(useUpIds(manifest.nextTransactionId));
   await client.query('begin');
-  // Rows refer to each other across tables, so references are checked when all are there.
+  // Rows refer to each other across tables, so foreign keys are checked once all rows are loaded.
   const references = await dropReferences(client);
   await makePartitions(client, manifest.partitions);
   for (const entry of manifest.tables) await loadTable(client, source, entry);
@@ -52,7 +52,7 @@ export async function loadDatabase(client: Client, source: RowSource): Promise<v
   }
   for (const { name, partition, position } of manifest.positions) {
     const values = [name, JSON.stringify(position)];
-    // Backups of earlier versions know no partitions, nor does the table before it is migrated.
+    // Neither backups of earlier versions nor the table before its migration have partitions.
     if (partition === undefined) {
       await client.query('update projection set position = $2 where name = $1', values);
     } else {
@@ -68,7 +68,7 @@ export async function loadDatabase(client: Client, source: RowSource): Promise<v
 async function loadTable(client: Client, source: RowSource, entry: NamedTable): Promise<void> {
   const { table, columns, rows } = entry;
   const name = quote(table);
-  // Triggers would change what is loaded, and migrations may have put first rows there.
+  // Triggers would alter the loaded rows, and migrations may have inserted initial rows.
   await client.query(`alter table ${name} disable trigger user`);
   await client.query(`delete from ${name}`);
   const list = columns.map(quote).join(', ');
@@ -86,7 +86,7 @@ async function rowsOf(source: RowSource, file: Pick<FileEntry, 'path'>): Promise
   return rows;
 }
 
-/** @returns the statements that put the references back */
+/** @returns the statements that restore the foreign keys */
 async function dropReferences(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ table: string; name: string; definition: string }>(
     `select conrelid::regclass::text as table, conname as name,
@@ -110,7 +110,7 @@ async function makePartitions(client: Client, partitions: Manifest['partitions']
       [quote(name)],
     );
     if (rows[0]?.isThere === true) continue;
-    // As `create_day_partition` makes them.
+    // Creates them the way `create_day_partition` does.
     await client.query(`create table ${quote(name)} (like ${quote(parent)} including all)`);
     await client.query(`alter table ${quote(parent)} attach partition ${quote(name)} ${bound}`);
   }

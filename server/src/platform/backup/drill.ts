@@ -1,7 +1,7 @@
 /**
- * Proves that the backups can be restored by restoring them: the newest backup into a throwaway
- * database, and where the log is archived, the newest moment that it reaches. Nothing of the running
- * installation is touched.
+ * Proves that backups can be restored by restoring them: the newest backup into a throwaway
+ * database and, if the WAL is archived, the latest point in time it covers. The running
+ * installation is not touched.
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,22 +17,22 @@ import type { Repository } from './repository.ts';
 import { checkRestorable, restoreDatabase } from './restore-backup.ts';
 
 export type DrillReport = {
-  /** The backup that was restored. */
+  /** The id of the restored backup. */
   backup: string;
   rows: number;
   mediaFiles: number;
-  /** The moment that was restored; null where there is no log. */
+  /** The restored point in time; null if no WAL is archived. */
   moment: string | null;
 };
 
 type DrillOptions = {
-  /** An empty folder, or none; it is removed at the end. */
+  /** An empty or missing folder, which is removed at the end. */
   folder: string;
   log: Logger;
   signal: AbortSignal;
 };
 
-/** This share of the media is read; all of them when there are few. */
+/** A sample of the media is read, but at least this many files. */
 const leastMedia = 50;
 
 /** @throws Error saying what could not be restored */
@@ -77,7 +77,7 @@ async function recoverNewest(
     await recoverDatabase(plan, repository, dataDir, log, signal);
     await inServer(dataDir, { log, signal }, (connection) =>
       withBackupClient(connection, async (client) => {
-        // Reads every table: a page that is torn fails its checksum.
+        // Reads every table, so that the checksum of each page is verified.
         const { rows } = await client.query<{ name: string }>(
           `select format('%I', relname) as name from pg_class
            where relnamespace = 'public'::regnamespace and relkind = 'r'`,

@@ -1,6 +1,6 @@
 /**
- * The bytes of events that are in a stream, as a file of the backup. A restored log holds them in the
- * database, whatever stream it writes to afterwards.
+ * The bytes of events that are kept in a stream, as a file of the backup. A restored log holds them
+ * in the database, whichever stream it writes to afterwards.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -12,12 +12,15 @@ import type { FileEntry, Repository } from './repository.ts';
 
 const pageBlocks = 500;
 
-/** Keeps messages that blocks let go of, until the session ends: the snapshot still names them. */
+/**
+ * Keeps messages that blocks release until the session ends, because the snapshot still refers to
+ * them.
+ */
 export async function holdMessages(client: Client): Promise<void> {
   await client.query(keepGarbage);
 }
 
-/** Writes the bytes of the blocks that the client's snapshot sees. @returns null when there are none */
+/** Writes the bytes of the blocks in the client's snapshot. @returns null if there are none */
 export async function dumpEventBytes(
   client: Client,
   repository: Repository,
@@ -75,7 +78,7 @@ async function selectPlaces(client: Client, after: number): Promise<StreamPlace[
   }));
 }
 
-/** Puts the bytes into the blocks that were loaded, within the transaction of the restore. */
+/** Writes the bytes into the loaded blocks, within the transaction of the restore. */
 export async function loadEventBytes(client: Client, rows: Readable): Promise<void> {
   await client.query(
     'create temporary table event_bytes (sequence bigint primary key, bytes bytea) on commit drop',

@@ -1,4 +1,4 @@
-/** Answers whether a second backup costs only what is new: 20 GB of media, made of sparse files. */
+/** Proves that a second backup costs only what is new: 20 GB of media, made of sparse files. */
 import assert from 'node:assert/strict';
 import { open, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,7 +13,7 @@ const files = 200;
 const fileBytes = 100 * 2 ** 20;
 const maxShare = 0.05;
 
-/** A file of zeros that takes no room, but for its first bytes. */
+/** A sparse file of zeros, except for its first bytes. */
 async function makeSparse(file: string, head: string): Promise<void> {
   await using handle: FileHandle = await open(file, 'w');
   await handle.truncate(fileBytes);
@@ -29,7 +29,8 @@ test('a second backup of 20 GB takes at most 5 % of the time of the first', asyn
     await makeSparse(file, head);
     await storage.put(`clips/${name}.mp4`, { path: file });
   };
-  // All are read; only those with bytes of their own are stored, which keeps the disk of the test small.
+  // All files are read, but only four distinct contents are stored, which saves disk space in the
+  // test.
   for (let at = 0; at < files; at += 1) await add(`${at}`, `clip ${at % 4}`);
   const place = path.join(folder, 'place');
   const options = { place, passphrase: null, create: true };

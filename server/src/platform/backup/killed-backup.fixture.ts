@@ -1,6 +1,6 @@
 /**
- * A process that takes a backup and then removes old ones, and kills itself at a chosen step.
- * Its argument is a `KilledBackup` as JSON; its settings say how to reach the place.
+ * A process that takes a backup, then removes old ones, and kills itself at a chosen step. Its
+ * argument is a `KilledBackup` as JSON; its settings say how to reach the place.
  */
 import { readConfig } from '../../app/config.ts';
 import type { DatabaseConnection } from '../database/database.ts';
@@ -12,16 +12,16 @@ import { pruneRepository } from './retention.ts';
 import { takeBackup } from './take-backup.ts';
 
 export type KillStep = {
-  /** What is done to an object of the place. */
+  /** The operation on an object of the place. */
   operation: 'put' | 'remove' | 'removePrefix';
-  /** A regular expression for its key, or the prefix. */
+  /** A regular expression for the key, or the prefix. */
   key: string;
   when: 'before' | 'amid' | 'after';
 };
 
 export type KilledBackup = {
   connection: DatabaseConnection;
-  /** The folder of the media. */
+  /** The media folder. */
   media: string;
   keyFile: string;
   place: string;
@@ -34,7 +34,7 @@ function die(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-/** The first bytes of a source, and then the end of the process. */
+/** Yields the first bytes of a source, then kills the process. */
 async function* cut(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of source) {
     yield chunk.subarray(0, Math.ceil(chunk.length / 2));
@@ -42,7 +42,7 @@ async function* cut(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arra
   }
 }
 
-/** The real storage, whose process ends at the step. */
+/** The real storage, except that the process is killed at the step. */
 function killedAt(storage: Storage, { operation, key, when }: KillStep): Storage {
   const isStep = (name: string) => new RegExp(key).test(name);
   const put: Storage['put'] = async (name, source, signal) => {

@@ -1,6 +1,6 @@
 /**
- * Proves that a backup whose process is killed, at whichever step, is never taken for a finished one,
- * and that the next run completes and is restored right; in a folder and in a bucket.
+ * Proves that a backup whose process is killed at any step is never mistaken for a complete one,
+ * and that the next run completes and can be restored correctly, in a folder and in a bucket.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -55,7 +55,10 @@ const everyStep: KillStep[] = [...puts, ...removals].flatMap((operation) =>
     .filter((when) => operation.operation === 'put' || when !== 'amid')
     .map((when) => ({ ...operation, when })),
 );
-/** In `npm test`, what leaves the most behind, and both sides of the moment that completes a backup. */
+/**
+ * For `npm test`: the steps that leave the most behind, and both sides of the step that completes a
+ * backup.
+ */
 const someSteps: KillStep[] = [
   { operation: 'put', key: '^media/', when: 'amid' },
   { operation: 'put', key: 'database/', when: 'after' },
@@ -65,7 +68,9 @@ const someSteps: KillStep[] = [
   { operation: 'remove', key: '^media/', when: 'before' },
 ];
 const steps = isFullScale ? everyStep : someSteps;
-/** Before a put nothing has reached a place, whichever it is, so the folder's run covers those kills. */
+/**
+ * Before a put nothing has reached a place of either kind, so the folder's run covers those kills.
+ */
 const bucketSteps = steps.filter(({ operation, when }) => operation !== 'put' || when !== 'before');
 
 const put = (storage: Storage, key: string, bytes: Uint8Array) =>
@@ -87,7 +92,7 @@ async function contents(storage: Storage): Promise<Record<string, string>> {
   return Object.fromEntries(found.toSorted());
 }
 
-/** An installation whose database and media change with each round. */
+/** An installation whose database and media change in each round. */
 async function startInstallation(largeBytes: number) {
   const folder = await temporaryFolder();
   const connection = await cloneDatabase();
@@ -146,12 +151,12 @@ async function proveKills(
   for (const step of killedAt) {
     const label = JSON.stringify(step);
     round += 1;
-    // A repository is made once, so each kill of that step needs a new place.
+    // A repository is created only once, so each kill during that step needs a new place.
     const place = step.key === '^repository.json' ? `${main}-${step.when}` : main;
     await installation.change(round);
     const before = await listed(place);
     if (step.operation === 'remove' && step.key === '^media/') {
-      // As a killed run leaves it that had copied a file which is gone since.
+      // Simulates a killed run that had copied a file which has since been deleted.
       await put((await open(place)).storage, 'media/00/of-no-backup', randomBytes(9));
     }
     await killBackup({ connection, media, keyFile, place, passphrase, step }, settings);
@@ -180,12 +185,12 @@ async function proveKills(
     const source = await openSource({ place, passphrase, id: null }, config);
     assert.equal(source.name, taken.id, label);
     assert.deepEqual((await examineBackup(source)).problems, [], label);
-    // The next run treats the leftovers of every moment of a step alike.
+    // The next run treats leftovers the same way, wherever the step was interrupted.
     const isAmid = step.when === 'amid' || step.operation !== 'put';
     const isRestored = isFullScale ? isAmid : step === killedAt.at(-1);
     if (isRestored) await proveRestore(installation, source, label);
   }
-  // What the killed runs left is gone after retention, and the newest backup still is whole.
+  // Leftovers of killed runs are gone after retention, and the newest backup is still complete.
   const repository = await open(main);
   const week = 7 * 24 * 3_600_000;
   await pruneRepository(repository, { backupsMs: 0, recoveryMs: 0 }, Date.now() + week);
@@ -225,7 +230,7 @@ test('a backup into a folder is killed at each step', async () => {
 test('a backup into a bucket is killed at each step', async () => {
   const s3 = await startS3({ bucket: 'kept', pageSize: 7 });
   const { REELFEED_MEDIA_URL: _media, ...reach } = s3Settings(s3);
-  // Above the size of a part, so that the bucket gets it in several.
+  // Larger than one part, so that the upload to the bucket is a multipart upload.
   await proveKills(
     await startInstallation(17 * 2 ** 20),
     's3://kept/backups-of/one',

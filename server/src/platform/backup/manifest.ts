@@ -1,9 +1,9 @@
 /**
- * What one backup holds. The manifest is written last, so a backup without one is not complete.
+ * The contents of one backup. The manifest is written last, so a backup without one is incomplete.
  *
- * Format 2 lies in a repository. Format 1, of earlier versions, is a folder of its own with
- * `manifest.json`, the rows of each table under `database/` and the media under `media/`; it can still
- * be verified and restored.
+ * Format 2 is used in a repository. Format 1, of earlier versions, is a folder of its own with
+ * `manifest.json`, the rows of each table under `database/` and the media under `media/`; it can
+ * still be verified and restored.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { ConfigurationError } from '../settings.ts';
@@ -14,7 +14,7 @@ export type TableShape = { table: string; columns: string[] };
 export type TableEntry = FileEntry & TableShape & { rows: number };
 export type MediaEntry = FileEntry & { key: string };
 
-/** What the database and its files were when the backup was made. */
+/** The state of the database and its files when the backup was taken. */
 export type DatabasePart = {
   postgres: string;
   migrations: { name: string; checksum: string }[];
@@ -25,7 +25,7 @@ export type DatabasePart = {
   positions: PositionEntry[];
   sequences: { name: string; lastValue: string; isCalled: boolean }[];
   tables: TableEntry[];
-  /** The bytes of events that were in a stream; absent where the tables hold them. */
+  /** The bytes of events that were in a stream; absent if the tables hold them. */
   eventBytes?: FileEntry;
 };
 
@@ -33,19 +33,19 @@ export type Manifest = DatabasePart & {
   format: 1 | 2;
   version: string;
   createdAt: string;
-  /** A list of all media of format 1; in format 2 the file that has it. */
+  /** In format 1 the list of all media; in format 2 the file that contains it. */
   media: MediaEntry[] | (FileEntry & { files: number });
-  /** Null when the key is not in the backup. */
+  /** Null if the backup does not include the key. */
   encryptionKey: FileEntry | null;
 };
 
-/** Begins with the time, so that the order of ids is that of the backups. */
+/** Begins with the time, so that ids sort in the order of the backups. */
 export function newBackupId(now = new Date()): string {
   const moment = now.toISOString().replaceAll(/[-:]|\.\d+/g, '');
   return `${moment}-${randomBytes(2).toString('hex')}`;
 }
 
-/** When the backup with this id was begun, in milliseconds of the Unix epoch. */
+/** When the backup with this id began, in milliseconds since the Unix epoch. */
 export function beginningOf(id: string): number {
   const [, date, time] = /^(\d{8})T(\d{6})Z-/.exec(id) ?? [];
   if (date === undefined || time === undefined) return Number.NaN;
@@ -65,7 +65,7 @@ export async function writeManifest(
   await repository.putJson(`backups/${id}/${manifestName}`, written);
 }
 
-/** The ids of the complete backups, the oldest first. */
+/** The ids of the complete backups, oldest first. */
 export async function listBackups(repository: Repository): Promise<string[]> {
   const ids: string[] = [];
   for await (const { key } of repository.storage.list('backups')) {
@@ -75,7 +75,7 @@ export async function listBackups(repository: Repository): Promise<string[]> {
   return ids.toSorted();
 }
 
-/** @throws ConfigurationError when there is no such backup, or its manifest is damaged */
+/** @throws ConfigurationError if there is no such backup, or its manifest is damaged */
 export async function readManifest(repository: Repository, id: string): Promise<Manifest> {
   const key = `backups/${id}/${manifestName}`;
   const damaged = `The manifest of the backup ${id} is damaged.`;

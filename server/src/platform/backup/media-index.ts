@@ -1,8 +1,8 @@
 /**
- * Every media file that the repository holds: by its key, with what tells that it is unchanged. A file
- * that is known is not read again; one with the bytes of another is stored once. Files that are gone
- * from the storage stay in the index until retention removes them, since a restore to an earlier moment
- * needs them.
+ * All media files in the repository, by key, with the attributes that show whether a file has
+ * changed. A known file is not read again; files with identical bytes are stored once. Files
+ * deleted from the storage stay in the index until retention removes them, because a restore to an
+ * earlier point in time needs them.
  */
 import { createHash } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
@@ -14,14 +14,14 @@ import type { FileEntry, Repository } from './repository.ts';
 
 type Known = MediaEntry & {
   etag: string;
-  /** When a pass first missed it in the storage, in milliseconds of the Unix epoch. */
+  /** When a pass first found it missing from the storage, in milliseconds since the Unix epoch. */
   goneAt?: number;
 };
 
 const indexKey = 'media-index.ndjson';
-/** Below this size a file is read once, into memory; above, once to hash it and once to copy it. */
+/** Smaller files are read once, into memory; larger ones twice, to hash them and to copy them. */
 const wholeBytes = 16 * 2 ** 20;
-/** Copies are mostly small, and waiting for S3 takes most of their time. */
+/** Most copies are small and spend most of their time waiting for S3. */
 const parallelCopies = 4;
 
 export class MediaIndex {
@@ -45,14 +45,14 @@ export class MediaIndex {
     return index;
   }
 
-  /** Files that are in the storage, or were until at most `keptMs` ago. */
+  /** Files that are in the storage, or were at most `keptMs` ago. */
   *entries(keptMs = 0, now = Date.now()): Generator<MediaEntry> {
     for (const { goneAt, key, path, sizeBytes, sha256 } of this.#known.values()) {
       if (goneAt === undefined || goneAt > now - keptMs) yield { key, path, sizeBytes, sha256 };
     }
   }
 
-  /** Copies what is new, or was replaced, since the last pass. */
+  /** Copies files that are new or were replaced since the last pass. */
   async pass(storage: Storage, signal?: AbortSignal): Promise<void> {
     const seen = new Set<string>();
     await forEachOf(
@@ -76,14 +76,14 @@ export class MediaIndex {
     }
   }
 
-  /** Writes the index, if it has changed. */
+  /** Writes the index if it has changed. */
   async save(): Promise<void> {
     if (!this.#isChanged) return;
     await writeLines(this.#repository, indexKey, this.#known.values());
     this.#isChanged = false;
   }
 
-  /** Forgets files that have been gone for longer, and no backup holds. */
+  /** Forgets files that have been gone for longer than `keptMs` and that no backup holds. */
   forget(keptMs: number, isHeld: (path: string) => boolean, now = Date.now()): void {
     for (const { key, path, goneAt } of this.#known.values()) {
       if (goneAt === undefined || goneAt > now - keptMs || isHeld(path)) continue;
@@ -99,7 +99,7 @@ export class MediaIndex {
   ): Promise<Known | null> {
     const isSmall = sizeBytes <= wholeBytes;
     const read = await storage.read(key, undefined, signal);
-    // Removed since it was listed.
+    // Deleted since it was listed.
     if (read === null) return null;
     const hash = createHash('sha256');
     const held: Buffer[] = [];
@@ -111,7 +111,8 @@ export class MediaIndex {
     const path = this.#repository.mediaKey(sha256);
     const entry = { key, path, sizeBytes: read.sizeBytes, sha256, etag: read.etag };
     if (this.#stored.has(path)) return entry;
-    // Before the copy, so that no other one of the same bytes begins. If it fails, the whole pass does.
+    // Recorded before the copy, so that no second copy of the same bytes starts. A failed copy
+    // fails the whole pass.
     this.#stored.add(path);
     const source = isSmall ? Readable.from(held) : (await storage.read(key))?.stream;
     if (source === undefined) return null;
@@ -139,7 +140,7 @@ async function* newFiles(
   }
 }
 
-/** Writes objects as lines, however many there are. */
+/** Writes any number of objects as lines of JSON. */
 export async function writeLines(
   repository: Repository,
   key: string,
@@ -158,7 +159,7 @@ export async function writeLines(
   return repository.put(key, Readable.from(lines()), { compress: true });
 }
 
-/** Reads such a file. It is empty where there is none. */
+/** Reads such a file. Yields nothing if there is none. */
 export async function* readLines<T>(repository: Repository, key: string): AsyncGenerator<T> {
   const stream = await repository.read(key, { compressed: true });
   if (stream === null) return;

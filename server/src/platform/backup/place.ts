@@ -1,4 +1,4 @@
-/** Where backups lie: a folder, or a place in an S3 bucket. */
+/** A place for backups: a folder, or a prefix in an S3 bucket. */
 import path from 'node:path';
 import { s3Url } from '../config-values.ts';
 import { ConfigurationError } from '../settings.ts';
@@ -6,7 +6,7 @@ import { openDiskStorage } from '../storage/disk-storage.ts';
 import { placeOptions, type StorageConfig } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** Opens the place that a person has named. @throws ConfigurationError */
+/** Opens the place that the operator has named. @throws ConfigurationError */
 export async function openPlace(place: string, config: StorageConfig): Promise<Storage> {
   if (!place.startsWith('s3:')) {
     const folder = path.resolve(place);
@@ -23,11 +23,11 @@ export async function openPlace(place: string, config: StorageConfig): Promise<S
   if (mediaUrl?.bucket === bucket && isWithin(`/${prefix}`, `/${mediaUrl.prefix}`)) {
     throw new ConfigurationError(`${place} is among the media: keep backups elsewhere.`);
   }
-  // Only those who use it pay for the memory of the SDK.
+  // Imported on demand, because the SDK takes memory.
   const { openS3Storage } = await import('../storage/s3/s3-storage.ts');
   return openS3Storage(
     placeOptions(config, parsed.value),
-    // Apart from that of the media, since retention clears it.
+    // Separate from the folder of the media storage, because retention clears it.
     path.join(config.dataDir, 'backup-work'),
   );
 }

@@ -1,4 +1,7 @@
-/** Proves that a repository stores media once, opens with its passphrase alone, and forgets what is old. */
+/**
+ * Proves that a repository stores media once, opens with nothing but its passphrase, and prunes old
+ * backups.
+ */
 import assert from 'node:assert/strict';
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -24,7 +27,7 @@ async function stores() {
   return { folder, place, media: await openDiskStorage(path.join(folder, 'media')) };
 }
 
-/** A backup of the media that there are, at a moment. */
+/** Takes a backup of the current media, dated `at`. */
 async function record(repository: Repository, media: Storage, at: Date): Promise<string> {
   const index = await MediaIndex.open(repository);
   await index.pass(media);
@@ -89,7 +92,7 @@ test('retention keeps the newest, what it needs, and nothing else', async () => 
   await repository.putJson(`backups/${running}/database/x`, {});
   assert.equal(Math.round((now - beginningOf(oldest)) / day), 40);
 
-  // Within the window of `restore --to`, the bytes of what is gone stay.
+  // Bytes of deleted files stay for as long as `restore --to` reaches back.
   const later = now + 1_000;
   assert.equal(
     await pruneRepository(repository, { backupsMs: 20 * day, recoveryMs: day }, later),
@@ -118,7 +121,7 @@ test('a second backup of large files takes a twentieth of the time of the first'
   const objects = path.join(folder, 'media', 'objects', 'large');
   await mkdir(objects);
   for (let n = 0; n < 4; n += 1) {
-    // Sparse, so that they cost no room where they are made; their first bytes differ.
+    // Sparse files take no disk space; their first bytes differ.
     const file = path.join(objects, `${n}.mp4`);
     await writeFile(file, `video ${n}`);
     await truncate(file, 64 * 2 ** 20);

@@ -1,16 +1,16 @@
 /**
- * A place that holds backups of one installation, as objects of a storage:
+ * A place that holds the backups of one installation, as objects of a storage:
  *
- *   repository.json                 the format, and how the passphrase is checked; never encrypted
+ *   repository.json                 the format, and how to check the passphrase; never encrypted
  *   backups/<id>/database/…         the rows of each table
- *   backups/<id>/media.ndjson       which media the backup holds
- *   backups/<id>/manifest.json      written last: a backup without it was cut short
+ *   backups/<id>/media.ndjson       the media files that the backup holds
+ *   backups/<id>/manifest.json      written last: a backup without it was interrupted
  *   media/<aa>/<name>               the bytes of media files, once for all backups
- *   media-index.ndjson              every media file that was seen, so that only new ones are read
+ *   media-index.ndjson              all media files seen so far, so that only new ones are read
  *   bases/… and wal/…               copies of the database server's files, see `recovery/`
  *
  * A media file is named by the SHA-256 of its bytes; in an encrypted repository by a keyed hash of
- * that, so that nobody can tell from a name which file it is.
+ * that, so that a name does not reveal which file it is.
  */
 import { createHash, createHmac, hkdfSync, randomBytes, scryptSync } from 'node:crypto';
 import { pipeline, Readable, Transform } from 'node:stream';
@@ -23,7 +23,7 @@ import { seal, unseal } from './sealing.ts';
 export type FileEntry = {
   /** Its key in the repository; in a backup of format 1, its path in the folder. */
   path: string;
-  /** Of the bytes as `put` got them. */
+  /** The size before compression and encryption. */
   sizeBytes: number;
   sha256: string;
 };
@@ -48,7 +48,7 @@ export class Repository {
     return this.#keys !== null;
   }
 
-  /** The key of the object that holds bytes of this SHA-256. */
+  /** The key of the object that holds the bytes with this SHA-256. */
   mediaKey(sha256: string): string {
     const name =
       this.#keys === null
@@ -79,7 +79,7 @@ export class Repository {
     return { path: key, sizeBytes, sha256: hash.digest('hex') };
   }
 
-  /** The bytes that were put under a key, as a stream that fails if they were changed. */
+  /** Returns the bytes stored under a key, as a stream that fails if they were changed. */
   async read(key: string, { compressed = false } = {}): Promise<Readable | null> {
     const found = await this.storage.read(key);
     if (found === null) return null;
@@ -90,7 +90,7 @@ export class Repository {
     return compressed ? compose(opened, createZstdDecompress()) : opened;
   }
 
-  /** What was put as JSON; null where there is none. */
+  /** Returns the parsed JSON stored under a key, or null if there is none. */
   async readJson<T>(key: string): Promise<T | null> {
     const stream = await this.read(key);
     return stream === null ? null : (JSON.parse(await text(stream)) as T);
@@ -107,14 +107,17 @@ function compose(source: Readable, through: Transform): Readable {
 }
 
 export type OpenOptions = {
-  /** How messages name it. */
+  /** Its name in messages. */
   place: string;
   passphrase: string | null;
-  /** Whether an empty place becomes a repository. */
+  /** Whether to create a repository in an empty place. */
   create: boolean;
 };
 
-/** @throws ConfigurationError when it is none, is in use otherwise, or the passphrase is wrong */
+/**
+ * @throws ConfigurationError if the place is no repository, holds other files, or the passphrase is
+ * wrong
+ */
 export async function openRepository(
   storage: Storage,
   { place, passphrase, create }: OpenOptions,

@@ -9,7 +9,7 @@ import { examineBackup, type BackupSource } from './backup-source.ts';
 import { loadDatabase, type RowSource } from './database-load.ts';
 import type { Manifest, MediaEntry } from './manifest.ts';
 
-/** @throws ConfigurationError when the backup is damaged, or of a version that this one can't read */
+/** @throws ConfigurationError if the backup is damaged or its version is unsupported */
 export async function checkRestorable(
   source: BackupSource,
   isMediaChecked: (media: MediaEntry) => boolean = () => true,
@@ -19,7 +19,7 @@ export async function checkRestorable(
   if (problems.length > 0) throw new ConfigurationError(`The backup is damaged: ${problems[0]}.`);
 }
 
-/** An older version can't hold what a newer one has written. */
+/** An older version cannot read data written by a newer one. */
 async function checkMigrations({ migrations, version }: Manifest): Promise<void> {
   const known = new Map((await readMigrations()).map(({ name, checksum }) => [name, checksum]));
   const other = migrations.find(({ name, checksum }) => known.get(name) !== checksum);
@@ -30,7 +30,7 @@ async function checkMigrations({ migrations, version }: Manifest): Promise<void>
   );
 }
 
-/** Loads the rows in one transaction, after the migrations that they were written under. */
+/** Loads the rows in one transaction, after applying the migrations they were written under. */
 export async function restoreDatabase(
   source: RowSource,
   connection: DatabaseConnection,
@@ -38,12 +38,12 @@ export async function restoreDatabase(
   log: Logger,
 ): Promise<void> {
   await migrate(connection, log, source.manifest.migrations);
-  // In one transaction: a restore that was cut short can simply be run again.
+  // Loads in one transaction, so an interrupted restore can simply be repeated.
   await loadDatabase(client, source);
   await migrate(connection, log);
 }
 
-/** Puts media into the storage. @param keepSame leaves objects of the same size as they are */
+/** Copies media into the storage. @param keepSame skips objects that exist with the same size */
 export async function restoreMedia(
   storage: Storage,
   media: AsyncIterable<MediaEntry> | Iterable<MediaEntry>,

@@ -1,19 +1,19 @@
-/** Removes what a repository need not keep any longer. */
+/** Removes objects that a repository no longer needs. */
 import { beginningOf, listBackups, readManifest, type MediaEntry } from './manifest.ts';
 import { MediaIndex, readLines } from './media-index.ts';
 import { pruneRecovery } from './recovery/chain.ts';
 import type { Repository } from './repository.ts';
 
 export type Retention = {
-  /** How long backups are kept. The newest one always stays. */
+  /** How long to keep backups. The newest one is always kept. */
   readonly backupsMs: number;
-  /** How far back a restore to a moment must reach; 0: not at all. */
+  /** How far back a point-in-time restore must reach; 0 disables it. */
   readonly recoveryMs: number;
 };
 
 const unfinishedMs = 24 * 60 * 60_000;
 
-/** The caller holds the lock of the repository. @returns how many backups were removed */
+/** The caller must hold the lock of the repository. @returns the number of removed backups */
 export async function pruneRepository(
   repository: Repository,
   { backupsMs, recoveryMs }: Retention,
@@ -28,7 +28,7 @@ export async function pruneRepository(
     const isUnfinished = !complete.includes(id) && beginningOf(id) > now - unfinishedMs;
     if (kept.includes(id) || isUnfinished) continue;
     const prefix = `backups/${id}`;
-    // The manifest first: what is half removed must not look complete.
+    // The manifest goes first, so that a partially removed backup does not look complete.
     await repository.storage.remove(`${prefix}/manifest.json`);
     await repository.storage.removePrefix(prefix);
     removed += 1;
@@ -43,7 +43,7 @@ async function allIds(repository: Repository): Promise<Set<string>> {
   const ids = new Set<string>();
   for await (const { key } of repository.storage.list('backups')) {
     const id = key.split('/')[1] ?? '';
-    // Anything else was put there by somebody else.
+    // Other objects are not ours.
     if (!Number.isNaN(beginningOf(id))) ids.add(id);
   }
   return ids;
@@ -63,7 +63,7 @@ async function pruneMedia(
   }
   const index = await MediaIndex.open(repository);
   index.forget(recoveryMs, (path) => held.has(path), now);
-  // The index is written before the bytes go: it must not know of a file that is not there.
+  // The index is saved before the bytes are removed: it must never list a file that is gone.
   await index.save();
   for (const { path } of index.entries(Infinity)) held.add(path);
   for await (const { key } of repository.storage.list('media')) {

@@ -1,4 +1,4 @@
-/** Proves that sealed files open whole or not at all. */
+/** Proves that sealed files open completely or not at all. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';

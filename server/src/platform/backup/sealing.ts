@@ -1,9 +1,9 @@
 /**
- * Encryption of the files of a backup, as streams: AES-256-GCM over chunks of 64 KiB, each with its
- * own tag. The layout is that of the STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizár,
- * 2015): the nonce of a chunk is its number and whether it is the last one, so that chunks can be
- * neither reordered, dropped nor cut off. Every file has a key of its own, made from a random salt and
- * the name of the file, so that two files can't be exchanged either.
+ * Streaming encryption of backup files: AES-256-GCM over chunks of 64 KiB, each with its own tag.
+ * The layout follows the STREAM construction (Hoang, Reyhanitabar, Rogaway and Vizár, 2015): the
+ * nonce of a chunk contains its number and whether it is the last, so chunks cannot be reordered,
+ * dropped or truncated. Each file has its own key, derived from a random salt and the file's name,
+ * so files cannot be swapped either.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
@@ -14,12 +14,12 @@ const nonceBytes = 12;
 const chunkBytes = 64 * 1_024;
 const algorithm = 'aes-256-gcm';
 
-/** The bytes were not made by this key for this file, or were changed since. */
+/** The bytes were not sealed with this key for this file, or were changed afterwards. */
 export class SealError extends Error {
   override readonly name = 'SealError';
 }
 
-/** Encrypts a stream for the file of this name. */
+/** Encrypts a stream as the file with this name. */
 export async function* seal(
   source: AsyncIterable<Uint8Array>,
   key: Buffer,
@@ -31,7 +31,7 @@ export async function* seal(
   let number = 0;
   let last: Buffer = Buffer.alloc(0);
   for await (const chunk of chunksOf(source, chunkBytes)) {
-    // Only the next chunk tells that this one is not the last.
+    // A chunk is sealed only when the next one shows that it is not the last.
     if (number > 0) yield sealChunk(fileKey, last, number - 1, false);
     last = chunk;
     number += 1;
@@ -39,7 +39,7 @@ export async function* seal(
   yield sealChunk(fileKey, last, Math.max(0, number - 1), true);
 }
 
-/** Decrypts such a stream. @throws SealError before it hands out a byte that was not sealed */
+/** Decrypts such a stream. @throws SealError before yielding any byte that is not authentic */
 export async function* unseal(
   source: AsyncIterable<Uint8Array>,
   key: Buffer,
@@ -101,13 +101,13 @@ function openChunk(
   return plain;
 }
 
-/** First the header, then the sealed chunks. */
+/** Yields the header, then the sealed chunks. */
 async function* sealedParts(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const headerBytes = magic.length + saltBytes;
   yield* chunksOf(source, chunkBytes + tagBytes, headerBytes);
 }
 
-/** Cuts a stream into chunks of one size, the last of which may be shorter. */
+/** Splits a stream into chunks of equal size; the last one may be shorter. */
 async function* chunksOf(
   source: AsyncIterable<Uint8Array>,
   sizeBytes: number,

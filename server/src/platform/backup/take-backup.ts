@@ -15,7 +15,7 @@ import type { Repository } from './repository.ts';
 export type Installation = {
   readonly connection: DatabaseConnection;
   readonly storage: Storage;
-  /** The stream of the event log, or null where the tables hold all events. */
+  /** The stream of the event log, or null if the tables hold all events. */
   readonly stream: BlockStream | null;
   readonly version: string;
 };
@@ -23,19 +23,22 @@ export type Installation = {
 export type TakenBackup = {
   readonly id: string;
   readonly manifest: Manifest;
-  /** Media that no earlier backup held. */
+  /** Media that no earlier backup contained. */
   readonly added: { readonly files: number; readonly bytes: number };
 };
 
-/** Held by whoever writes to a repository, so that nothing is removed that a backup relies on. */
+/**
+ * Held while writing to a repository, so that nothing is removed that a backup in progress relies
+ * on.
+ */
 export const tryRepositoryLock = `select pg_try_advisory_lock(7231960417) as "isOurs"`;
 
 /**
- * Media are copied in two passes around the snapshot of the database: the first takes the bulk, the
- * second what came since. A file that the snapshot names was there before it, so it is in one of the
- * passes, also where it is removed soon after.
+ * Media are copied in two passes around the snapshot of the database: the first copies the bulk,
+ * the second what has been added since. A file that the snapshot refers to existed before it, so
+ * one of the passes copies it even if it is deleted soon afterwards.
  *
- * @param keyFile the file of the encryption key, where the backup is to include it
+ * @param keyFile the file of the encryption key, if the backup should include it
  */
 export async function takeBackup(
   { connection, storage, stream, version }: Installation,
@@ -88,5 +91,5 @@ export async function takeBackup(
   });
 }
 
-/** A file that was removed since the first pass may still be named by the snapshot. */
+/** A file deleted since the first pass may still be referenced by the snapshot. */
 const mediaGraceMs = 60 * 60_000;

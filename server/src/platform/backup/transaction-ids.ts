@@ -1,17 +1,18 @@
 /**
- * Rows of some tables name the transaction that wrote them, and readers remember snapshots, so that
- * nothing is read twice or missed (decision 0002). A restored database counts transactions from the start, so
- * a backup moves all ids down by the same amount: the oldest that any reader still tells apart comes
- * right behind the first that PostgreSQL gives out. A restore then only has to use up the ids in use,
- * a few thousand under load, for all of them to be in the past.
+ * Rows of some tables contain the id of the transaction that wrote them, and readers store
+ * snapshots, so that nothing is read twice or missed (decision 0002). A restored database counts
+ * transactions from the start, so a backup shifts all ids down by the same amount: the oldest id
+ * that any reader still distinguishes becomes the one after the first that PostgreSQL assigns. A
+ * restore then only has to use up the ids in use, a few thousand under load, for all of them to be
+ * in the past.
  */
 import type { Client } from 'pg';
 
 /** PostgreSQL reserves the ids below this one. Rows that every reader has seen get it. */
 const firstId = 3n;
 /**
- * What the members of joined blocks get where every reader has seen them. It is greater than the id of
- * any such row, because a reader that starts anew compares both: see `event-log/postgres/join.ts`.
+ * The id of members of joined blocks that every reader has seen. It is greater than the id of any
+ * such row, because a reader that starts over compares both: see `event-log/postgres/join.ts`.
  */
 const firstMemberId = firstId + 1n;
 const snapshotForm = /^\d+:\d+:[\d,]*$/;
@@ -19,17 +20,17 @@ const snapshotForm = /^\d+:\d+:[\d,]*$/;
 export type PositionEntry = { name: string; partition?: number; position: unknown };
 
 export type IdShift = {
-  /** The expression that a query reads a column of type xid8 by. */
+  /** The SQL expression that reads a column of type xid8 with shifted ids. */
   moveColumn: (column: string) => string;
   /** The same for a column of type xid8[]. */
   moveArray: (column: string) => string;
-  /** The positions of the projections in the event log, moved. */
+  /** The projections' positions in the event log, shifted. */
   positions: PositionEntry[];
-  /** The first id that no moved value holds. */
+  /** The first id that is greater than all shifted values. */
   next: bigint;
 };
 
-/** Finds out by how much the ids move, in the snapshot of the backup's transaction. */
+/** Determines how far to shift the ids, in the snapshot of the backup's transaction. */
 export async function measureShift(client: Client): Promise<IdShift> {
   const { rows } = await client.query<{ next: string; oldest: string }>(
     `select pg_snapshot_xmax(pg_current_snapshot())::text as next,
@@ -40,7 +41,7 @@ export async function measureShift(client: Client): Promise<IdShift> {
   );
   const oldest = positions
     .flatMap(({ position }) => oldestIdsOf(position))
-    // Below are only the positions that have read nothing yet.
+    // Only positions that have read nothing yet are at or below it.
     .filter((id) => id > firstId)
     .reduce((least, id) => (id < least ? id : least), BigInt(rows[0]?.oldest ?? 3));
   const shift = oldest - firstMemberId - 1n;
@@ -65,7 +66,7 @@ function oldestIdsOf(value: unknown): bigint[] {
     : [];
 }
 
-/** A position of the log holds snapshots (`10:20:10,14`) and the id of a transaction. */
+/** A position of the log holds snapshots (`10:20:10,14`) and a transaction id. */
 function moveIn(value: unknown, move: (id: bigint) => bigint, name = ''): unknown {
   if (typeof value === 'string') {
     if (snapshotForm.test(value)) return value.replaceAll(/\d+/g, (id) => `${move(BigInt(id))}`);
@@ -77,7 +78,10 @@ function moveIn(value: unknown, move: (id: bigint) => bigint, name = ''): unknow
   );
 }
 
-/** A statement that uses up ids until the next one is at least `next`. Not for a transaction. */
+/**
+ * A statement that uses up ids until the next one is at least `next`. Must not run in a
+ * transaction.
+ */
 export const useUpIds = (next: string): string => `
   do $$ begin
     while pg_current_xact_id()::text::numeric < ${BigInt(next)} loop

@@ -17,7 +17,7 @@ import {
 
 const { db } = await openTestDatabase();
 
-/** The elements of an array as PostgreSQL prints them, in their order. */
+/** The elements of an array as PostgreSQL prints them, in order. */
 async function printed(array: RawBuilder<unknown>): Promise<string[]> {
   const { rows } = await sql<{ value: string }>`
     select value::text from unnest(${array}) with ordinality as given (value, place)

@@ -1,7 +1,7 @@
 /**
- * Arrays in PostgreSQL's binary form, for statements that take thousands of rows at once: nothing is
- * escaped, printed or parsed on either side. The driver sends a Buffer as binary, whatever the type
- * of its parameter, so the cast in the statement must name the very type: `${int8Array(x)}::int8[]`.
+ * Arrays in PostgreSQL's binary format, for statements that take thousands of rows at once: neither
+ * side escapes, prints or parses anything. The driver sends a Buffer as binary whatever the type of
+ * its parameter, so the cast in the statement must name the exact type: `${int8Array(x)}::int8[]`.
  */
 import { dayMs } from '../time.ts';
 
@@ -11,10 +11,10 @@ const headerBytes = 20;
 const lengthBytes = 4;
 const lengthOfNull = -1;
 const uuidBytes = 16;
-/** PostgreSQL counts from 1 January 2000. */
+/** PostgreSQL's epoch is 1 January 2000. */
 const epochMs = Date.UTC(2000, 0, 1);
 
-/** `bytea[]` of values of one size, each written where it belongs. */
+/** `bytea[]` of values of equal size; a callback writes each value in place. */
 export function byteaArray(
   count: number,
   size: number,
@@ -23,7 +23,7 @@ export function byteaArray(
   return fixedArray(oids.bytea, count, size, write);
 }
 
-/** `bytea[]` of values of the sizes that are named, each written where it belongs. */
+/** `bytea[]` of values of the given sizes; a callback writes each value in place. */
 export function sizedBytesArray(
   sizesBytes: readonly number[],
   write: (index: number, bytes: Buffer, at: number) => void,
@@ -54,7 +54,7 @@ export function bytesArray(values: readonly Uint8Array[]): Buffer {
   return array;
 }
 
-/** `text[]`, of which elements may be null. */
+/** `text[]` with nullable elements. */
 export function textArray(values: readonly (string | null)[]): Buffer {
   const size = values.reduce(
     (sum, value) => sum + lengthBytes + (value === null ? 0 : Buffer.byteLength(value)),
@@ -71,21 +71,21 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   return array;
 }
 
-/** `int8[]` of whole numbers that a double holds. */
+/** `int8[]` of integers that a double represents exactly. */
 export function int8Array(values: ArrayLike<number>): Buffer {
   return fixedArray(oids.int8, values.length, 8, (index, bytes, at) => {
     writeInt64(bytes, values[index] ?? 0, at);
   });
 }
 
-/** `timestamptz[]` of milliseconds of the Unix epoch. */
+/** `timestamptz[]` of milliseconds since the Unix epoch. */
 export function timestampArray(valuesMs: ArrayLike<number>): Buffer {
   return fixedArray(oids.timestamptz, valuesMs.length, 8, (index, bytes, at) => {
     writeInt64(bytes, ((valuesMs[index] ?? 0) - epochMs) * 1_000, at);
   });
 }
 
-/** `date[]` of moments that are the beginnings of UTC days, in milliseconds of the Unix epoch. */
+/** `date[]` of the starts of UTC days, in milliseconds since the Unix epoch. */
 export function dateArray(valuesMs: ArrayLike<number>): Buffer {
   return fixedArray(oids.date, valuesMs.length, 4, (index, bytes, at) => {
     bytes.writeInt32BE(Math.round(((valuesMs[index] ?? 0) - epochMs) / dayMs), at);
@@ -98,7 +98,7 @@ export function uuidArray(values: readonly string[]): Buffer {
   let latestAt = 0;
   return fixedArray(oids.uuid, values.length, uuidBytes, (index, bytes, at) => {
     const value = values[index] ?? '';
-    // The same one often follows itself, and copying is cheaper than reading.
+    // The same value often repeats, and copying is cheaper than parsing.
     if (value === latest) bytes.copyWithin(at, latestAt, latestAt + uuidBytes);
     else bytes.write(value.replaceAll('-', ''), at, uuidBytes, 'hex');
     latest = value;
@@ -106,7 +106,7 @@ export function uuidArray(values: readonly string[]): Buffer {
   });
 }
 
-/** `uuid[]` of `count` values that `fill` writes in any order, each from `offsetOf` its index on. */
+/** `uuid[]` of `count` values. `fill` may write them in any order, each at `offsetOf` its index. */
 export function filledUuidArray(
   count: number,
   fill: (bytes: Buffer, offsetOf: (index: number) => number) => void,
@@ -134,8 +134,8 @@ function fixedArray(
 }
 
 /**
- * One dimension, a flag of nulls that PostgreSQL does not read (their lengths say it), the type of
- * the elements, how many; the first has number 1.
+ * The header: one dimension, a flag for nulls (which PostgreSQL ignores, because lengths mark
+ * them), the element type, the number of elements, and the lower bound 1.
  */
 function writeHeader(array: Buffer, oid: number, count: number): void {
   array.writeInt32BE(1, 0);

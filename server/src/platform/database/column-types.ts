@@ -1,4 +1,4 @@
-/** The types of columns that many tables have: as read, in an insert, in an update. */
+/** Types of columns that many tables have: as selected, inserted and updated. */
 import type { ColumnType } from 'kysely';
 
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;

@@ -1,4 +1,4 @@
-/** Proves, with real errors of PostgreSQL and the network, which of them mean "unavailable". */
+/** Proves with real PostgreSQL and network errors which of them mean "unavailable". */
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';

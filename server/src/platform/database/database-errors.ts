@@ -1,4 +1,4 @@
-/** Reading errors of `pg`: which mean that the database is away, which that a rule was broken. */
+/** Interprets errors of `pg`: whether the database is unavailable, or a constraint was violated. */
 
 /** The five-character SQLSTATE of a PostgreSQL error, or null. */
 export function sqlState(error: unknown): string | null {
@@ -6,7 +6,7 @@ export function sqlState(error: unknown): string | null {
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
 }
 
-/** The name of the constraint that a write has broken, or null. */
+/** The name of the constraint that a write violated, or null. */
 export function brokenConstraint(error: unknown): string | null {
   const state = sqlState(error);
   if (state === null || !state.startsWith('23')) return null;
@@ -15,10 +15,9 @@ export function brokenConstraint(error: unknown): string | null {
 }
 
 /**
- * Server states in which the same request may succeed a moment later: connection failures (08),
- * too many connections (53300), shutdown and start-up (57P01 to 57P03), statement and lock
- * timeouts (57014, 55P03), an idle transaction that was ended (25P03), and a server that has become a
- * standby (25006).
+ * Server states in which the same request may soon succeed: connection failures (08), too many
+ * connections (53300), shutdown and start-up (57P01 to 57P03), statement and lock timeouts (57014,
+ * 55P03), a terminated idle transaction (25P03), and a server that has become a standby (25006).
  */
 const awayStates = /^(08...|53300|57P0[123]|57014|55P03|25P03|25006)$/;
 
@@ -34,12 +33,15 @@ const awaySystemCodes = new Set([
   'EAI_AGAIN',
 ]);
 
-/** A connection was given up by this process; reads like a connection that broke. */
+/**
+ * An error for a connection that this process gave up, which looks like that of a broken
+ * connection.
+ */
 export function connectionLost(reason: string): Error {
   return new Error(`Connection terminated: ${reason}`);
 }
 
-/** Sentences of `pg` for a lost connection; it gives these errors no code. */
+/** Messages of `pg` for a lost connection; these errors have no code. */
 const awayMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|The server closed the connection|Cannot use a pool after calling end|Client was closed)/;
 
@@ -69,13 +71,15 @@ export function isContention(error: unknown): boolean {
   return state === '40001' || state === '40P01';
 }
 
-/** Server states of a connection that needs other settings: rights, user, password, database. */
+/**
+ * Server states that call for different connection settings: privileges, user, password, database.
+ */
 const refusedStates = /^(28...|3D000|42501)$/;
 const refusedEncryption = /\b(SSL|TLS)\b|certificate/i;
 
 /**
- * Explains to an operator why the database can't be used, in one sentence without secrets. Null for
- * errors that do not come from the connection.
+ * Explains to an operator in one sentence, without secrets, why the database can't be used. Null
+ * for errors that do not come from the connection.
  */
 export function connectionProblem(error: unknown): string | null {
   if (!(error instanceof Error)) return null;

@@ -25,10 +25,10 @@ export type DatabaseOptions = {
   connection: DatabaseConnection;
   poolSize: number;
   log: Logger;
-  /** Processes of the service find each other by it. All commands share one name. */
+  /** Processes of the service find each other by this name. All commands share one name. */
   applicationName?: string;
   sessionSettings?: SessionSettings;
-  /** Whether a pooler in transaction mode is in between: see pooler.ts. */
+  /** Whether connections go through a pooler in transaction mode: see pooler.ts. */
   isPooled?: boolean;
 };
 
@@ -40,10 +40,10 @@ export type Database = AsyncDisposable & {
 
 const int8Oid = 20;
 
-/** A statement that runs longer than this is wrong; long work goes in chunks. */
+/** No statement should run longer than this; long work is done in batches. */
 const statementTimeoutMs = 30_000;
 
-/** What every session has, by the names of PostgreSQL; times in milliseconds. */
+/** Settings of every session, by PostgreSQL's names; times in milliseconds. */
 export const sessionDefaults = {
   timezone: 'UTC',
   statement_timeout: `${statementTimeoutMs}`,
@@ -52,15 +52,15 @@ export const sessionDefaults = {
 } as const satisfies SessionSettings;
 
 /**
- * Opens the connection pool. Connections come and go with the load; while PostgreSQL is away,
- * queries fail within `connectionTimeoutMillis` and the edge answers 503.
+ * Opens the connection pool. Connections are opened and closed with the load. While PostgreSQL is
+ * unavailable, queries fail within `connectionTimeoutMillis` and the API responds with 503.
  */
 export function openDatabase(options: DatabaseOptions): Database {
   const isPooled = options.isPooled === true;
   const nameOf = isPooled ? () => null : nameStatements();
   const pool = new Pool({
     ...poolConnection(options.connection),
-    // Asked for each connection: another server may take writes by then.
+    // Evaluated for each connection: by then another server may accept writes.
     Client: preparingClient(nameOf, () => poolConnection(options.connection)),
     max: options.poolSize,
     types: numbersForInt8(),
@@ -74,8 +74,8 @@ export function openDatabase(options: DatabaseOptions): Database {
         .join(' '),
     }),
   });
-  // An idle connection that breaks is replaced at its next use; without a listener it would end
-  // the process.
+  // An idle connection that breaks is replaced at its next use; without a listener it would end the
+  // process.
   pool.on('error', (error) => {
     if (!pool.ending) options.log.info({ err: error }, 'idle database connection lost');
   });
@@ -91,7 +91,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       : watchPrimary(url, options.log, () => watch.breakAll('another server takes writes'));
   pool
     .on('connect', (client) => {
-      // A connection may end in the very packet that opens it, before anybody else listens.
+      // A connection may break in the very packet that opens it, before anything else listens for
+      // errors.
       client.on('error', () => undefined);
       watch.add(client);
     })
@@ -114,12 +115,15 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** Connection settings as `pg` wants them; of several servers, for the one that takes writes. */
+/**
+ * Connection settings in the format of `pg`; with several servers, those of the one that accepts
+ * writes.
+ */
 export function poolConnection(connection: DatabaseConnection): PoolConfig {
   return 'url' in connection ? { connectionString: currentUrl(connection.url) } : { ...connection };
 }
 
-/** 64-bit integers become numbers: every one that we store stays far below 2^53. */
+/** 64-bit integers become numbers: all that we store are far below 2^53. */
 function numbersForInt8(): TypeOverrides {
   const types = new TypeOverrides();
   types.setTypeParser(int8Oid, Number);
@@ -130,10 +134,10 @@ const maxTries = 4;
 const retryPauseMs = 20;
 
 /**
- * Runs `work` in one transaction. Deadlocks and serialization failures are tried again, up to four
- * times in all, so `work` must have no effect outside the transaction. The pause before it is
- * random and grows: tried at once, the loser often takes the same lock again ahead of the winner,
- * and both meet in the next deadlock.
+ * Runs `work` in one transaction. Deadlocks and serialization failures are retried, for up to four
+ * attempts in all, so `work` must have no effect outside the transaction. The delay before a retry
+ * is random and grows: without it, the loser often takes the same lock again ahead of the winner,
+ * and both run into the next deadlock.
  */
 export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,20 +1,20 @@
 /**
  * Tables with a partition for each UTC day. Partitions are created a week ahead and dropped when
- * they expire, so that old data costs nothing. What has no partition, because nothing ran for a
- * week, goes to the default partition and moves over when its day is made.
+ * they expire, so that deleting old data costs nothing. Rows without a partition, because nothing
+ * ran for a week, go to the default partition and move once the partition of their day is created.
  */
 import { sql } from 'kysely';
 import { inTransaction, type Db, type Tx } from './database.ts';
 import { dayMs } from '../time.ts';
 
-/** The table, and the column that it is partitioned by. */
+/** The table, and the column it is partitioned by. */
 export type DailyTable = { readonly name: string; readonly column: string };
 
 export type DayPartition = { readonly name: string; readonly day: string };
 
 const daysAhead = 7;
 
-/** Makes the partitions that the coming week needs. Cheap when they are there. */
+/** Creates the partitions for the coming week. Cheap if they exist. */
 export async function prepareDayPartitions(db: Db, tables: readonly DailyTable[]): Promise<void> {
   for (const { name, column } of tables) {
     await inTransaction(db, async (tx) => {
@@ -34,8 +34,9 @@ export function wholeDays(retentionMs: number): number {
 }
 
 /**
- * Drops the partitions of days that ended over `retentionDays` days ago, each in a transaction with
- * what `alongside` does, and removes what came for such a day after its partition had gone.
+ * Drops the partitions of days that ended over `retentionDays` days ago, each in the same
+ * transaction as `alongside`, and deletes rows that arrived for such a day after its partition was
+ * dropped.
  */
 export async function dropOldDays(
   db: Db,
@@ -60,7 +61,7 @@ export async function dropOldDays(
   });
 }
 
-/** The oldest first. */
+/** Oldest first. */
 async function listExpired(
   db: Db,
   table: DailyTable,
@@ -77,7 +78,9 @@ async function listExpired(
   return rows;
 }
 
-/** Gives up soon when a long read holds the table: everything else would wait behind it. */
+/**
+ * Gives up soon if a long read holds the table, because all other statements would queue behind it.
+ */
 async function waitBriefly(tx: Tx): Promise<void> {
   await sql`select set_config('lock_timeout', '2s', true)`.execute(tx);
 }

@@ -1,9 +1,11 @@
-/** Keyset paging: a page starts behind the last row of the page before, wherever that lies. */
+/**
+ * Keyset paging: a page starts after the last row of the previous page, wherever that row is now.
+ */
 import { sql, type RawBuilder } from 'kysely';
 
-/** The last row of a page in a list that is ordered by a moment and an id, newest first. */
+/** The last row of a page in a list ordered by time and id, newest first. */
 export type KeysetPosition = {
-  /** The moment as PostgreSQL writes it, to the microsecond. */
+  /** The timestamp in PostgreSQL's text format, to the microsecond. */
   readonly at: string;
   readonly id: string;
 };
@@ -11,10 +13,10 @@ export type KeysetPosition = {
 export type KeysetPage = { readonly limit: number; readonly after: KeysetPosition | null };
 
 /**
- * The condition that a row comes behind `after`, newest first; true for the first page.
+ * The condition that a row comes after `after` in the list, newest first; true for the first page.
  *
- * @param time the column of the moment
- * @param id the column that tells rows of one moment apart
+ * @param time the timestamp column
+ * @param id the column that distinguishes rows with the same timestamp
  */
 export function isBehind(
   time: string,

@@ -7,7 +7,7 @@ import { atEnd, silentLog } from '../../../test/database.ts';
 import { isDatabaseAway } from './database-errors.ts';
 import { openDatabase } from './database.ts';
 
-/** A message of the protocol: its type, its length, its body. */
+/** A protocol message: its type, length and body. */
 function message(type: string, body: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(4 + body.length);

@@ -1,4 +1,7 @@
-/** Proves that a database gets each migration once and whole, whoever starts or dies when. */
+/**
+ * Proves that a database gets each migration exactly once and completely, even if several processes
+ * start at once or are killed.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,7 +40,7 @@ function startMigration(to: DatabaseConnection) {
   });
 }
 
-/** Tables, columns, indexes and functions: what migrations make. */
+/** Everything that migrations create: tables, columns, indexes and functions. */
 async function shapeOf(to: DatabaseConnection): Promise<string[]> {
   const { rows } = await run(
     to,
@@ -166,7 +169,7 @@ test('a connection that is lost in mid-migration is an error, not the end of the
   assert.deepEqual(await migrate(connection, silentLog), names.slice(1));
 });
 
-/** Waits until a migration waits for a lock of another session. */
+/** Waits until a migration is blocked by a lock of another session. */
 async function blockedMigration(connection: DatabaseConnection): Promise<void> {
   const isBlocked = async () => {
     const { rows } = await run(
@@ -179,7 +182,7 @@ async function blockedMigration(connection: DatabaseConnection): Promise<void> {
   await until('the migration to wait for a lock', isBlocked, Boolean);
 }
 
-/** The table that a migration makes last: most of its statements have run when it waits there. */
+/** The last table of each migration: most of its statements have run when it blocks there. */
 const lastTables = migrations.map(
   ({ sql }) => [...sql.matchAll(/^create table (\w+)/gm)].at(-1)?.[1],
 );
@@ -189,7 +192,7 @@ for (const [index, table] of lastTables.entries()) {
   test(`kill -9 in the middle of ${names[index]} leaves whole migrations only`, async () => {
     const connection = await emptyDatabase();
     await withClient(connection, async (blocker) => {
-      // The migration cannot make a table while another transaction is making one of that name.
+      // The migration blocks while another transaction is creating a table of the same name.
       await blocker.query('begin');
       await blocker.query(`create table ${table} (one int)`);
       const child = startMigration(connection);
@@ -199,7 +202,7 @@ for (const [index, table] of lastTables.entries()) {
       await ended;
       await blocker.query('rollback');
     });
-    // The next starter waits for the session of the killed one, which ends without a commit.
+    // The next process waits for the session of the killed one, which ends without a commit.
     assert.deepEqual(await migrate(connection, silentLog), names.slice(index));
     assert.deepEqual(await shapeOf(connection), wholeShape);
   });

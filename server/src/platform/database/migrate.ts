@@ -7,8 +7,8 @@ import type { DatabaseConnection } from './database.ts';
 import { withSession } from './session.ts';
 
 /**
- * The key of the advisory lock under which one process migrates. An arbitrary number, the same in
- * every process.
+ * The key of the advisory lock held while migrating. An arbitrary number, the same in every
+ * process.
  */
 const migrationLock = 7_205_019_833;
 const migrationsFolder = new URL('../../../migrations/', import.meta.url);
@@ -20,10 +20,7 @@ export type MigrationStatus = {
   pending: string[];
   /** Applied by a newer version. */
   unknown: string[];
-  /**
-   * A migration was applied with a different text than this version's file has. The process refuses
-   * to start.
-   */
+  /** Applied with a text that differs from this version's file. The process refuses to start. */
   changed: string[];
 };
 
@@ -31,7 +28,7 @@ export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
 
-/** The migrations of this version: `server/migrations/*.sql` by name. */
+/** The migrations of this version: `server/migrations/*.sql`, in order of their names. */
 export async function readMigrations(): Promise<Migration[]> {
   const names = (await readdir(migrationsFolder)).filter((name) => name.endsWith('.sql'));
   return Promise.all(
@@ -43,16 +40,16 @@ export async function readMigrations(): Promise<Migration[]> {
 }
 
 /**
- * Brings the database up to this version: each pending file in a transaction of its own, under a
- * lock that any number of processes starting at once may wait for. A kill at any point leaves
- * whole migrations only. Then the SQL functions that lie beside their features (`functions.sql`) are
- * replaced where this version has others. Older processes that still run use the new ones as well,
- * so a change must suit both versions, as a migration must.
+ * Brings the database up to this version. Each pending file runs in a transaction of its own, under
+ * a lock that any number of starting processes may wait for. A kill at any point leaves only
+ * complete migrations. Then SQL functions of features (`functions.sql`) are replaced if this
+ * version has different ones. Older processes that still run use the new functions too, so a change
+ * must suit both versions, just like a migration.
  *
- * @param only the migrations that a backup was made with; all of this version without it
+ * @param only the migrations that a backup was made with; by default all of this version
  * @returns the names of the migrations that this call applied
- * @throws MigrationError when the database is of a newer version, a file was changed after it had
- *   been applied, or the server is not what this version needs
+ * @throws MigrationError if the database is of a newer version, a file was changed after it was
+ * applied, or the server does not meet this version's requirements
  */
 export async function migrate(
   connection: DatabaseConnection,
@@ -74,12 +71,13 @@ export async function migrate(
       await apply(client, migration);
       log.debug({ migration: migration.name }, 'migration applied');
     }
-    // One line, since the first start applies all and then prints what its reader must not miss.
+    // A single line: the first start applies all of them, and then prints keys that must not be
+    // missed.
     if (pending.length > 0) {
       log.info({ migrations: pending.length, last: pending.at(-1)?.name }, 'migrations applied');
     }
     const isComplete = migrations.length === applied.size + pending.length;
-    // A backup of an older version may lack tables that the functions of this one need.
+    // A backup of an older version may lack tables that this version's functions need.
     if (isComplete) await replaceFunctions(client, log);
     return pending.map((migration) => migration.name);
   });
@@ -92,7 +90,7 @@ const functionTable = `
     replaced_at timestamptz not null default now()
   )`;
 
-/** Runs each `functions.sql` whose text is not the one that the database has had, all or none. */
+/** Runs each `functions.sql` that differs from the one applied last, all or nothing. */
 async function replaceFunctions(client: Client, log: Logger): Promise<void> {
   await client.query(functionTable);
   const { rows } = await client.query<{ file: string; checksum: string }>(
@@ -101,7 +99,7 @@ async function replaceFunctions(client: Client, log: Logger): Promise<void> {
   const known = new Map(rows.map(({ file, checksum }) => [file, checksum]));
   const changed: Migration[] = [];
   const names = await Array.fromAsync(glob('**/functions.sql', { cwd: sourceFolder }));
-  // In one order everywhere, because a view may read one of an earlier file.
+  // The order is the same everywhere, because a view may read one from an earlier file.
   for (const name of names.toSorted()) {
     const sql = await readFile(sourceFolder + name, 'utf8');
     const checksum = checksumOf(sql);
@@ -153,7 +151,7 @@ function withMigrationClient<T>(
 
 const oldestServer = 15;
 
-/** Also reports what would make a migration fail, before it starts. */
+/** Also reports, before it starts, conditions that would make a migration fail. */
 async function checkServer(client: Client): Promise<void> {
   const { rows } = await client.query<{ version: string; encoding: string }>(
     `select current_setting('server_version') as version,
@@ -225,7 +223,7 @@ async function apply(client: Client, { name, sql, checksum }: Migration): Promis
   });
 }
 
-/** @throws MigrationError that begins with `what`, when `work` fails */
+/** @throws MigrationError that begins with `what` if `work` fails */
 async function inClientTransaction(
   client: Client,
   what: string,

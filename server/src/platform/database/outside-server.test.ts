@@ -1,4 +1,7 @@
-/** Proves that a database that may lose what it has confirmed is made safe, or refused by name. */
+/**
+ * Proves that a database that may lose confirmed commits is made safe, or rejected with the names
+ * of its settings.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';

@@ -1,19 +1,21 @@
-/** What the service relies on, checked on a PostgreSQL server that is not its own. */
+/** Checks that an external PostgreSQL server meets the requirements of the service. */
 import { Client } from 'pg';
 import { unsafeSettings, type UnsafeSetting } from '../config.ts';
 import { ConfigurationError } from '../settings.ts';
 import { poolConnection, type DatabaseConnection, type SessionSettings } from './database.ts';
 import { findPrimary } from './primary.ts';
 
-/** Commits that wait for less than the disk of this server. */
+/**
+ * Values with which a commit does not wait for this server's disk or, for `local`, its standbys.
+ */
 const earlyCommits = ['off', 'local'];
 
 /**
- * Looks for settings by which the server could lose what it has confirmed. Commits can be made to
- * wait by each session; the others are the server's alone.
+ * Looks for settings with which the server could lose confirmed commits. Each session can make its
+ * own commits synchronous; the other settings can only be changed on the server.
  *
- * @param accepted settings that an operator has accepted by name
- * @returns what each session must set
+ * @param accepted settings that the operator has explicitly accepted
+ * @returns the settings that each session must set
  * @throws ConfigurationError naming each setting that is neither safe nor accepted
  */
 export async function checkOutsideServer(

@@ -1,7 +1,7 @@
 /**
- * A pooler in transaction mode, such as PgBouncer, between the service and PostgreSQL. Its server
- * connections are shared by clients, so a session keeps neither settings nor prepared statements. What
- * every session needs is set for the role instead, and checked at the start.
+ * A pooler in transaction mode, such as PgBouncer, between the service and PostgreSQL. Clients
+ * share its server connections, so a session keeps neither settings nor prepared statements. The
+ * settings that every session needs are set for the role instead, and checked at the start.
  */
 import { Client } from 'pg';
 import { ConfigurationError } from '../settings.ts';
@@ -9,10 +9,10 @@ import { poolConnection, sessionDefaults, type DatabaseConnection } from './data
 import type { SessionSettings } from './database.ts';
 
 /**
- * Checks that the pooled connection leads to the same database, and that its sessions have what the
- * service relies on.
+ * Checks that the pooled connection leads to the same database, and that its sessions have the
+ * settings that the service relies on.
  *
- * @throws ConfigurationError with the statement that sets what is missing
+ * @throws ConfigurationError with the statement that fixes the missing settings
  */
 export async function checkPooler(
   pooled: DatabaseConnection,
@@ -32,7 +32,7 @@ export async function checkPooler(
   );
 }
 
-/** @throws ConfigurationError when a connection that must be direct goes through a pooler */
+/** @throws ConfigurationError if a connection that must be direct goes through a pooler */
 export async function refusePooler(
   connection: DatabaseConnection,
   variable: string,
@@ -44,7 +44,7 @@ export async function refusePooler(
   );
 }
 
-/** A pooler gives out process ids of its own. */
+/** A pooler reports process ids of its own. */
 async function isPooled(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   return rows[0]?.pid !== (client as Client & { processID: number }).processID;

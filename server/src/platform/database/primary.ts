@@ -1,12 +1,13 @@
 /**
- * Several servers of which one takes writes: the hosts of a URL such as
- * `postgres://user@one:5432,two:5432/reelfeed?target_session_attrs=read-write`, as libpq knows them. After a
- * failover every connection goes to the server that was promoted.
+ * Several servers, one of which accepts writes: the hosts of a libpq URL such as
+ * `postgres://user@one:5432,two:5432/reelfeed?target_session_attrs=read-write`. After a failover,
+ * all connections go to the promoted server.
  *
- *   the known server takes writes ── no answer, or it is a standby ──▶ all are asked at once ── one takes
- *   writes ──▶ it is the known server, and connections to the one before are broken
+ *   known server accepts writes ── no answer, or it is a standby ──▶ all are asked at once
+ *   all are asked at once ── one accepts writes ──▶ it becomes the known server, and connections to
+ *                                                  the previous one are broken
  *
- * Nothing is asked of a URL with one host.
+ * A URL with a single host is never checked.
  */
 import { Client } from 'pg';
 import type { Logger } from 'pino';
@@ -17,22 +18,22 @@ const answerWithinMs = 1_500;
 /** User and password, hosts, and the rest. */
 const form = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]+)(.*)$/;
 
-/** The URLs of the single hosts; one that has no list of hosts is returned as it is. */
+/** One URL for each host; a URL without a list of hosts is returned unchanged. */
 export function splitHosts(url: string): readonly string[] {
   const [, start = '', hosts = '', rest = ''] = form.exec(url) ?? [];
   if (!hosts.includes(',')) return [url];
   return hosts.split(',').map((host) => `${start}${host}${rest}`);
 }
 
-/** Which server was found last, by URL; all connections of this process go there. */
+/** The server found last, by URL; all connections of this process go there. */
 const found = new Map<string, string>();
 
-/** The URL of the server that took writes when this process asked last. */
+/** The URL of the server that accepted writes at the last check. */
 export function currentUrl(url: string): string {
   return found.get(url) ?? splitHosts(url)[0] ?? url;
 }
 
-/** Asks until a server takes writes or the time is over. @returns whether one does */
+/** Retries until a server accepts writes or the time is up. @returns whether one does */
 export async function findPrimary(url: string, withinMs = 0): Promise<boolean> {
   const hosts = splitHosts(url);
   if (hosts.length === 1) return true;
@@ -48,7 +49,7 @@ export async function findPrimary(url: string, withinMs = 0): Promise<boolean> {
   return false;
 }
 
-/** Follows failovers while it is not disposed. */
+/** Follows failovers until it is disposed of. */
 export function watchPrimary(url: string, log: Logger, onMoved: () => void): AsyncDisposable {
   const check = async () => {
     const before = currentUrl(url);

@@ -1,16 +1,17 @@
 /**
- * A streaming replica of PostgreSQL that takes heavy reads off the primary.
+ * A streaming replica of PostgreSQL that takes expensive reads off the primary.
  *
  *   away ── it answers ──▶ behind ── it has replayed enough ──▶ used ── too far behind ──▶ behind
  *   behind, used ── no answer, or it is no replica ──▶ away
  *
- * 1. While the replica is away or behind, the primary answers.
- * 2. Lag is measured by the write-ahead log alone: the replica is as old as the newest position of the
- *    primary that it has replayed. So clocks do not matter, a replica that has lost its primary falls behind,
- *    and one that has not replayed the migrations of this process's start is not used.
- * 3. Whatever fails on the replica is asked of the primary: a row may not be there yet, and the replica
- *    cancels statements that are in the way of its replay.
- * 4. Nothing that must see a write of its own caller is read here, except through `upToDate`.
+ * 1. While the replica is away or behind, reads go to the primary.
+ * 2. Lag is measured by the write-ahead log alone: the replica is as old as the newest position of
+ *    the primary that it has replayed. Clocks therefore do not matter, a replica that has lost its
+ *    primary falls behind, and one that has not replayed the migrations of this process's start is
+ *    not used.
+ * 3. A read that fails on the replica is repeated on the primary: a row may not have arrived yet,
+ *    and the replica cancels statements that conflict with its replay.
+ * 4. Reads that must see their caller's own writes use the replica only through `upToDate`.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -21,7 +22,7 @@ import { openDatabase, poolConnection, type Database, type Db } from './database
 import type { DatabaseOptions } from './database.ts';
 import { ReplayLag } from './replay-lag.ts';
 
-/** `lagMs` is null for a replica that is older than all that is known. */
+/** `lagMs` is null if the replica is older than every known position. */
 export type ReplicaState =
   | { readonly is: 'used'; readonly lagMs: number | null }
   | { readonly is: 'behind'; readonly lagMs: number | null }
@@ -29,16 +30,16 @@ export type ReplicaState =
 
 export type HeavyReads = AsyncDisposable & {
   /**
-   * Runs reads on the replica if it is near enough, and otherwise on the primary. `work` must only read: where
-   * the replica fails, it runs a second time.
+   * Runs reads on the replica if it is recent enough, otherwise on the primary. `work` must only
+   * read: if the replica fails, it runs a second time.
    */
   read<T>(work: (db: Db) => Promise<T>): Promise<T>;
   /**
-   * A database that holds everything that was committed before this call: the replica once it has replayed
-   * that, or the primary.
+   * Returns a database that contains everything committed before this call: the replica once it has
+   * caught up, or the primary.
    */
   upToDate(): Promise<Db>;
-  /** Null where no replica is configured. */
+  /** Null if no replica is configured. */
   state(): ReplicaState | null;
 };
 
@@ -54,7 +55,7 @@ const answerWithinMs = 2_000;
 const catchUpMs = 2_000;
 const catchUpPollMs = 50;
 
-/** All reads go to the primary. */
+/** Sends all reads to the primary. */
 export function withoutReplica(primary: Db): HeavyReads {
   return {
     read: async (work) => work(primary),
@@ -64,7 +65,7 @@ export function withoutReplica(primary: Db): HeavyReads {
   };
 }
 
-/** Resolves once the replica was asked for the first time. */
+/** Resolves once the replica has been checked for the first time. */
 export async function openReplica(options: ReplicaOptions): Promise<HeavyReads> {
   const replica = new ReadReplica(options);
   await replica.check();
@@ -76,7 +77,7 @@ class ReadReplica implements HeavyReads {
   readonly #database: Database;
   readonly #probe: ReplicaProbe;
   readonly #lag = new ReplayLag();
-  /** Fails the reads that wait for the replica. */
+  /** Each function fails a read that waits for the replica. */
   readonly #waiting = new Set<(error: Error) => void>();
   #state: ReplicaState = { is: 'away', reason: 'it was not asked yet' };
   #watch: AsyncDisposable | null = null;
@@ -114,7 +115,7 @@ class ReadReplica implements HeavyReads {
     try {
       return await Promise.race([work(this.#database.db), lost.promise]);
     } catch (error) {
-      // What takes too long for one server takes too long for the other.
+      // A statement that is too slow on one server is too slow on the other.
       if (sqlState(error) === queryCancelled) throw error;
       if (isDatabaseAway(error)) log.info({ err: error }, 'a read failed on the read replica');
     } finally {
@@ -137,11 +138,12 @@ class ReadReplica implements HeavyReads {
     return primary;
   }
 
-  /** Asks both servers how far they are. */
+  /** Asks both servers for their log positions. */
   async check(): Promise<void> {
     const { primary, maxLagMs } = this.#options;
     try {
-      // The replica first: it can't be ahead of what its primary says afterwards.
+      // The replica is asked first: it can't be ahead of the position its primary reports
+      // afterwards.
       const replayed = await this.#probe.replayed();
       const askedAt = performance.now();
       this.#lag.note(await readPrimaryPosition(primary), askedAt);
@@ -162,7 +164,7 @@ class ReadReplica implements HeavyReads {
     if (state.is === 'used') {
       log.info({ lagMs: state.lagMs }, 'the read replica answers heavy reads');
     } else if (state.is === 'behind') {
-      // Right after the start, nothing is known yet.
+      // Right after the start, the lag is not known yet.
       log[state.lagMs === null ? 'info' : 'warn'](
         { lagMs: state.lagMs, maxLagMs },
         'the read replica is too far behind; the primary answers',
@@ -182,12 +184,15 @@ class ReadReplica implements HeavyReads {
 
 const queryCancelled = '57014';
 
-/** The server answers, but is not what it should be. */
+/** The server answers, but is not a suitable replica. */
 class NoReplicaError extends Error {
   override readonly name = 'NoReplicaError';
 }
 
-/** Asks how far the replica is, on a connection of its own: heavy reads may have all the others. */
+/**
+ * Asks for the replica's position on a connection of its own, because expensive reads may occupy
+ * all others.
+ */
 class ReplicaProbe implements AsyncDisposable {
   readonly #url: string;
   #client: Promise<Client> | null = null;
@@ -235,7 +240,7 @@ class ReplicaProbe implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const client = this.#client;
     this.#client = null;
-    // A server that hangs does not say goodbye either.
+    // Not awaited: a hung server does not close the connection either.
     void client?.then((connected) => connected.end()).catch(() => undefined);
   }
 }
@@ -246,14 +251,14 @@ async function readPrimaryPosition(primary: Db): Promise<bigint> {
   return BigInt(rows[0]?.position ?? 0);
 }
 
-/** Says in a few words what the replica does. */
+/** Describes the replica's state in a few words. */
 export function describeReplica(state: ReplicaState): string {
   if (state.is === 'away') return `away (${state.reason}): the primary answers`;
   const age = state.lagMs === null ? 'by an unknown time' : `${(state.lagMs / 1_000).toFixed(1)} s`;
   return state.is === 'used' ? `used, at most ${age} behind` : `behind ${age}: the primary answers`;
 }
 
-/** Asks a replica once how far it is. */
+/** Checks a replica's position once. */
 export async function examineReplica(url: string): Promise<{ problem: string | null }> {
   await using probe = new ReplicaProbe(url);
   try {

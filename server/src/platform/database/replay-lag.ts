@@ -1,4 +1,4 @@
-/** How old a replica is, told by positions in the write-ahead log of its primary. */
+/** The age of a replica, derived from positions in the write-ahead log of its primary. */
 type Sample = { readonly position: bigint; readonly atMs: number };
 
 /** Ten minutes at two samples per second. */
@@ -8,20 +8,22 @@ export class ReplayLag {
   /** Ascending by both. */
   readonly #samples: Sample[] = [];
 
-  /** The primary was at this position at a moment, in the milliseconds of one clock. */
+  /** Records the primary's position at a moment, in the milliseconds of one clock. */
   note(position: bigint, atMs: number): void {
-    // After a failover, the new primary may not have all that the one before wrote.
+    // After a failover, the new primary may lack some of the previous primary's log.
     while ((this.#samples.at(-1)?.position ?? 0n) > position) this.#samples.pop();
     this.#samples.push({ position, atMs });
     if (this.#samples.length > maxSamples) this.#samples.shift();
   }
 
-  /** Whether this position is beyond what the primary had written when it was asked last. */
+  /** Whether this position is beyond the latest one that the primary has reported. */
   isAhead(position: bigint): boolean {
     return position > (this.#samples.at(-1)?.position ?? 0n);
   }
 
-  /** An upper bound of the age of a replica that has replayed up to here; null where nothing is known. */
+  /**
+   * An upper bound for the age of a replica that has replayed up to this position; null if unknown.
+   */
   of(replayed: bigint, nowMs: number): number | null {
     const newest = this.#samples.findLast(({ position }) => position <= replayed);
     return newest === undefined ? null : nowMs - newest.atMs;

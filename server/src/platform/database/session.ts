@@ -1,15 +1,15 @@
-/** A connection outside of the pool, for work that takes longer than the pool's time limits allow. */
+/** A connection outside the pool, for work that exceeds the pool's time limits. */
 import { Client } from 'pg';
 import { poolConnection, type DatabaseConnection } from './database.ts';
 import { findPrimary } from './primary.ts';
 
 export type SessionOptions = {
   readonly applicationName: string;
-  /** Settings of the session without a limit: 0 turns each of these off. */
+  /** Time limits to turn off for the session by setting them to 0. */
   readonly unlimited: readonly string[];
 };
 
-/** Connects, runs `work` in UTC and without the given time limits, and disconnects. */
+/** Connects, runs `work` in UTC without the given time limits, and disconnects. */
 export async function withSession<T>(
   connection: DatabaseConnection,
   { applicationName, unlimited }: SessionOptions,
@@ -23,7 +23,8 @@ export async function withSession<T>(
     keepAlive: true,
     options: ['-c timezone=UTC', ...unlimited.map((name) => `-c ${name}=0`)].join(' '),
   });
-  // A lost connection also fails the running statement; without a listener it would end the process.
+  // A lost connection also fails the running statement; without a listener it would end the
+  // process.
   client.on('error', () => undefined);
   await client.connect();
   try {

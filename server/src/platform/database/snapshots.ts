@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
 
-/** A snapshot that sees what has committed so far, in its text form, and the database's clock. */
+/**
+ * The current snapshot in text form, which sees everything committed so far, and the database's
+ * clock.
+ */
 export async function currentSnapshot(db: Db): Promise<{ snapshot: string; nowMs: number }> {
   const { rows } = await sql<{ snapshot: string; now_ms: number }>`
     select pg_current_snapshot()::text as snapshot,

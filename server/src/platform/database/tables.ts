@@ -1,6 +1,7 @@
 /**
- * The tables as Kysely sees them. Each feature adds its own in its `tables.ts`, by declaration
- * merging, and names them in its `feature.ts`; a test holds that only the owner has SQL on a table.
+ * The tables in Kysely's format. Each feature adds its own in its `tables.ts`, by declaration
+ * merging, and names them in its `feature.ts`; a test checks that only the owner runs SQL on a
+ * table.
  */
 import type { DefaultTimestamp } from './column-types.ts';
 

@@ -1,4 +1,7 @@
-/** Proves that a transaction is whole or nothing, and tried again when it loses against another. */
+/**
+ * Proves that a transaction applies completely or not at all, and is retried after losing a
+ * conflict.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';

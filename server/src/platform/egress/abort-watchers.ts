@@ -1,23 +1,24 @@
 /**
- * Many that end with one signal. The listeners of a signal are a list, which is walked for each one
- * that is added or removed; with hundreds of requests under way that takes longer than signing one.
+ * Many watchers of one signal. A signal keeps its listeners in a list and walks it for each
+ * addition and removal; with hundreds of requests in flight, that takes longer than signing a
+ * request.
  */
 import { Bag, type BagMember } from '../bag.ts';
 
 export type AbortWatcher = BagMember & {
-  /** The signal has aborted. */
+  /** Called when the signal aborts. */
   aborted(reason: unknown): void;
 };
 
 const watchersOf = new WeakMap<AbortSignal, Bag<AbortWatcher>>();
 
-/** Tells the watcher once when the signal aborts, until `offAbort`. */
+/** Notifies the watcher once when the signal aborts, until `offAbort`. */
 export function onAbort(signal: AbortSignal, watcher: AbortWatcher): void {
   let watchers = watchersOf.get(signal);
   if (watchers === undefined) {
     const all = new Bag<AbortWatcher>();
     signal.addEventListener('abort', () => {
-      // Each leaves the bag when it is told.
+      // Each watcher leaves the bag when it is notified.
       const everyone = [...all];
       for (const each of everyone) each.aborted(signal.reason);
     });

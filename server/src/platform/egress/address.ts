@@ -1,13 +1,12 @@
 /**
- * Which addresses an outgoing request may reach: global unicast and nothing else.
- * The ranges are those of the IANA special-purpose address registries for IPv4 and IPv6
- * (RFC 6890 and its updates), judged by what they are for: a range that isn't a host's own
- * address on the public internet is refused, also where a registry calls it reachable (anycast
- * sinks, retired tunnels).
+ * The addresses that an outgoing request may reach: global unicast and nothing else. The ranges are
+ * those of the IANA special-purpose address registries for IPv4 and IPv6 (RFC 6890 and its
+ * updates), judged by their purpose: a range that is not a host's own address on the public
+ * internet is refused, even if a registry calls it reachable (anycast sinks, retired tunnels).
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
-/** Ranges of addresses of one family. A `BlockList` alone also takes IPv4 for mapped IPv6. */
+/** Ranges of one address family, because a `BlockList` alone also matches IPv4 for mapped IPv6. */
 export type AddressRanges = { readonly family: 'ipv4' | 'ipv6'; readonly list: BlockList };
 
 const refusedIpv4 = ranges([
@@ -33,9 +32,9 @@ const refusedIpv4 = ranges([
 ]);
 
 /**
- * Only 2000::/3 is assigned as global unicast. Everything outside goes at once: unspecified,
+ * Only 2000::/3 is assigned as global unicast. Everything outside is refused: unspecified,
  * loopback, IPv4-compatible, translated, discard, SRv6, unique local, link-local, site-local,
- * multicast. These are the exceptions inside.
+ * multicast. The list below contains the exceptions inside it.
  */
 const globalIpv6 = ranges(['2000::/3']);
 const refusedIpv6 = ranges([
@@ -50,7 +49,8 @@ const refusedIpv6 = ranges([
 const mappedIpv4 = ranges(['::ffff:0:0/96']);
 
 /**
- * Metadata services of clouds. They hand out credentials, so a range or a name never allows them.
+ * Metadata services of clouds. They hand out credentials, so neither a range nor a name allows
+ * them.
  */
 const metadataAddresses = new Set(
   ['169.254.169.254', '168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254'].map(
@@ -58,13 +58,13 @@ const metadataAddresses = new Set(
   ),
 );
 
-/** The well-known NAT64 prefix. Its local-use sister 64:ff9b:1::/48 is refused with the rest. */
+/** The well-known NAT64 prefix. The local-use prefix 64:ff9b:1::/48 is refused with the rest. */
 const nat64 = ranges(['64:ff9b::/96']);
 
 /**
  * True for an address that a request may reach without an exception. Takes IPv4 in four decimal
- * parts or IPv6 without a zone; anything else is false. An IPv4 address inside an IPv6 one is
- * judged like itself where the form still leads there (mapped, NAT64, ISATAP).
+ * parts or IPv6 without a zone; anything else is false. An IPv4 address embedded in an IPv6 one is
+ * judged as itself if the form still leads there (mapped, NAT64, ISATAP).
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !contains(refusedIpv4, address);
@@ -80,8 +80,8 @@ export function isMetadataAddress(address: string): boolean {
 }
 
 /**
- * One spelling for one address, for comparing: a mapped IPv4 address becomes the IPv4 address
- * that it is, and IPv6 is eight groups without `::`. Anything else comes back as it is.
+ * The canonical spelling of an address, for comparison: a mapped IPv4 address becomes plain IPv4,
+ * and IPv6 becomes eight groups without `::`. Other text is returned unchanged.
  */
 export function canonicalAddress(address: string): string {
   const bytes = addressBytes(address);
@@ -93,8 +93,8 @@ export function canonicalAddress(address: string): string {
 }
 
 /**
- * Four or sixteen bytes, or null for anything but a plain IP address. Node checks the spelling,
- * so short, octal and hexadecimal forms, which programs read in different ways, get nowhere.
+ * Four or sixteen bytes, or null for anything but a plain IP address. Node checks the spelling, so
+ * short, octal and hexadecimal forms, which programs interpret differently, are rejected.
  */
 export function addressBytes(address: string): number[] | null {
   if (isIPv4(address)) return address.split('.').map(Number);
@@ -111,7 +111,7 @@ export function addressBytes(address: string): number[] | null {
   });
 }
 
-/** Reads `10.0.0.0/8` or `fd00::/8`; null when the text is not a CIDR range. */
+/** Reads `10.0.0.0/8` or `fd00::/8`; null if the text is not a CIDR range. */
 export function parseRange(text: string): AddressRanges | null {
   const [address = '', length = '', ...rest] = text.split('/');
   if (isIP(address) === 0 || address.includes('%') || rest.length > 0) return null;
@@ -120,8 +120,8 @@ export function parseRange(text: string): AddressRanges | null {
 }
 
 /**
- * Returns whether an address lies in one of these ranges. Addresses of the other family, or with a
- * zone, never do.
+ * Returns whether an address lies in one of these ranges. Always false for an address of the other
+ * family or with a zone.
  */
 export function contains({ family, list }: AddressRanges, address: string): boolean {
   const isOfFamily = family === 'ipv4' ? isIPv4(address) : isIPv6(address);

@@ -9,7 +9,7 @@ import {
 } from './address.ts';
 
 export type AllowList = {
-  /** True when this host name and port, or this address and port, are an exception. */
+  /** True if this host name and port, or this address and port, are an exception. */
   allows(target: { host: string; port: number; address: string }): boolean;
 };
 
@@ -18,7 +18,7 @@ type Entry =
   | { readonly kind: 'address'; readonly address: string; readonly port: number | null }
   | { readonly kind: 'range'; readonly range: AddressRanges };
 
-/** Every entry that can't be read, in one error: the operator fixes the setting once. */
+/** Lists all invalid entries in one error, so that the operator can fix them in one go. */
 export class AllowListError extends Error {
   override readonly name = 'AllowListError';
   readonly problems: readonly string[];
@@ -30,10 +30,11 @@ export class AllowListError extends Error {
 }
 
 /**
- * Reads entries of the forms `host:port`, `192.0.2.1`, `192.0.2.1:443`, `fd00::1`,
- * `[fd00::1]:443`, `10.0.0.0/8`. Throws `AllowListError` with all that can't be read.
- * A cloud's metadata service is an exception only as an address of its own: neither a range nor
- * a name (whose DNS record may change) opens it.
+ * Reads entries of the forms `host:port`, `192.0.2.1`, `192.0.2.1:443`, `fd00::1`, `[fd00::1]:443`,
+ * `10.0.0.0/8`. A cloud's metadata service can only be allowed by its exact address, neither by a
+ * range nor by a name, whose DNS record may change.
+ *
+ * @throws AllowListError listing all invalid entries
  */
 export function parseAllowList(entries: readonly string[]): AllowList {
   const parsed = entries.map((text) => parseEntry(text.trim()));
@@ -57,7 +58,7 @@ export function parseAllowList(entries: readonly string[]): AllowList {
   };
 }
 
-/** The host as names and addresses are compared: no brackets, no final dot, lower case. */
+/** The host in the form used for comparison: no brackets, no final dot, lower case. */
 export function bareHost(host: string): string {
   return host
     .replace(/^\[|\]$/g, '')
@@ -91,8 +92,8 @@ function parseEntry(text: string): Entry | string {
 }
 
 /**
- * A name, or an address, as a URL would keep it. Other spellings of addresses (127.1, 0x7f.1) are
- * refused: a URL turns them into the plain one, so an entry like that would never match.
+ * A name, or an address in the form that a URL keeps. Other spellings of addresses (127.1, 0x7f.1)
+ * are rejected: a URL normalizes them, so such an entry would never match.
  */
 function isHostName(host: string): boolean {
   if (!/^[a-z\d._-]+$/.test(host)) return false;

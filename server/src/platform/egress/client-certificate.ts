@@ -1,14 +1,17 @@
 /**
- * Receivers that demand a certificate of the client, which we have none of. Under TLS 1.3 the client
- * is done before the server refuses it, so what follows is a connection that closes or breaks; the
- * alert that says why is mostly lost with it. That must not look like a failure of the network.
+ * Receivers that demand a client certificate, of which we have none. Under TLS 1.3 the client
+ * finishes the handshake before the server rejects it, so the connection then closes or breaks, and
+ * the alert with the reason is usually lost. This must not look like a network failure.
  */
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
 const code = 'ERR_TLS_CLIENT_CERTIFICATE_DEMANDED';
 
-/** Makes a connection that ends before the first byte of an answer a failure of TLS, if that is why. */
+/**
+ * Turns the end of a connection before the first byte of a response into a TLS failure, if that is
+ * the cause.
+ */
 export function noteDemandedCertificate(socket: Socket): void {
   // A client learns signature algorithms of its peer only from a request for a certificate.
   if (!(socket instanceof TLSSocket) || socket.getSharedSigalgs().length === 0) return;

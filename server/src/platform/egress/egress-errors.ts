@@ -13,13 +13,13 @@ export type EgressFailure =
   | 'too_many_redirects';
 
 /**
- * An outgoing request that got no usable answer. `failure` is stable and fit for users; the
+ * An outgoing request that got no usable response. `failure` is stable and suitable for users. The
  * message names the target as the caller gave it, and never an address it resolved to.
  */
 export class EgressError extends Error {
   override readonly name: string = 'EgressError';
   readonly failure: EgressFailure;
-  /** The status of an answer whose body was cut off. */
+  /** The status of a response whose body was cut off. */
   statusCode: number | null = null;
 
   constructor(failure: EgressFailure, message: string, cause?: unknown) {
@@ -75,7 +75,8 @@ export function asEgressError(error: unknown, host: string): EgressError {
 
 function classify(error: unknown): EgressFailure {
   if (!(error instanceof Error)) return 'connection_error';
-  // When every address of a host failed, the errors come bundled; the first one tells the story.
+  // If every address of a host failed, the errors come bundled, and the first one is
+  // representative.
   if (error instanceof AggregateError && error.errors.length > 0) return classify(error.errors[0]);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const known = failureByCode[code];

@@ -1,7 +1,7 @@
 /**
- * The one way out: every request that the service makes to a host that somebody else chose
- * (webhooks, imports) goes through here. See `guard.ts` for what is refused, and
- * `REELFEED_EGRESS_ALLOW` for the operator's exceptions.
+ * Every request that the service makes to a host chosen by somebody else (webhooks, imports) goes
+ * through here. See `guard.ts` for what is refused, and `REELFEED_EGRESS_ALLOW` for the operator's
+ * exceptions.
  */
 import type { LookupFunction } from 'node:net';
 import { Pool } from 'undici';
@@ -17,23 +17,26 @@ import { requestWhole } from './whole-request.ts';
 
 export type EgressOptions = {
   readonly allow: AllowList;
-  /** Name resolution, TCP and TLS together. Default 10,000. */
+  /** For name resolution, TCP and TLS together. Default 10,000. */
   readonly connectTimeoutMs?: number;
-  /** No new request goes over a connection that is older. Default 300,000. */
+  /** Connections older than this get no new requests. Default 300,000. */
   readonly connectionMaxAgeMs?: number;
-  /** Asked for names, with the shape of `dns.lookup`. */
+  /** Resolves names, with the signature of `dns.lookup`. */
   readonly lookup?: LookupFunction;
   /** PEM certificates to trust instead of Node's own (and `NODE_EXTRA_CA_CERTS`). */
   readonly ca?: readonly string[];
-  /** Told of every refused address, for the counter and the log. */
+  /** Called for every blocked address, for the counter and the log. */
   readonly onBlocked?: (error: BlockedAddressError) => void;
 };
 
 export type Egress = AsyncDisposable & {
   /**
-   * Checks a URL that a user stores for later: shape, scheme, port, and every address that the
-   * host has now. Returns it normalised. Throws `EgressError` (`invalid_url`, `dns_error`,
-   * `timeout` after five seconds) or `BlockedAddressError`. Each request checks again.
+   * Checks a URL that a user stores for later: form, scheme, port, and every current address of the
+   * host. Each request checks again.
+   *
+   * @returns the normalized URL
+   * @throws EgressError (`invalid_url`, `dns_error`, `timeout` after five seconds)
+   * @throws BlockedAddressError
    */
   checkUrl(
     url: string,
@@ -42,8 +45,8 @@ export type Egress = AsyncDisposable & {
   ): Promise<URL>;
 
   /**
-   * The address of a message broker, for a connection that a library opens: connect to `address` and
-   * nothing else, and verify TLS against `host`. Throws like `checkUrl`.
+   * Resolves a message broker for a connection that a library opens: connect only to `address`, and
+   * verify TLS against `host`. Throws like `checkUrl`.
    */
   resolve(
     url: string,
@@ -52,15 +55,17 @@ export type Egress = AsyncDisposable & {
   ): Promise<{ readonly host: string; readonly port: number; readonly address: string }>;
 
   /**
-   * Sends one request and reads the answer. Any status is an answer, also 3xx: no redirect is
-   * followed. Throws `EgressError` with the failure's class, or the signal's reason.
+   * Sends one request and reads the response. Any status is a response, including 3xx: redirects
+   * are not followed.
+   *
+   * @throws EgressError with the class of the failure, or the signal's reason
    */
   request(request: EgressRequest, signal?: AbortSignal): Promise<EgressResponse>;
 
   /**
-   * Opens a large answer to be read as a stream, following at most `maxRedirects` redirects, each
-   * of them checked like the first URL. The body throws `EgressError` (`too_large`) behind
-   * `maxBodyBytes`, and (`timeout`) at the deadline or after 30 silent seconds.
+   * Opens a large response as a stream and follows at most `maxRedirects` redirects, each of which
+   * is checked like the first URL. The body throws `EgressError` (`too_large`) after
+   * `maxBodyBytes`, and (`timeout`) at the deadline or after 30 seconds without data.
    */
   download(
     request: Omit<EgressRequest, 'method' | 'body'> & { readonly maxRedirects: number },
@@ -69,10 +74,10 @@ export type Egress = AsyncDisposable & {
 };
 
 const checkTimeoutMs = 5_000;
-/** A stalled answer ends here even where the total deadline is hours away, as for a download. */
+/** Ends a stalled response even if the total deadline is hours away, as for a download. */
 const silenceTimeoutMs = 30_000;
 
-/** Opens the way out. Disposing ends what is under way and closes every connection. */
+/** Creates the client. Disposing of it ends requests in flight and closes all connections. */
 export function createEgress(options: EgressOptions): Egress {
   const { connectTimeoutMs = 10_000, connectionMaxAgeMs = 300_000 } = options;
   const guard: Guard = {
@@ -89,7 +94,7 @@ export function createEgress(options: EgressOptions): Egress {
           clientCertificate,
         }),
         // No request waits for another one's connection: many tenants may share an origin, and some
-        // of their receivers hang. Callers limit how many requests are under way.
+        // of their receivers hang. Callers limit the number of requests in flight.
         connections: null,
         allowH2: false,
         headersTimeout: silenceTimeoutMs,

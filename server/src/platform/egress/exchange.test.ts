@@ -18,7 +18,7 @@ import { eventually, pause, until } from '../../../test/waiting.ts';
 
 const limits = { totalTimeoutMs: 5_000, maxBodyBytes: 65_536 };
 
-/** A way out that reaches every port of 127.0.0.1, under any name. */
+/** A client that can reach every port of 127.0.0.1, under any name. */
 function open(t: TestContext, options: Partial<EgressOptions> = {}): Egress {
   const egress = createEgress({
     allow: parseAllowList(['127.0.0.1']),

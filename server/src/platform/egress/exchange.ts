@@ -1,4 +1,4 @@
-/** One HTTP exchange under one deadline, its answer as a stream. */
+/** One HTTP exchange under one deadline, with its response as a stream. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { asEgressError, EgressError } from './egress-errors.ts';
@@ -6,22 +6,24 @@ import type { EgressRequest } from './messages.ts';
 import type { OriginPools } from './origin-pools.ts';
 import { parseTarget } from './target.ts';
 
-/** An answer that is being read. Disposing ends it; a body that was read to its end is done. */
+/**
+ * A response being read. Disposing of it ends it; a body read to its end needs no further cleanup.
+ */
 export type Download = AsyncDisposable & {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /** The final URL after redirects. */
   readonly url: URL;
-  /** Stops with an `EgressError` at the size limit and at the deadline. */
+  /** Throws an `EgressError` at the size limit and at the deadline. */
   readonly body: AsyncIterable<Buffer>;
 };
 
 type Exchange = {
   readonly url: URL;
   readonly response: Dispatcher.ResponseData;
-  /** Turns a failure while reading into its error, the deadline's included. */
+  /** Converts a failure while reading, including that of the deadline, into the error to throw. */
   readonly failure: (error: unknown) => unknown;
-  /** Ends the deadline; a body that is still open is closed with its connection. */
+  /** Cancels the deadline; a body that is still open is closed with its connection. */
   readonly end: () => void;
 };
 
@@ -58,7 +60,7 @@ async function begin(
   const { url, host } = parseTarget(request.url, request.schemes ?? defaultSchemes);
   const controller = new AbortController();
   const { totalTimeoutMs } = request;
-  // The error is made when it is needed: its stack would cost more than the rest of this function.
+  // The error is created on demand: its stack would cost more than the rest of this function.
   const onDeadline = (): void =>
     controller.abort(new EgressError('timeout', `no answer within ${totalTimeoutMs} ms: ${host}`));
   const timer = setTimeout(onDeadline, totalTimeoutMs);
@@ -75,7 +77,7 @@ async function begin(
     const response = await pools.of(url.origin).request({
       path: url.pathname + url.search,
       method: request.method ?? 'GET',
-      // Nothing here undoes an encoding, so that no small answer unpacks into a large one.
+      // Responses are never decompressed, so that a small one cannot expand into a large one.
       headers: { 'accept-encoding': 'identity', ...request.headers },
       body: request.body ?? null,
       signal: controller.signal,

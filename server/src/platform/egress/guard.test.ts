@@ -21,7 +21,10 @@ function open(t: TestContext, allow: string[], options: Partial<EgressOptions> =
   return egress;
 }
 
-/** Hosts as people write them to get inside. All reach 127.0.0.1, ::1, or another special one. */
+/**
+ * Hosts used in attempts to reach internal addresses. All lead to 127.0.0.1, ::1, or another
+ * special address.
+ */
 // oxfmt-ignore
 const hostileHosts = [
   '127.0.0.1', '127.1', '0x7f.1', '0x7f.0x0.0x0.0x1', '0x7f000001', '2130706433', '017700000001',

@@ -1,7 +1,7 @@
 /**
- * The decision whether a request may go to a target. It is taken on addresses, at the moment of
- * connecting, and the connection goes to the very addresses that were judged: a name that changes
- * between the two has nothing left to change.
+ * Decides whether a request may go to a target. The decision is made on addresses at the moment of
+ * connecting, and the connection goes to exactly the addresses that were checked, so a DNS record
+ * that changes in between has no effect.
  */
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
@@ -21,16 +21,16 @@ export type Guard = {
   readonly onBlocked: (error: BlockedAddressError) => void;
 };
 
-/** A name may carry hundreds of addresses; all are judged, and this many are tried. */
+/** A name may have hundreds of addresses: all of them are checked, and this many are tried. */
 const maxAddressesTried = 6;
 
-/** Before the next address of a host is tried beside the one that hasn't answered yet. */
+/** Delay before the next address of a host is tried alongside one that hasn't answered yet. */
 const nextAddressAfterMs = 1_000;
 
 /**
- * System ports below 1,024 other than those of HTTP, and the best-known services above that
- * would take a request body as commands (NFS, databases, caches, IRC, SIP). No webhook or video
- * lives there, and no exception is needed for any other port.
+ * System ports below 1,024 other than those of HTTP, and the best-known services above that would
+ * interpret a request body as commands (NFS, databases, caches, IRC, SIP). No webhook or video is
+ * served there, and all other ports need no exception.
  */
 // oxfmt-ignore
 const refusedPorts = new Set([
@@ -39,9 +39,11 @@ const refusedPorts = new Set([
 ]);
 
 /**
- * Resolves and judges a host. Returns the addresses to connect to, or throws
- * `BlockedAddressError` when a single one of them is refused, and `EgressError`
- * (`invalid_url`, `dns_error`, `timeout`) otherwise. `host` is a name or a bare address.
+ * Resolves and checks a host, which is a name or a bare address.
+ *
+ * @returns the addresses to connect to
+ * @throws BlockedAddressError if any of them is refused
+ * @throws EgressError (`invalid_url`, `dns_error`, `timeout`)
  */
 export async function judgeTarget(
   guard: Guard,
@@ -79,8 +81,8 @@ export type ConnectorOptions = {
 };
 
 /**
- * The connector of one origin. TLS is verified against the name of the URL, and the socket's
- * peer is looked at once more before the first byte of a request.
+ * The connector of one origin. TLS is verified against the name in the URL, and the socket's peer
+ * address is checked once more before the first byte of a request.
  */
 export function guardedConnector(
   guard: Guard,
@@ -89,7 +91,7 @@ export function guardedConnector(
 ): buildConnector.connector {
   const host = bareHost(origin.hostname);
   const port = portOf(origin);
-  // One for all connections: making it costs a fifth of a handshake.
+  // Shared by all connections: creating it costs a fifth of a handshake.
   const secureContext = createSecureContext({
     ...(ca === undefined ? {} : { ca: [...ca] }),
     ...(clientCertificate !== undefined && {
@@ -99,13 +101,13 @@ export function guardedConnector(
   });
   const connect = buildConnector({
     timeout: connectTimeoutMs,
-    // One request a connection: a receiver that hangs holds up nobody else, and ending its
-    // request ends its connection.
+    // One request per connection: a receiver that hangs delays nobody else, and ending its request
+    // ends its connection.
     allowH2: false,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: nextAddressAfterMs,
     secureContext,
-    // Node asks this for names only; the addresses below are all that the socket ever sees.
+    // Node calls this only for names; the socket connects only to the addresses returned here.
     lookup: (_name, { all }, callback) => {
       judgeTarget(guard, host, port).then(
         (addresses) => {
@@ -133,7 +135,7 @@ export function guardedConnector(
   };
 }
 
-/** The port of a URL as a number, with its scheme's default. */
+/** The port of a URL as a number; defaults to that of the scheme. */
 export function portOf(url: URL): number {
   return url.port === '' ? (defaultPorts[url.protocol] ?? 443) : Number(url.port);
 }
@@ -148,11 +150,11 @@ const defaultPorts: Readonly<Record<string, number>> = {
   'rtmps:': 443,
 };
 
-/** Schemes of brokers without TLS: only for targets that the operator has named. */
+/** Schemes of brokers without TLS: only for targets that the operator has allowed. */
 const plainSchemes = new Set(['nats:', 'amqp:']);
 
 /**
- * Judges the target of a connection that is not HTTP, and gives the address to connect to.
+ * Checks the target of a connection that is not HTTP, and returns the address to connect to.
  *
  * @throws EgressError
  */

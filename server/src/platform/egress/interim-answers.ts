@@ -1,21 +1,24 @@
 /**
- * Drops interim answers (1xx) from what a socket reads. A client must accept those that it has not
- * asked for (RFC 9110, 15.2), and some servers and gateways send `100 Continue` with every POST, alone
- * or behind a `103`; undici ends the connection at a 100. Nothing here uses what the others say.
- * `101` is an answer: nothing was asked to switch protocols, so undici refuses it.
+ * Drops interim responses (1xx) from what a socket reads. A client must accept unexpected ones (RFC
+ * 9110, 15.2), and some servers and gateways send `100 Continue` with every POST, alone or after a
+ * `103`; undici ends the connection at a 100. Nothing here uses the contents of the others. `101`
+ * counts as a final response: no protocol switch was requested, so undici rejects it.
  */
 import type { Socket } from 'node:net';
 
 const interim = /^HTTP\/1\.[01] 1(?!01)\d\d/;
-/** `HTTP/1.1 103` */
+/** The length of `HTTP/1.1 103`. */
 const statusEnds = 12;
 const headEnd = Buffer.from('\r\n\r\n');
 const maxHeadBytes = 8_192;
-/** For one request. A receiver that sends more says something else than an answer. */
+/** The limit for one request. A receiver that sends more is not answering. */
 const maxInterimAnswers = 16;
 
 export function dropInterimAnswers(socket: Socket): Socket {
-  /** Whether the next bytes start a response; the bytes received so far while that is undecided. */
+  /**
+   * Whether the next bytes start a response. `held` collects the bytes received while this is
+   * undecided.
+   */
   let isAnswerDue = true;
   let held: Buffer | null = null;
   let dropped = 0;
@@ -41,7 +44,7 @@ export function dropInterimAnswers(socket: Socket): Socket {
         const rest = held;
         held = null;
         isAnswerDue = false;
-        // Bytes that are no HTTP end the exchange as a breach of the protocol.
+        // Bytes that are not HTTP end the exchange as a protocol violation.
         return dropped > maxInterimAnswers ? Buffer.from('too many interim answers\r\n\r\n') : rest;
       }
     }
@@ -49,14 +52,14 @@ export function dropInterimAnswers(socket: Socket): Socket {
   return socket;
 }
 
-/** Where an interim answer ends that the bytes start with; 0 without a whole one. */
+/** The end of the interim response at the start of the bytes; 0 if there is no complete one. */
 function interimEnd(bytes: Buffer): number {
   if (!interim.test(bytes.toString('latin1', 0, statusEnds))) return 0;
   const at = bytes.indexOf(headEnd);
   return at === -1 ? 0 : at + headEnd.length;
 }
 
-/** Whether the bytes are enough to say that no interim answer starts here. */
+/** Whether the bytes suffice to rule out an interim response. */
 function isFinal(bytes: Buffer): boolean {
   const start = bytes.toString('latin1', 0, statusEnds);
   if (start.length === statusEnds) return !interim.test(start);

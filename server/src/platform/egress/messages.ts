@@ -3,12 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 export type Scheme = 'http:' | 'https:' | BrokerScheme;
 
-/** Of message brokers and of RTMP, which are reached through `Egress.resolve`. */
+/** Schemes of message brokers and of RTMP, which are reached through `Egress.resolve`. */
 export type BrokerScheme = 'nats:' | 'tls:' | 'amqp:' | 'amqps:' | 'rtmp:' | 'rtmps:';
 
-/** Shown to receivers that ask for one. PEM. */
+/** Presented to receivers that ask for a certificate. PEM. */
 export type ClientCertificate = {
-  /** Names the certificate; connections are not shared between two. */
+  /** Identifies the certificate; connections with different certificates are not shared. */
   readonly id: string;
   readonly certificate: string;
   readonly key: string;
@@ -22,23 +22,24 @@ export type EgressRequest = {
   readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** From the call to the last byte of the answer, all of it included. */
+  /** From the call to the last byte of the response. */
   readonly totalTimeoutMs: number;
-  /** Most bytes of the answer's body to read. */
+  /** Maximum bytes of the response body to read. */
   readonly maxBodyBytes: number;
   /**
-   * Most bytes of it to keep, by default all that is read. A little more is worth reading even if nobody
-   * wants it: a connection that is closed in mid-answer costs the next request a handshake.
+   * Maximum bytes of it to keep; by default everything that is read. Reading a little more than is
+   * kept pays off: closing a connection in the middle of a response costs the next request a
+   * handshake.
    */
   readonly keptBodyBytes?: number;
   /**
-   * Opens connections apart from those of other requests to the same origin, and reuses only such. For
-   * receivers that break connections.
+   * Uses connections separate from those of other requests to the same origin. For receivers that
+   * break connections.
    */
   readonly isApart?: boolean;
   /**
-   * Called when a connection is ready, right before the first byte is sent. When it throws, nothing
-   * is sent and the request rejects with what was thrown.
+   * Called once a connection is ready, right before the first byte is sent. If it throws, nothing
+   * is sent and the request rejects with that error.
    */
   readonly onBegin?: () => void;
   readonly clientCertificate?: ClientCertificate;
@@ -47,7 +48,7 @@ export type EgressRequest = {
 export type EgressResponse = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The first `keptBodyBytes`, as sent: a content encoding is not undone. */
+  /** The first `keptBodyBytes` as sent, without undoing a content encoding. */
   readonly body: Buffer;
   /** There was more than `maxBodyBytes`; the connection was closed instead of reading it. */
   readonly truncated: boolean;

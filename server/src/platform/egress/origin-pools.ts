@@ -21,7 +21,7 @@ export class OriginPools implements AsyncDisposable {
     this.#sweeping = setInterval(() => this.#sweep(), maxAgeMs).unref();
   }
 
-  /** @param origin scheme, host and port, as `URL.origin` has them */
+  /** @param origin scheme, host and port, as in `URL.origin` */
   of(origin: string, { clientCertificate, isApart = false }: Connector = {}): Pool {
     const now = performance.now();
     const name = `${origin} ${clientCertificate?.id ?? ''} ${isApart ? 'apart' : ''}`;
@@ -44,14 +44,14 @@ export class OriginPools implements AsyncDisposable {
   #retire(name: string, pool: Pool): void {
     this.#pools.delete(name);
     this.#retired.add(pool);
-    // It rejects only where disposing has destroyed the pool meanwhile.
+    // Rejects only if disposal has destroyed the pool in the meantime.
     void pool
       .close()
       .catch(() => undefined)
       .finally(() => this.#retired.delete(pool));
   }
 
-  /** Ends what is under way and closes every connection. */
+  /** Ends requests in flight and closes all connections. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#sweeping);
     const pools = [...this.#retired, ...Array.from(this.#pools.values(), ({ pool }) => pool)];

@@ -1,4 +1,4 @@
-/** Turning a host name into addresses without letting a slow name server stop the process. */
+/** Resolves host names without letting a slow name server block the process. */
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
@@ -6,16 +6,16 @@ import { isIP, type LookupFunction } from 'node:net';
 export type ResolverOptions = {
   /** Name servers as `address:port`. Default: the system's. */
   readonly servers?: readonly string[];
-  /** Time-out of one query to one name server; each server is queried twice. */
+  /** Timeout of one query to one name server; each server is queried twice. */
   readonly timeoutMs?: number;
 };
 
 /**
- * Asks the name servers by Node's own DNS client, and only for a name that they don't know the
- * system's `getaddrinfo` (which reads the hosts file). The order matters: `getaddrinfo` waits in
- * one of the process's four shared threads, and a few names with silent name servers would hold
- * all of them, and with them every file that the process wants to read. Names without a dot and
- * `localhost` are the system's own, so they work without any name server.
+ * Queries the name servers with Node's own DNS client, and uses the system's `getaddrinfo` (which
+ * reads the hosts file) only for names they don't know. The order matters: `getaddrinfo` blocks one
+ * of the process's four shared threads, and a few names with silent name servers would occupy all
+ * of them and with them all file access of the process. Names without a dot and `localhost` belong
+ * to the system, so they work without any name server.
  */
 export function createResolver({
   servers,
@@ -36,7 +36,7 @@ export function createResolver({
   };
 }
 
-/** Returns all addresses of a name; an empty list when the name servers don't know it. */
+/** Returns all addresses of a name; an empty list if the name servers don't know it. */
 async function resolveAll(resolver: Resolver, hostname: string): Promise<LookupAddress[]> {
   const results = await Promise.allSettled([
     resolver.resolve4(hostname),
@@ -48,14 +48,14 @@ async function resolveAll(resolver: Resolver, hostname: string): Promise<LookupA
   return found.map((address) => ({ address, family: isIP(address) }));
 }
 
-/** No answer in time, as opposed to an answer that says no, or to having no name server at all. */
+/** No answer in time, as opposed to a negative answer or having no name server at all. */
 function isSilence(reason: unknown): boolean {
   return reason instanceof Error && 'code' in reason && reason.code === 'ETIMEOUT';
 }
 
 /**
- * Every address of a host as text, an address being its own. Rejects with the resolver's error,
- * or the signal's reason when that comes first.
+ * All addresses of a host as text; an address resolves to itself. Rejects with the resolver's
+ * error, or with the signal's reason if that comes first.
  */
 export function resolveHost(
   lookup: LookupFunction,

@@ -6,9 +6,10 @@ import { EgressError } from './egress-errors.ts';
 const maxUrlLength = 2_048;
 
 /**
- * Parses the URL of a target. The parser turns every odd spelling of an address (127.1,
- * 2130706433, full-width digits) into the plain one, so `host` is a name or a plain address.
- * Throws `EgressError` (`invalid_url`) with a message for the user.
+ * Parses the URL of a target. The parser normalizes unusual spellings of addresses (127.1,
+ * 2130706433, full-width digits), so `host` is a name or a plain address.
+ *
+ * @throws EgressError (`invalid_url`) with a message for the user
  */
 export function parseTarget(
   text: string,
@@ -18,7 +19,7 @@ export function parseTarget(
     throw new EgressError('invalid_url', reason);
   };
   if (text.length > maxUrlLength) refuse(`the URL has over ${maxUrlLength} characters`);
-  // The parser silently drops or trims these; a URL that holds one is not what it looks like.
+  // The parser silently drops or trims these, so a URL that contains one is not what it looks like.
   if (/[\s\\\p{Cc}]/u.test(text)) refuse('the URL holds white space, a backslash or a control');
   // It would also repair `https:example.com` and `https:///example.com`.
   if (!/^[a-z]+:\/\/[^/]/i.test(text) || !URL.canParse(text)) refuse('not an absolute URL');
@@ -34,7 +35,7 @@ export function parseTarget(
   return { url, host: bareHost(url.hostname) };
 }
 
-/** An address, or a name that DNS can hold (RFC 1035, 2.3.4); a URL may have other ones. */
+/** An address, or a name that DNS can hold (RFC 1035, 2.3.4); a URL may contain others. */
 function isPossibleHost(host: string): boolean {
   if (host.startsWith('[')) return true;
   return host.length <= 253 && host.split('.').every((label) => /^[a-z\d_-]{1,63}$/i.test(label));
@@ -45,13 +46,15 @@ export type RequestTarget = {
   readonly protocol: string;
   readonly origin: string;
   readonly host: string;
-  /** With the query. */
+  /** Including the query. */
   readonly path: string;
 };
 
 const remembered = new LRUCache<string, RequestTarget>({ max: 1_000 });
 
-/** Like `parseTarget`, with a cache: parsing a URL is expensive, and few are requested often. */
+/**
+ * Like `parseTarget`, with a cache: parsing a URL is expensive, and a few URLs are requested often.
+ */
 export function requestTarget(text: string, schemes: readonly string[]): RequestTarget {
   const known = remembered.get(text);
   if (known !== undefined && schemes.includes(known.protocol)) return known;

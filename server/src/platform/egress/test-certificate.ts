@@ -1,6 +1,6 @@
 /**
- * Certificates for tests, made on the spot: no key lies in the repository, nothing expires, and no
- * tool is needed.
+ * Certificates for tests, generated on demand: the repository contains no keys, nothing expires,
+ * and no tool is needed.
  */
 import 'reflect-metadata'; // The library's container needs it.
 import { webcrypto } from 'node:crypto';
@@ -17,7 +17,7 @@ cryptoProvider.set(webcrypto as Crypto);
 
 export type TestCertificate = { readonly key: string; readonly cert: string };
 
-/** An authority that signs certificates of servers. Trust `cert`. */
+/** An authority that signs server certificates. Trust `cert`. */
 export type TestAuthority = {
   readonly cert: string;
   issue(names: readonly string[], options?: { expired?: boolean }): Promise<TestCertificate>;
@@ -27,7 +27,10 @@ type Issuer = { readonly certificate: X509Certificate; readonly keys: CryptoKeyP
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** Self-signed, for the given DNS names and IP addresses. `expired` makes one that ended years ago. */
+/**
+ * A self-signed certificate for the given DNS names and IP addresses. `expired` creates one that
+ * expired years ago.
+ */
 export function createTestCertificate(
   names: readonly string[],
   options: { expired?: boolean } = {},

@@ -1,4 +1,4 @@
-/** A real server on the loopback interface for tests, which counts who connects. */
+/** A real server on the loopback interface for tests, which counts connections. */
 import type { RequestListener } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type LookupFunction, type Server, type Socket } from 'node:net';
@@ -7,11 +7,11 @@ import { createTestCertificate, type TestCertificate } from './test-certificate.
 
 export type TestReceiver = {
   readonly port: number;
-  /** TCP connections so far, those that sent nothing included. */
+  /** TCP connections so far, including those that sent nothing. */
   readonly connects: () => number;
 };
 
-/** The name that the receiver's certificate is for, beside its addresses. */
+/** The DNS name in the receiver's certificate. */
 export const receiverName = 'receiver.test';
 
 export const receiverCertificate = await createTestCertificate([receiverName, '127.0.0.1']);
@@ -34,7 +34,7 @@ export function startListener(
   return listen(t, createServer(onConnect), host, port);
 }
 
-/** A `dns.lookup` that gives the next of these answers each time, then the last one for ever. */
+/** A `dns.lookup` that returns these results one after another, then the last one forever. */
 export function lookupGiving(...answers: string[][]): LookupFunction & { calls: () => number } {
   let calls = 0;
   const lookup: LookupFunction = (_name, _options, callback) => {

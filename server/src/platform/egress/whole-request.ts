@@ -1,6 +1,6 @@
 /**
- * One request whose answer is read to its end or to a limit, under one deadline. It uses undici's
- * handler interface, because a stream for the answer would cost as much as the request.
+ * One request whose response is read to its end or to a limit, under one deadline. It uses undici's
+ * handler interface, because a stream for the response would cost as much as the request.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
@@ -28,7 +28,7 @@ export async function requestWhole(
         origin,
         path,
         method: request.method ?? 'GET',
-        // Nothing here undoes an encoding, so that no small answer unpacks into a large one.
+        // Responses are never decompressed, so that a small one cannot expand into a large one.
         headers: { 'accept-encoding': 'identity', ...request.headers },
         body: request.body ?? null,
       },
@@ -42,7 +42,7 @@ export async function requestWhole(
 
 class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
   readonly response: Promise<EgressResponse>;
-  /** Among those that end with the same signal. */
+  /** The index in the bag of watchers of the same signal. */
   place = 0;
   readonly #host: string;
   readonly #signal: AbortSignal | undefined;
@@ -51,7 +51,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
   readonly #resolve: (response: EgressResponse) => void;
   readonly #reject: (reason: unknown) => void;
   #controller: Dispatcher.DispatchController | null = null;
-  /** Why it ended before its time; a request that has not begun by then must never begin. */
+  /** Why the request ended early. If it has not begun by then, it must never begin. */
   #endedEarly: Error | null = null;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -91,7 +91,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // Aborting here would close the connection; an error leaves it to the next request.
+    // Aborting here would close the connection; throwing leaves it to the next request.
     if (this.#endedEarly !== null) throw this.#endedEarly;
     if (this.#onBegin === undefined) return;
     try {
@@ -109,7 +109,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
     status: number,
     headers: IncomingHttpHeaders,
   ): void {
-    // The answer proper follows after informational ones.
+    // The final response follows after informational ones.
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
@@ -146,8 +146,8 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
       return;
     }
     this.#release();
-    // undici frees the connection in a `setImmediate` that it asks for right after this call. A caller
-    // that sends again at once should find it free and not open another one.
+    // undici frees the connection in a `setImmediate` that it schedules right after this call. A
+    // caller that sends another request at once should find it free instead of opening a new one.
     queueMicrotask(() => setImmediate(this.#resolve, answer));
   }
 

@@ -4,22 +4,22 @@ import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'n
 
 const compressInBackground = promisify(zstdCompress);
 const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Below this, handing the work to another thread takes longer than doing it. */
+/** Below this size, handing the work to another thread takes longer than doing it. */
 const minBackgroundBytes = 64 * 1024;
 
-/** The bytes of a block. Large blocks are compressed by another thread. */
+/** Encodes a block. Another thread compresses large blocks. */
 export async function encodeBlock(events: readonly unknown[]): Promise<Buffer> {
   return encodeBlockText(JSON.stringify(events));
 }
 
-/** The bytes of a block whose events are JSON already. */
+/** Encodes a block whose events are JSON already. */
 export async function encodeBlockText(json: string): Promise<Buffer> {
   const text = Buffer.from(json);
   if (text.length < minBackgroundBytes) return zstdCompressSync(text, options);
   return compressInBackground(text, options);
 }
 
-/** The events of a block without those at the indexes `leftOut`, which are ascending. */
+/** The events of a block except those at the ascending indexes `leftOut`. */
 export function decodeBlock<Event>(bytes: Uint8Array, leftOut: readonly number[]): Event[] {
   return withoutPlaces(JSON.parse(blockText(bytes)) as Event[], leftOut);
 }

@@ -1,4 +1,4 @@
-/** Arranging old blocks anew: promise 6 of event-log.ts. */
+/** Tests of reorganizing old blocks: promise 6 of event-log.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sample, type LogUnderTest, type SampleEvent } from './conformance-parts.ts';
@@ -54,7 +54,7 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
       blocks: [],
     };
     await readOn(log, whole);
-    // One reader at each place, of everything and of one organization.
+    // A reader at each position, both of all organizations and of each single one.
     const readers: Reader[] = [];
     for (const organizationId of [undefined, ...organizations]) {
       for (let pages = 0; pages < 30; pages += 3) {
@@ -97,7 +97,8 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
     await readPage(log, reader);
     await arrange();
     let removed = 0;
-    // From its middle on: the part that a rewriter has passed is judged again, and nothing of it is lost.
+    // Starts in the middle: the part that a rewriter has already passed is checked again, and
+    // nothing of it is lost.
     for (let at = reader.position; ;) {
       const page = await log.rewrite(
         at,

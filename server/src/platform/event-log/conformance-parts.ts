@@ -1,8 +1,8 @@
-/** What the conformance suite of the event log is made of. */
+/** The parts of the event log's conformance suite. */
 import { randomUUID } from 'node:crypto';
 import type { BlockDraft, EventLog, LogPosition, ReadLimits } from './event-log.ts';
 
-/** An event that only the suite knows: a log must not care what events hold. */
+/** An event that only the suite knows: a log must not depend on the contents of events. */
 export type SampleEvent = {
   readonly eventId: string;
   readonly who: string;
@@ -10,16 +10,16 @@ export type SampleEvent = {
 };
 
 export type LogUnderTest = {
-  /** A log as a process opens it. Several calls give several views of the same log. */
+  /** Opens the log as a process does. Several calls give several views of the same log. */
   readonly open: (options?: { readonly remembers: boolean }) => EventLog<SampleEvent>;
   /** Appends blocks as if they had been received at this moment. The suite goes forward in time. */
   readonly appendAt: (
     drafts: readonly BlockDraft<SampleEvent>[],
     receivedAtMs: number,
   ) => Promise<void>;
-  /** How many pages of storage `work` reads from the log, wherever they are cached. */
+  /** The number of storage pages that `work` reads from the log, whether cached or not. */
   readonly pagesRead: (work: (log: EventLog<SampleEvent>) => Promise<unknown>) => Promise<number>;
-  /** Has the log arrange what it holds as it does with old blocks; resolves when all is arranged. */
+  /** Makes the log reorganize its contents as it does with old blocks; resolves when it is done. */
   readonly arrange: () => Promise<void>;
 };
 
@@ -29,7 +29,7 @@ export function sample(eventId: string = randomUUID(), who = 'ada'): SampleEvent
   return { eventId, who, text: 'Zürich \u{1F3AC}' };
 }
 
-/** Reads on until the log has nothing more. */
+/** Reads until the log has nothing more. */
 export async function drain(
   log: EventLog<SampleEvent>,
   from: LogPosition,

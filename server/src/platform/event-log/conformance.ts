@@ -208,7 +208,7 @@ function testRewriting(log: EventLog<SampleEvent>, remembering: EventLog<SampleE
     const start = await log.end();
     const known = sample(randomUUID(), 'eve');
     await remembering.append([{ organizationId: 'org_a', events: [known, sample()] }]);
-    // A duplicate, which readers leave out, and which has to go from the bytes as well.
+    // A duplicate, which readers skip, and which must be removed from the bytes as well.
     await remembering.append([{ organizationId: 'org_a', events: [known, sample()] }]);
     await remembering.append([{ organizationId: 'org_a', events: [sample(randomUUID(), 'eve')] }]);
     await remembering.append([{ organizationId: 'org_b', events: [sample(randomUUID(), 'eve')] }]);

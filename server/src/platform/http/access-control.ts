@@ -15,22 +15,22 @@ export type KeyRules = {
   authenticate: Authenticate;
   /** The key of a signed-in browser, for requests without a key of their own. */
   sessionKey?: (request: FastifyRequest) => Promise<string | null>;
-  /** The person who is signed in, for requests without a key of their own. */
+  /** The signed-in person, for requests without a key of their own. */
   sessionPerson?: (request: FastifyRequest) => Promise<Principal | null>;
-  /** Lets a request pass the rate limit of its key. */
+  /** Applies the rate limit of the request's key. */
   admit?: Admit;
-  /** For routes that do not name their scope. Left out: they need a key without scopes. */
+  /** For routes that do not name their scope. Without it, they need a key without scopes. */
   scopeOf?: ScopeOf;
-  /** Which role a person needs. Left out: an owner. */
+  /** The role that a person needs. Without it: owner. */
   lowestRole?: LowestRole;
-  /** Counts requests that only their address tells apart. */
+  /** Counts requests that can only be attributed to an address. */
   limitAddress?: LimitAddress;
 };
 
 /**
- * Decides who may call which route. A secret key opens every route that is not for people alone; a
- * publishable key only the routes made for it, which pages of other origins may read as well (CORS);
- * a person, those of the role. A refusal says the same whether or not the resource exists.
+ * Decides who may call which route. A secret key opens every route that is not reserved for people;
+ * a publishable key only routes made for it, which pages of other origins may read as well (CORS);
+ * a person those of the role. A refusal is the same whether or not the resource exists.
  */
 export function addAccessControl(
   app: HttpApp,
@@ -50,14 +50,14 @@ export function addAccessControl(
       if (limitedAs !== 'nothing') limitAddress(limitedAs ?? 'pages', request.client.address);
       return;
     }
-    // The answer is for the holder of the key alone, and must not come from a cache.
+    // The response is for the holder of the key alone, so it must not be cached.
     reply.header('cache-control', 'no-store');
     if (access === 'publishable') allowEveryOrigin(reply);
     if (request.routeOptions.config.takesBeacons) allowCredentials(request, reply);
     const queryKey = keyOfBeacon(request);
     const givenKey = queryKey ?? bearerToken(request);
-    // A session is asked for each time, since it may end before its key. A header goes before a
-    // cookie, also when it is wrong.
+    // The session is looked up each time, because it may end before its key. A header takes
+    // precedence over a cookie, even if it is invalid.
     const identify = async () => {
       const hasHeader = request.headers.authorization !== undefined;
       if (givenKey !== null || hasHeader) return authenticate(givenKey);
@@ -66,7 +66,7 @@ export function addAccessControl(
     const principal = await identify();
     request.principal = principal;
     request.reauthenticate = identify;
-    // URLs are written down in many places: nothing that opens more than this may stand there.
+    // URLs get logged in many places, so a URL may only contain a publishable key.
     if (queryKey !== null && principal.type !== 'publishable') throw new ApiError('UNAUTHORIZED');
     if (access !== 'publishable' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
     if (access === 'publishable') restrictOrigin(request, reply, principal);
@@ -82,7 +82,7 @@ function scopeOfRoute({ method, routeOptions }: FastifyRequest, scopeOf: ScopeOf
   return routeOptions.config.scope ?? scopeOf(method, routeOptions.url ?? '');
 }
 
-/** @throws ApiError FORBIDDEN, before anything is known of the resource */
+/** @throws ApiError FORBIDDEN before the resource is looked up */
 function requireRole(
   request: FastifyRequest,
   { role }: SignedIn,
@@ -98,7 +98,7 @@ function requireRole(
   });
 }
 
-/** @throws ApiError FORBIDDEN, before anything is known of the resource */
+/** @throws ApiError FORBIDDEN before the resource is looked up */
 function requireKey(request: FastifyRequest, { scopes }: Principal, scopeOf: ScopeOf): void {
   if (request.routeOptions.config.access === 'person') {
     throw new ApiError('FORBIDDEN', { message: 'This is for people who are signed in.' });
@@ -130,7 +130,7 @@ function countAuthorization(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** The key in the query of a route that takes beacons; a header goes before it. */
+/** The key in the query of a route that accepts beacons; a header takes precedence. */
 function keyOfBeacon(request: FastifyRequest): string | null {
   if (!request.routeOptions.config.takesBeacons) return null;
   if (request.headers.authorization !== undefined) return null;
@@ -139,7 +139,7 @@ function keyOfBeacon(request: FastifyRequest): string | null {
 }
 
 /**
- * Beacons are sent with credentials, so the browser requires the exact origin in the answer. This
+ * Beacons are sent with credentials, so the browser requires the exact origin in the response. This
  * is safe because these routes ignore cookies.
  */
 function allowCredentials({ headers: { origin } }: FastifyRequest, reply: FastifyReply): void {
@@ -150,7 +150,7 @@ function allowCredentials({ headers: { origin } }: FastifyRequest, reply: Fastif
     .header('vary', 'Origin');
 }
 
-/** Set before the key is checked, so that a page can read why its key was refused. */
+/** Set before the key is checked, so that a page can read why its key was rejected. */
 function allowEveryOrigin(reply: FastifyReply): void {
   reply.header('access-control-allow-origin', '*');
   reply.header('access-control-expose-headers', 'X-Request-Id, Retry-After');

@@ -3,8 +3,9 @@ import { canonicalAddress } from '../egress/address.ts';
 const groupsOfNetwork = 4;
 
 /**
- * What counts as one address: an IPv4 address, or the first 64 bits of an IPv6 address, all the rest of
- * which one customer of a provider can choose. However an address is spelled, its group is the same.
+ * The unit in which addresses are counted: an IPv4 address, or the first 64 bits of an IPv6
+ * address, because one customer of a provider can choose the rest. All spellings of an address give
+ * the same group.
  */
 export function addressGroup(address: string): string {
   const canonical = canonicalAddress(address.replace(/%.*$/, ''));

@@ -4,7 +4,7 @@ import { maxAddressLimit, type AddressLimits } from './address-limits.ts';
 
 const limit = integer({ min: 0, max: maxAddressLimit });
 
-/** Reloadable, as every limit. */
+/** Reloadable, like every limit. */
 export const addressLimitSettings = {
   pageAddressLimit: setting({
     env: 'REELFEED_ADDRESS_LIMIT_PAGES',
@@ -32,7 +32,7 @@ export const addressLimitSettings = {
   }),
 };
 
-/** The limits as they are now: they are read from the configuration each time. */
+/** The current limits; they are read from the configuration each time. */
 export function addressLimits(config: SettingValues<typeof addressLimitSettings>): AddressLimits {
   return {
     get pages() {

@@ -1,4 +1,7 @@
-/** Proves that no window of 60 seconds has more than the limit, in fixed memory, and that others go on. */
+/**
+ * Proves that no 60-second window exceeds the limit, that memory is fixed, and that other addresses
+ * are not affected.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -51,7 +54,7 @@ test('a million addresses take six megabytes, and an address at its limit is not
   for (let index = 0; index < limit; index += 1) requests.take('attacker', limit, 1_000);
   let refused = 0;
   for (let index = 0; index < 1_000_000; index += 1) {
-    // Over half a minute, as a crowd comes.
+    // Spread over half a minute, like a real crowd.
     if (requests.take(`stranger-${index}`, limit, 1_000 + index / 33) > 0) refused += 1;
   }
   assert.equal(refused, 0);

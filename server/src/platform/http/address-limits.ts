@@ -1,13 +1,14 @@
 /**
- * Limits for requests that no key of their own stands for: so many in any 60 seconds from one address, for
- * each kind of route. Each process counts by itself.
+ * Rate limits for requests without a key of their own: per address and kind of route, in any 60
+ * seconds. Each process counts by itself.
  *
- * Memory is fixed, however many addresses there are: counts are kept in a count-min sketch (Cormode and
- * Muthukrishnan 2005) of slots of six seconds. Every slot that overlaps the window counts in full, and a cell
- * may hold requests of others, but never fewer than there were. So no window of 60 seconds has more than the
- * limit; an address may be refused up to six seconds early, or, with a chance of `(busy / 65,536)⁴`, because
- * `busy` others are at their limits. The places of an address depend on a salt of the process, so nobody can
- * aim at another one. Refused requests are not counted: refusing goes on no longer than it must.
+ * Memory is fixed, however many addresses there are: counts are kept in a count-min sketch (Cormode
+ * and Muthukrishnan 2005) of six-second slots. Every slot that overlaps the window counts in full,
+ * and a cell may include requests of other addresses, but it never undercounts. So no 60-second
+ * window exceeds the limit. An address may be rejected up to six seconds early or, with a
+ * probability of `(busy / 65,536)⁴`, because `busy` others are at their limits. The cells of an
+ * address depend on a salt of the process, so nobody can target another address. Rejected requests
+ * are not counted, so that rejection lasts no longer than necessary.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { addressGroup } from './address-group.ts';
@@ -15,8 +16,8 @@ import { ApiError } from './errors.ts';
 
 export const limitedKinds = ['pages', 'viewers', 'media'] as const;
 /**
- * What a route is counted as: `viewers` for what apps call with a publishable key and for the player, `media`
- * for files of items and for uploads, `pages` for all else without a key.
+ * The kind of a route: `viewers` for calls of apps with a publishable key and for the player,
+ * `media` for files of items and for uploads, `pages` for everything else without a key.
  */
 export type LimitedKind = (typeof limitedKinds)[number];
 
@@ -70,7 +71,7 @@ export class RecentRequests {
     return this.#counts.reduce((sum, { byteLength }) => sum + byteLength, 0);
   }
 
-  /** @returns 0 if the request is counted; otherwise how long until one may be */
+  /** @returns 0 if the request is counted; otherwise the time until the next one is allowed */
   take(name: string, limit: number, nowMs: number): number {
     this.#moveTo(Math.floor(nowMs / slotMs));
     const cells = this.#cellsOf(name);
@@ -82,12 +83,12 @@ export class RecentRequests {
     return 0;
   }
 
-  /** After how many slots a cell is below the limit. */
+  /** The number of slots until a cell is below the limit. */
   #slotsUntil(cell: number, limit: number): number {
     let sum = 0;
     for (let age = 0; age < slots; age += 1) {
       sum += this.#countsOf(this.#slot - age)[cell] ?? 0;
-      // Once the slot of this age has left, the newer ones alone are too many no longer.
+      // Once the slot of this age expires, the newer ones alone are below the limit.
       if (sum >= limit) return slots - age;
     }
     return 0;

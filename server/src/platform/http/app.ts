@@ -2,13 +2,13 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider } from 'fa
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 
-/** Lets a route's TypeBox schemas type its handler. */
+/** Types a route's handler by its TypeBox schemas. */
 export interface TypeBoxTypeProvider extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
   serializer: unknown;
 }
 
-/** What features add their routes to; `server.ts` makes it. */
+/** The app to which features add their routes; `server.ts` creates it. */
 export type HttpApp = FastifyInstance<
   Server,
   IncomingMessage,

@@ -9,18 +9,18 @@ import type { OrganizationId } from '../ids.ts';
 
 export type AuditedResource = {
   /**
-   * The path of its routes as they declare it, such as `/v1/webhooks/:id`. Routes below it, such as
+   * The path of its routes as declared, such as `/v1/webhooks/:id`. Routes below it, such as
    * `/v1/webhooks/:id/rotate-secret`, are compared as well.
    */
   readonly path: string;
   /**
-   * Reads its fields as the API names them, or null if it does not exist. The audit log keeps what
-   * is returned, so leave out secrets and what changes by itself, such as `lastUsedAt`.
+   * Reads its fields by their API names, or null if it does not exist. The audit log stores the
+   * result, so leave out secrets and fields that change by themselves, such as `lastUsedAt`.
    *
-   * @param id the first parameter of the path, as the client has sent it
+   * @param id the first parameter of the path, as sent by the client
    */
   readonly read: (tx: Tx, organizationId: OrganizationId, id: string) => Promise<object | null>;
-  /** The schema of fields whose value or query string is not shown: see `secret-fields.ts`. */
+  /** The schema of fields whose value or query string is hidden: see `secret-fields.ts`. */
   readonly secrets?: object;
 };
 

@@ -10,7 +10,9 @@ export type BuiltFile = {
   readonly gzip: Buffer;
 };
 
-/** Sends the smallest form that the client takes. The caller says how long it may be cached. */
+/**
+ * Sends the smallest form that the client accepts. The caller decides how long it may be cached.
+ */
 export function sendBuiltFile(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -27,8 +29,8 @@ export function sendBuiltFile(
 }
 
 /**
- * The encoding with the highest weight in an `Accept-Encoding` header, brotli where they are equal, or
- * null for none. A client that refuses even plain bytes gets them (RFC 9110, section 12.5.3).
+ * The encoding with the highest weight in an `Accept-Encoding` header, brotli on a tie, or null for
+ * none. A client that refuses even uncompressed bytes gets them (RFC 9110, section 12.5.3).
  */
 function preferredEncoding(header: string): 'br' | 'gzip' | null {
   const brotli = weightOf(header, 'br');
@@ -37,7 +39,10 @@ function preferredEncoding(header: string): 'br' | 'gzip' | null {
   return brotli >= gzip ? 'br' : 'gzip';
 }
 
-/** From 0, not acceptable, to 1. An encoding that the header does not name has the weight of `*`. */
+/**
+ * A weight from 0 (not acceptable) to 1. An encoding that the header does not name has the weight
+ * of `*`.
+ */
 function weightOf(header: string, encoding: string): number {
   let ofOthers = 0;
   for (const entry of header.toLowerCase().split(',')) {
@@ -50,7 +55,7 @@ function weightOf(header: string, encoding: string): number {
   return ofOthers;
 }
 
-/** Compresses a file when it is first asked for, at a level that takes milliseconds. */
+/** Compresses a file on first use, at a level that takes milliseconds. */
 export function compressedOnce(contentType: string, body: Buffer): BuiltFile {
   let brotli: Buffer | undefined;
   let gzip: Buffer | undefined;
@@ -69,7 +74,7 @@ export function compressedOnce(contentType: string, body: Buffer): BuiltFile {
   };
 }
 
-/** A strong entity tag of these bytes, with its quotes. */
+/** A strong entity tag of these bytes, including its quotes. */
 export function etagOf(body: Buffer | string): string {
   return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 }

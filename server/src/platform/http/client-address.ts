@@ -1,19 +1,22 @@
 /**
- * The address of a client: the one place that decides whose word about it counts. A request that comes from
- * a trusted proxy names its client in a header, to which each proxy appends the address that it was called
- * from. Read from the right, the first address that is no trusted proxy is the client's; all before it may be
- * made up. A peer that is not trusted is the client itself, whatever its headers say.
+ * Determines the address of a client; the only place that decides which sources to trust. A request
+ * from a trusted proxy names its client in a header, to which each proxy appends the address of its
+ * peer. Read from the right, the first address that is not a trusted proxy is the client's; all
+ * addresses before it may be forged. An untrusted peer is the client itself, whatever its headers
+ * say.
  */
 import { isIP } from 'node:net';
 import type { Parser } from '../config-values.ts';
 import { canonicalAddress, contains, parseRange, type AddressRanges } from '../egress/address.ts';
 
 export type Client = {
-  /** Without a zone; an IPv4 address in its four parts. Empty once the connection is gone. */
+  /**
+   * Without a zone; an IPv4 address has four decimal parts. Empty once the connection is closed.
+   */
   readonly address: string;
   /**
-   * False if the address may be that of a proxy with many clients behind it: a trusted one that names no
-   * client, or a peer that names one but is not trusted.
+   * False if the address may belong to a proxy with many clients behind it: a trusted one that
+   * names no client, or an untrusted peer that names one.
    */
   readonly isCertain: boolean;
 };
@@ -43,10 +46,10 @@ const namedRanges: Readonly<Record<string, readonly string[]>> = {
     'fe80::/10',
   ],
 };
-/** A chain that is longer is no honest one. */
+/** A longer chain must be forged. */
 const maxProxies = 32;
 
-/** A comma list of `loopback`, `private`, `none`, addresses and CIDR ranges. */
+/** A comma-separated list of `loopback`, `private`, `none`, addresses and CIDR ranges. */
 export function proxyList(): Parser<readonly string[]> {
   return (raw) => {
     const entries = raw.split(',').map((entry) => entry.trim());
@@ -93,8 +96,8 @@ export function createClientReader(rules: ProxyRules): (request: RequestOrigin) 
 }
 
 /**
- * The address of an entry, which may carry a port, brackets or a zone. An IPv4 address that is mapped into
- * IPv6 is that IPv4 address. Null for anything else.
+ * The address of an entry, which may carry a port, brackets or a zone. An IPv4-mapped IPv6 address
+ * becomes plain IPv4. Null for anything else.
  */
 function plainAddress(text: string): string | null {
   const bare =

@@ -5,9 +5,9 @@ import { isShakingHands } from './secure-connections.ts';
 import { endAfterAnswers, requestUnderWay } from './one-at-a-time.ts';
 
 /**
- * Answers what Node's HTTP parser refuses, before there is a request: headers that are too large,
- * too slow, or no HTTP at all. The connection ends with the answer. Requests that were complete before
- * are answered instead.
+ * Responds to input that Node's HTTP parser rejects before there is a request: headers that are too
+ * large or too slow, or data that is not HTTP. The connection ends with the response. If earlier
+ * requests on it are complete, they are answered instead.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable || isShakingHands(socket)) {
@@ -20,7 +20,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     return;
   }
   if (underWay?.response.headersSent) {
-    // The client would take further bytes for a part of that answer.
+    // The client would take further bytes for a part of that response.
     socket.destroy();
     return;
   }

@@ -5,7 +5,7 @@ import fresh from 'fresh';
 /** The validators of a resource. The tag is strong and includes its quotes. */
 export type Validators = { etag: string; modifiedAt?: Date };
 
-/** Whether the answer depends on the current state of the resource. */
+/** Whether the response depends on the current state of the resource. */
 export function isConditional(headers: IncomingHttpHeaders): boolean {
   const conditions = ['if-none-match', 'if-modified-since', 'if-range'];
   return conditions.some((name) => headers[name] !== undefined);
@@ -13,8 +13,8 @@ export function isConditional(headers: IncomingHttpHeaders): boolean {
 
 /** Returns whether a GET or HEAD should be answered with 304. */
 export function isNotModified(headers: IncomingHttpHeaders, current: Validators): boolean {
-  // Without `Cache-Control`: `fetch` adds `no-cache` to each request that has a condition of its own,
-  // and that asks caches to revalidate, not the server to send everything again.
+  // `Cache-Control` is ignored: `fetch` adds `no-cache` to each request that has a condition of its
+  // own, which asks caches to revalidate, not the server to send everything again.
   const { 'if-none-match': noneMatch, 'if-modified-since': modifiedSince } = headers;
   const conditions = { 'if-none-match': noneMatch, 'if-modified-since': modifiedSince };
   return fresh(conditions, {
@@ -23,7 +23,9 @@ export function isNotModified(headers: IncomingHttpHeaders, current: Validators)
   });
 }
 
-/** Whether a `Range` header applies: `If-Range`, if present, must name exactly the current state. */
+/**
+ * Whether a `Range` header applies: `If-Range`, if present, must match the current state exactly.
+ */
 export function isRangeCurrent(headers: IncomingHttpHeaders, current: Validators): boolean {
   const condition = headers['if-range'];
   if (condition === undefined) return true;

@@ -1,4 +1,4 @@
-/** Tests of the bounds of one connection, by HTTP and by HTTPS. */
+/** Tests of the limits of one connection, over HTTP and HTTPS. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
@@ -64,7 +64,7 @@ export async function testConnections(certificate: ServedCertificate | null): Pr
       '\r\n',
     );
 
-  /** A connection whose answers are not read until it is resumed. */
+  /** A connection whose responses are not read until it is resumed. */
   function openSocket(): Socket {
     const { hostname, port } = new URL(url);
     const target = { port: Number(port), host: hostname };
@@ -141,7 +141,7 @@ export async function testConnections(certificate: ServedCertificate | null): Pr
     const socket = openSocket();
     socket.write(get('/large') + get('/count'));
     await eventually('the first request', async () => (handled === 1 ? true : null));
-    // Ten answers on another connection: the second request would have been handled by then.
+    // Ten responses on another connection: by then the second request would have been handled.
     await sendRaw(url, [get('/nope').repeat(10)], { answers: 10 });
     assert.equal(handled, 1);
     let bytes = 0;

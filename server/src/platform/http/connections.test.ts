@@ -1,4 +1,7 @@
-/** Proves what one connection can cost: one answer at a time, sixteen requests, and no standstill. */
+/**
+ * Proves what one connection can cost: one response at a time, at most sixteen requests, no
+ * stalling.
+ */
 import { testConnections } from './connections.fixture.ts';
 
 await testConnections(null);

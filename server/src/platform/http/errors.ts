@@ -1,13 +1,13 @@
 /**
- * The errors that any route may answer: code, HTTP status, default message. Each feature declares
- * its own with `defineErrors`, and `app/features.ts` joins them to the one catalogue of the API.
- * Domain code throws an `ApiError`; the edge turns anything else into one.
+ * Errors that any route may return: code, HTTP status, default message. Each feature declares its
+ * own with `defineErrors`, and `app/features.ts` combines them into the error catalogue of the API.
+ * Domain code throws an `ApiError`; the edge converts everything else into one.
  */
 
 type ErrorRule = {
   readonly status: number;
   readonly message: string;
-  /** What a client should do, where the status does not say it. Code in backticks. */
+  /** How a client should handle the error, if the status does not say it. Code in backticks. */
   readonly advice?: string;
 };
 
@@ -82,14 +82,14 @@ export type ErrorEnvelope = {
 
 type ApiErrorOptions = {
   message?: string;
-  /** Where the status of the catalogue does not fit. */
+  /** Overrides the status of the catalogue. */
   statusCode?: number;
   details?: readonly ErrorDetail[];
   headers?: Record<string, string>;
   cause?: unknown;
 };
 
-/** An error that a client may see: its message holds no path, SQL or stack. */
+/** An error that a client may see: its message contains no path, SQL or stack. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: string;
@@ -118,12 +118,12 @@ export class ApiError extends Error {
 function defaultHeaders({ code, status }: ErrorKind): Record<string, string> {
   if (status === 401) return { 'www-authenticate': 'Bearer' };
   if (code === 'UNAVAILABLE') return { 'retry-after': '1' };
-  // Somebody has to make room first.
+  // An operator has to free space first.
   if (code === 'INSUFFICIENT_STORAGE') return { 'retry-after': '10' };
   return {};
 }
 
-/** A 400 for one field, in the shape that schema validation uses for many. */
+/** A 400 for one field, in the format that schema validation uses for several. */
 export function fieldError(path: string, message: string): ApiError {
   return new ApiError('VALIDATION_ERROR', {
     message: `${path}: ${message}`,
@@ -131,7 +131,7 @@ export function fieldError(path: string, message: string): ApiError {
   });
 }
 
-/** The code to answer for an HTTP status that a library has chosen. */
+/** The error code for an HTTP status that a library has chosen. */
 export function codeForStatus(status: number): PlatformErrorCode {
   const codes = Object.keys(platformErrors) as PlatformErrorCode[];
   const found = codes.find((code) => platformErrors[code].status === status);

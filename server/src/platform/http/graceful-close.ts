@@ -1,9 +1,9 @@
 /**
- * Closing the server without breaking a request: listening → draining → closed.
+ * Closes the server without breaking requests: listening → draining → closed.
  *
- * Draining starts with the call and lasts until each request that was under way by then has its
- * answer. The server keeps listening meanwhile, so that a load balancer reads 503 from `/readyz`
- * and late clients get an answer with `Retry-After` rather than a refused connection.
+ * Draining starts with the call and lasts until every request in flight at that moment is answered.
+ * The server keeps listening in the meantime, so that a load balancer reads 503 from `/readyz` and
+ * late clients get a response with `Retry-After` rather than a refused connection.
  */
 import type { ServerResponse } from 'node:http';
 import { awaitedLater } from '../awaited-later.ts';
@@ -14,14 +14,15 @@ import type { HttpApp } from './app.ts';
 const cutAgainMs = 200;
 
 /**
- * Follows the requests of a server; call it before routes are added.
+ * Tracks the requests of a server. Call it before routes are added.
  *
- * @returns closes the server; requests that outlast `graceMs` milliseconds are cut off
+ * @returns a function that closes the server and cuts off requests that outlast `graceMs`
+ * milliseconds
  */
 export function followRequests(app: HttpApp): (graceMs: number) => Promise<void> {
   const open = new Bag<{ readonly response: ServerResponse; place: number }>();
   app.addHook('onRequest', (_request, { raw }, done) => {
-    // The client may have gone while the hooks before this one were at work.
+    // The client may have disconnected during earlier hooks.
     if (!raw.closed) {
       const exchange = { response: raw, place: 0 };
       open.add(exchange);
@@ -33,7 +34,7 @@ export function followRequests(app: HttpApp): (graceMs: number) => Promise<void>
     const closed = new AbortController();
     const cutting = awaitedLater(cutOff(app, graceMs, closed.signal));
     try {
-      // Connections that are cut off close as well, so this ends within the grace.
+      // Connections that are cut off close as well, so this ends within the grace period.
       await Promise.all(Array.from(open, ({ response }) => settle(response)));
       await app.close();
     } finally {
@@ -43,13 +44,13 @@ export function followRequests(app: HttpApp): (graceMs: number) => Promise<void>
   };
 }
 
-/** Resolves with the end of an answer; its connection is not used for another request. */
+/** Resolves when a response ends; its connection is not reused for another request. */
 async function settle(response: ServerResponse): Promise<void> {
   if (!response.headersSent) response.shouldKeepAlive = false;
   await new Promise((resolve) => response.once('close', resolve));
 }
 
-/** Again and again, because the server may still have accepted a connection. */
+/** Repeats, because the server may still have accepted a connection. */
 async function cutOff({ server }: HttpApp, graceMs: number, closed: AbortSignal): Promise<void> {
   await sleep(graceMs, closed);
   while (!closed.aborted) {

@@ -1,7 +1,7 @@
 /**
- * `/docs/`: the guides as a site, which `npm run build:site` makes from `docs/` into `site/dist`.
+ * `/docs/`: the guides as a site, which `npm run build:site` builds from `docs/` into `site/dist`.
  *
- * Addresses in the pages are relative, so that they also work below a path of a reverse proxy.
+ * Links in the pages are relative, so that they also work below a path of a reverse proxy.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { globSync, readFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ const headers = {
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
-    // Each word of a block of code has its two colours in its `style`.
+    // Syntax highlighting sets two colours in the `style` of each token.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "connect-src 'self'",
@@ -45,7 +45,7 @@ type SiteFile = BuiltFile & { readonly etag: string; readonly isNamed: boolean }
 
 let site: ReadonlyMap<string, SiteFile> | undefined;
 
-/** Reads the site at the first request, so that a start does not wait for it. */
+/** Reads the site on the first request, so that it does not delay the start. */
 function siteFiles(): ReadonlyMap<string, SiteFile> {
   site ??= readSite();
   return site;
@@ -55,7 +55,7 @@ function readSite(): ReadonlyMap<string, SiteFile> {
   const files = new Map<string, SiteFile>();
   for (const name of globSync('**/*.*', { cwd: folder })) {
     const body = readFileSync(path.join(folder, name));
-    // Examples are there to be read.
+    // Examples are shown as text.
     const isExample = name.startsWith('files');
     const known = contentTypes[path.extname(name)];
     const contentType = isExample ? 'text/plain; charset=utf-8' : known;
@@ -73,7 +73,7 @@ export function addGuides(app: HttpApp): void {
   app.get<{ Params: { '*': string } }>('/docs/*', route, (request, reply) => {
     const name = request.params['*'];
     if (siteFiles().has(name)) return sendFile(request, reply, name);
-    // A guide also has the address that it would have without the end of its file's name.
+    // A guide is also served without its file extension.
     const guide = path.posix.basename(name);
     if (guide === name && siteFiles().has(`${name}.html`)) {
       return redirectTo(`${name}.html`)(request, reply);
@@ -85,7 +85,7 @@ export function addGuides(app: HttpApp): void {
 function sendFile(request: FastifyRequest, reply: FastifyReply, name: string): FastifyReply {
   const file = siteFiles().get(name);
   if (file === undefined) return sendNotFound(reply, name);
-  // Names of assets hold their hash, so they may be cached for ever.
+  // Asset names contain their hash, so they may be cached forever.
   const caching = file.isNamed ? 'public, max-age=31536000, immutable' : 'no-cache';
   reply.headers(headers).header('cache-control', caching).header('etag', file.etag);
   if (isNotModified(request.headers, file)) return reply.status(304).send();

@@ -16,12 +16,12 @@ export type HealthParts = {
 
 const checkTimeoutMs = 2_000;
 
-/** Nobody needs a key for the metrics, and collecting them asks the database. */
+/** Metrics need no key, and collecting them queries the database. */
 const metricsCacheMs = 1_000;
 
 /**
- * `/healthz` checks nothing but the process; `/readyz` checks the database, its disk and the storage. It need
- * not check migrations, because every start applies them before it listens.
+ * `/healthz` checks only the process; `/readyz` checks the database, its disk and the storage.
+ * Migrations need no check, because every start applies them before it listens.
  */
 export function addHealthRoutes(
   app: HttpApp,
@@ -52,7 +52,7 @@ export function addHealthRoutes(
   app.get('/', { config, schema }, (_request, reply) => reply.redirect('console/', 302));
 }
 
-/** A check that hangs is a failed one. Problems are sentences without internals. */
+/** A check that hangs counts as failed. Problems are sentences without internal details. */
 async function runCheck({ name, check }: ReadinessCheck) {
   const timeout = Promise.withResolvers<string>();
   const timer = setTimeout(() => timeout.resolve('does not answer'), checkTimeoutMs);

@@ -7,16 +7,16 @@ import { closeStalled, UnreadAnswers } from './unread-answers.ts';
 export type ListenerLimits = {
   /** How long the headers of a request may take to arrive. */
   headersTimeoutMs: number;
-  /** How long an answer may wait for a client that reads none of it. */
+  /** How long a response may wait for a client that reads none of it. */
   stalledAnswerMs: number;
 };
 
 const keepAliveTimeoutMs = 72_000;
 
 /**
- * Node's server, which Fastify's `handle` runs on. All requests come through `oneAtATime`, also those
- * that Node would answer by itself: without a `Host`, and with an `Expect`; see `request-heads.ts`.
- * With a certificate it speaks HTTPS.
+ * Node's server, on which Fastify's `handle` runs. All requests go through `oneAtATime`, including
+ * those that Node would answer by itself: without a `Host`, and with an `Expect`; see
+ * `request-heads.ts`. With a certificate it speaks HTTPS.
  */
 export function createListener(
   handle: RequestListener,
@@ -31,10 +31,10 @@ export function createListener(
   const server = createServer(
     {
       headersTimeout: limits.headersTimeoutMs,
-      // Node looks for slow headers only this often.
+      // Node checks for slow headers only this often.
       connectionsCheckingInterval: limits.headersTimeoutMs / 2,
-      // It would also cut uploads, which may take hours. Bodies of JSON have a time-out of their own
-      // in `parseJsonBodies`, and uploads have one for silence.
+      // It would also cut off uploads, which may take hours. JSON bodies have a timeout of their
+      // own in `parseJsonBodies`, and uploads have an inactivity timeout.
       requestTimeout: 0,
       keepAliveTimeout: keepAliveTimeoutMs,
       requireHostHeader: false,

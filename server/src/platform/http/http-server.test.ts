@@ -1,4 +1,4 @@
-/** Proves that no way of writing HTTP gets past the parser, the limits or the time-outs. */
+/** Proves that no form of HTTP message bypasses the parser, the limits or the timeouts. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { silentLog } from '../../../test/database.ts';

@@ -1,15 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-/** No request that is only redirected needs longer, or more. */
+/** A request that is only redirected needs no more time or space. */
 const limits = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 2_500 };
 const maxHeaderSize = 16 * 1024;
 
 /**
- * Listens for plain HTTP, and leads every request to the same path below `publicUrl`. Nothing of the
- * request but its path is in the answer, so no `Host` header leads elsewhere.
+ * Listens for plain HTTP and redirects every request to the same path below `publicUrl`. The
+ * response contains only the path of the request, so a forged `Host` header cannot redirect
+ * elsewhere.
  *
- * @throws when the port cannot be had
+ * @throws if the port is not available
  */
 export async function redirectToHttps(
   { port, host }: { port: number; host: string },

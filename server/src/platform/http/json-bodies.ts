@@ -9,28 +9,30 @@ import { takeTurn } from './turns.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Stops waiting for the body. Null before the wait begins and after it ends. */
+    /** The timeout for the body. Null before the wait begins and after it ends. */
     bodyTimer: NodeJS.Timeout | null;
   }
 }
 
-/** Reading a body of a mebibyte takes some 20 ms, so bodies above this length take turns. */
+/**
+ * Parsing a body of one mebibyte takes some 20 ms, so bodies larger than this are parsed in turn.
+ */
 const largeBodyBytes = 64 * 1024;
 
 /**
- * Each chunk of a chunked body costs some 2 µs, whatever its size: a mebibyte of single bytes takes two
- * seconds. Clients that write in pieces send larger ones.
+ * Each chunk of a chunked body costs some 2 µs, whatever its size: a mebibyte in single-byte chunks
+ * takes two seconds. Clients that write in pieces send larger ones.
  */
 const maxTinyChunks = 1_000;
 const tinyChunkBytes = 64;
 
-/** Bodies of routes that need no key, unless the route streams them. */
+/** For routes that need no key, unless the route streams the body. */
 const maxPublicBodyBytes = 16 * 1024;
 
 /**
- * JSON is the only body that routes get parsed: UTF-8, within the bounds of `json-shape.ts`, no
- * `__proto__`, no NUL. A body that does not arrive within `bodyTimeoutMs` is answered 408 and its
- * connection closed.
+ * JSON is the only kind of body that is parsed for routes: UTF-8, within the limits of
+ * `json-shape.ts`, no `__proto__`, no NUL. If a body does not arrive within `bodyTimeoutMs`, the
+ * response is 408 and the connection is closed.
  */
 export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
   app.removeAllContentTypeParsers();
@@ -61,7 +63,7 @@ export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
   addBodyTimeout(app, bodyTimeoutMs);
 }
 
-/** Calls `read` for a body of this length: at once, or when no other large body is read. */
+/** Calls `read` for a body of this length: at once, or when no other large body is being read. */
 export function readInTurn(bytes: number, read: () => void): void {
   if (bytes > largeBodyBytes) takeTurn(read);
   else read();
@@ -74,7 +76,7 @@ function limitPublicBodies(app: HttpApp): void {
   });
 }
 
-/** The reader of forms is there for all routes, but only those that stream their body use it. */
+/** The form parser is registered for all routes, but only routes that stream their body use it. */
 function refuseForms(app: HttpApp): void {
   const message =
     'The Content-Type of the request is not supported here. JSON needs application/json.';
@@ -89,7 +91,9 @@ function refuseForms(app: HttpApp): void {
   });
 }
 
-/** The parser refuses names that would reach into prototypes, with the same error as bad JSON. */
+/**
+ * The parser rejects names that would reach into prototypes with the same error as invalid JSON.
+ */
 function notJson(text: string, cause: Error): ApiError {
   const message = isJson(text)
     ? 'The body must have no key named __proto__, and no constructor that holds prototype.'
@@ -117,7 +121,7 @@ function finish(text: string, value: unknown, done: Done): void {
   }
 }
 
-/** @throws ApiError for a compressed body: only the intake of events unpacks */
+/** @throws ApiError for a compressed body: only the event intake decompresses */
 function refuseEncoded({ headers }: FastifyRequest): void {
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return;
@@ -127,14 +131,14 @@ function refuseEncoded({ headers }: FastifyRequest): void {
   });
 }
 
-/** @throws ApiError for a body that exceeds the bounds of `json-shape.ts` */
+/** @throws ApiError for a body that exceeds the limits of `json-shape.ts` */
 export function refuseBadShape(body: Buffer, checksNumbers: boolean): void {
   const problem = problemOfJson(body, checksNumbers);
   if (problem === null) return;
   throw new ApiError('INVALID_REQUEST', { message: `The body ${problem}.` });
 }
 
-/** @throws ApiError for a body that does not claim to be UTF-8, or is not */
+/** @throws ApiError for a body that is not UTF-8 or not declared as such */
 export function decodeJsonText(request: FastifyRequest, body: Buffer): string {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '');
   if (charset !== null && !/^utf-?8$/i.test(charset[1] ?? '')) {
@@ -192,7 +196,7 @@ export function endArrivingBody(
   answer: ApiError,
 ): void {
   if (reply.sent) return;
-  // Destroyed any earlier, the connection would take the answer with it.
+  // If the connection were destroyed earlier, the response would be lost.
   reply.raw.once('finish', () => request.raw.destroy());
   void reply
     .headers({ ...answer.headers, connection: 'close' })
@@ -200,7 +204,9 @@ export function endArrivingBody(
     .send(answer.envelope(request.id));
 }
 
-/** A route that streams media may take JSON as well, which then has the time of any JSON. */
+/**
+ * A route that streams media may accept JSON as well, which then has the timeout of any JSON body.
+ */
 function isStreamed(request: FastifyRequest): boolean {
   const isJson = /^application\/json\b/i.test(request.headers['content-type'] ?? '');
   return request.routeOptions.config.streamsBody === true && !isJson;

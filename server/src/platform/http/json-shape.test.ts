@@ -1,4 +1,6 @@
-/** Proves that the bounds of JSON texts are found, and that nothing in a string counts. */
+/**
+ * Proves that the limits of JSON texts are enforced, and that the contents of strings do not count.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maxContainers, maxDepth, maxKeys, problemOfJson } from './json-shape.ts';

@@ -1,19 +1,20 @@
 /**
- * Bounds what a JSON text may hold, in one pass over its bytes and before it is parsed. The size of a
- * body alone does not bound its cost: a mebibyte of keys or brackets takes the parser, and everything
- * that walks through the value after it, ten times as long as a mebibyte of text.
+ * Limits the structure of a JSON text in one pass over its bytes, before it is parsed. The size of
+ * a body alone does not limit its cost: the parser and everything that walks through the value
+ * afterwards take ten times as long for a mebibyte of keys or brackets as for a mebibyte of text.
  *
- * Numbers that a double can't hold are refused as well, because the parser changes them silently:
- * `1e400` to infinity, which is stored as null, and `12345678901234567890` to another integer.
+ * Numbers that a double can't represent are rejected as well, because the parser changes them
+ * silently: `1e400` to infinity, which is stored as null, and `12345678901234567890` to another
+ * integer.
  *
- * The text need not be valid; what is not JSON is left to the parser.
+ * The text need not be valid; invalid JSON is left to the parser.
  */
 
 export const maxDepth = 64;
 export const maxKeys = 10_000;
-/** Objects and lists together. */
+/** Objects and arrays together. */
 export const maxContainers = 10_000;
-/** Integers of more than 15 digits, and numbers near the end of a double's range: each takes a while. */
+/** Integers of more than 15 digits and numbers near a double's limits, which are slow to check. */
 const maxLargeNumbers = 1_000;
 
 /** An integer of this many digits is always exact. */
@@ -31,14 +32,14 @@ const nine = 0x39;
 const colon = 0x3a;
 const backslash = 0x5c;
 const smallE = 0x65;
-/** Capital letters become small ones by this bit, and square brackets become curly ones. */
+/** This bit turns upper-case letters into lower-case ones, and square brackets into curly ones. */
 const caseBit = 0x20;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 
 /**
- * Returns what is wrong, to follow the name of the text in a sentence, or null. Whoever judges numbers
- * one by one leaves them out here, by `checksNumbers`.
+ * Returns the problem as the predicate of a sentence about the text, or null. Callers that check
+ * numbers one by one turn off `checksNumbers`.
  */
 export function problemOfJson(bytes: Uint8Array, checksNumbers = true): string | null {
   let depth = 0;
@@ -73,14 +74,17 @@ export function problemOfJson(bytes: Uint8Array, checksNumbers = true): string |
   return null;
 }
 
-/** The index of the quote that ends the string which begins at `start`. */
+/** The index of the closing quote of the string that begins at `start`. */
 function endOfString(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
   return at;
 }
 
-/** Reads a number without its sign. A large one may be out of range, or an integer that is rounded. */
+/**
+ * Reads a number without its sign. A large one may be out of range, or an integer that gets
+ * rounded.
+ */
 function readNumber(bytes: Uint8Array, start: number): { end: number; isLarge: boolean } {
   let end = endOfDigits(bytes, start);
   const digits = end - start;
@@ -116,9 +120,10 @@ function problemOfNumber(bytes: Uint8Array): string | null {
     : null;
 }
 
-/** Fractions are rounded everywhere, and readers expect it. An integer may be an id. */
+/** Rounding of fractions is expected. An integer may be an id. */
 function isRounded(text: string, value: number): boolean {
   if (Number.isSafeInteger(value) || !/^[1-9]\d+$/.test(text)) return false;
-  // JavaScript prints the first digits alone and fills up with zeros, other languages print them all.
+  // JavaScript prints only the significant digits and fills up with zeros; other languages print
+  // all digits.
   return String(value) !== text && BigInt(value) !== BigInt(text);
 }

@@ -4,14 +4,14 @@ import type { OrganizationId } from '../ids.ts';
 import type { Signer } from '../signing-keys.ts';
 import { ApiError } from './errors.ts';
 
-/** A cursor is valid for one route, organization and filter only. */
+/** A cursor is only valid for one route, organization and filter. */
 export type CursorScope = {
   list: string;
   organizationId: OrganizationId;
   filter: Record<string, unknown> | null;
 };
 
-/** Where the next page starts, and the total that the first page has counted. */
+/** Where the next page starts, and the total that was counted for the first page. */
 export type CursorPosition = { after: readonly (string | number)[]; total: number };
 
 export type ListCursors = {
@@ -53,14 +53,14 @@ export function createListCursors(signer: Signer): ListCursors {
   };
 }
 
-/** A filter is the same in whatever order a query string has named its parameters. */
+/** Makes a filter independent of the order of parameters in a query string. */
 function inOrder(filter: CursorScope['filter']): unknown {
   return filter && Object.entries(filter).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 export type PageQuery = { limit?: number; cursor?: string };
 
-/** How one list is read: `read` returns at most `limit` rows behind `after`. */
+/** How to read one list: `read` returns at most `limit` rows after `after`. */
 export type PageSource<Row, Item> = {
   count(): Promise<number>;
   read(limit: number, after: CursorPosition['after'] | null): Promise<Row[]>;
@@ -68,12 +68,12 @@ export type PageSource<Row, Item> = {
   present: (row: Row) => Item;
 };
 
-/** The position in a list that is ordered by a moment and an id; see `isBehind`. */
+/** The position in a list ordered by time and id; see `isBehind`. */
 export function momentAndId(after: CursorPosition['after'] | null): KeysetPosition | null {
   return after && { at: String(after[0]), id: String(after[1]) };
 }
 
-/** One page of a keyset list as its answer: items, total, and the cursor of the next page. */
+/** One page of a keyset list as a response: items, total, and the cursor of the next page. */
 export async function readPage<Row, Item>(
   cursors: ListCursors,
   scope: CursorScope,
@@ -83,7 +83,7 @@ export async function readPage<Row, Item>(
   const limit = query.limit ?? 20;
   const position = query.cursor === undefined ? null : cursors.decode(scope, query.cursor);
   const [rows, total] = await Promise.all([
-    // One row more than asked tells whether there is a next page.
+    // One extra row tells whether there is a next page.
     source.read(limit + 1, position?.after ?? null),
     position?.total ?? source.count(),
   ]);

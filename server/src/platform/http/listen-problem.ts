@@ -2,10 +2,10 @@ import type { PlatformConfig } from '../config.ts';
 import { ConfigurationError } from '../settings.ts';
 
 /**
- * Turns an error of `listen` into a sentence for the person who starts the service. `variable` is the
- * setting that has the port.
+ * Explains an error of `listen` to the operator in one sentence. `variable` is the setting with the
+ * port.
  *
- * @throws ConfigurationError when another address or port would do, else the error itself
+ * @throws ConfigurationError if another address or port would help, otherwise the error itself
  */
 export function explainListening(
   { port, host }: Pick<PlatformConfig, 'port' | 'host'>,

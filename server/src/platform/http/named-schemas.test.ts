@@ -1,4 +1,4 @@
-/** Proves that the description has what generators and readers of an API look for. */
+/** Proves that the description contains what generators and readers of an API expect. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { send, startService } from '../../../test/service.ts';

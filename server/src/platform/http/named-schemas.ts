@@ -1,7 +1,7 @@
 /**
- * Turns the description that is made from the routes into one that other tools work well with:
- * schemas with a title become named ones, so that a generated client has a type `Content`; failures
- * are listed by status, with an example; every answer names its headers.
+ * Adapts the API description generated from the routes for other tools: schemas with a title become
+ * named ones, so that a generated client has a type `Content`; failures are listed by status, with
+ * an example; every response lists its headers.
  */
 import { errorDetailExample, type ErrorKind } from './errors.ts';
 
@@ -17,17 +17,17 @@ type Operation = Json & {
   responses: Record<string, Json & { content?: Json; headers?: Json }>;
 };
 
-/** What people are told beside the schemas. */
+/** Texts and examples that accompany the schemas. */
 export type DescriptionTexts = {
   /** By the name of the tag. */
   readonly tags: Readonly<Record<string, string>>;
-  /** By operation id: the body of a request, and its answer. */
+  /** By operation id: the body of a request, and its response. */
   readonly examples: Readonly<Record<string, { body?: unknown; status: number; answer: unknown }>>;
 };
 
 export const noTexts: DescriptionTexts = { tags: {}, examples: {} };
 
-/** Statuses that a route of any kind may answer, and the condition for each. */
+/** Statuses that a route of any kind may return, and the condition for each. */
 const failures: Record<number, (operation: Operation) => boolean> = {
   400: () => true,
   401: ({ security = [] }) => security.length > 0,
@@ -43,7 +43,7 @@ const failures: Record<number, (operation: Operation) => boolean> = {
   503: () => true,
 };
 
-/** @returns a copy of the description; the given one stays as it is */
+/** @returns a copy of the description; the given one is not changed */
 export function nameSchemas(
   description: object,
   errors: readonly ErrorKind[],
@@ -92,7 +92,7 @@ function nameOutgoing(webhooks: unknown): Json {
   );
 }
 
-/** Moves schemas with a title to `schemas` and leaves references in their places. */
+/** Moves schemas with a title to `schemas` and replaces them by references. */
 function hoist(value: unknown, schemas: Json): unknown {
   if (Array.isArray(value)) return value.map((item) => hoist(item, schemas));
   if (typeof value !== 'object' || value === null) return value;
@@ -143,13 +143,13 @@ function addExamples(operation: Operation, example?: DescriptionTexts['examples'
   if (answer !== null) answer['example'] = example.answer;
 }
 
-/** The description of JSON, of a body or an answer; null without it. */
+/** The JSON description of a body or a response; null if there is none. */
 function jsonOf(described: unknown): Json | null {
   const { content } = (described ?? {}) as { content?: Record<string, Json> };
   return content?.['application/json'] ?? null;
 }
 
-/** One answer for each status, with an example for each of its codes. */
+/** One response for each status, with an example for each of its codes. */
 function failureAnswers(errors: readonly ErrorKind[]): Json {
   const answers: Json = {};
   for (const status of Object.keys(failures).map(Number)) {

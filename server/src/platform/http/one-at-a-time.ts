@@ -1,29 +1,30 @@
 /**
- * Handles the requests of a connection one at a time, and bounds how many of them wait.
+ * Handles the requests of a connection one at a time, and limits how many of them wait.
  *
- * HTTP/1.1 lets a client send requests without waiting for answers. Node makes a request of each as
- * soon as it is parsed, up to two thousand from one chunk of 64 KB, and keeps their answers in memory
- * until the client has read those before them. Here a request is handled when the answer before it has
- * been handed to the operating system, so a client that does not read costs at most one answer.
+ * HTTP/1.1 lets a client send requests without waiting for responses. Node creates a request for
+ * each as soon as it is parsed, up to two thousand from one chunk of 64 KB, and keeps their
+ * responses in memory until the client has read the previous ones. Here a request is handled once
+ * the previous response has been handed to the operating system, so a client that does not read
+ * costs at most one response.
  *
- * This is done before routing, because the router answers malformed paths by itself.
+ * This happens before routing, because the router answers malformed paths by itself.
  *
- *   parsed ──▶ under way ──▶ answered ──▶ the next one takes its turn
+ *   parsed ──▶ in flight ──▶ answered ──▶ the next one takes its turn
  *      │           ▲
- *      ├─▶ waiting ┘   while another one is under way
- *      └─▶ dropped     while `maxUnanswered` are under way or waiting
+ *      ├─▶ waiting ┘   while another one is in flight
+ *      └─▶ dropped     while `maxUnanswered` are in flight or waiting
  *
- * A dropped request ends its connection, which RFC 9112 (section 9.3.2) allows: the requests before it
+ * A dropped request ends its connection, which RFC 9112 (section 9.3.2) allows: earlier requests
  * are answered, and nothing that follows is read.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { takeTurn } from './turns.ts';
 
-/** More than any browser or proxy sends ahead; most send nothing ahead. */
+/** More than any browser or proxy pipelines; most do not pipeline at all. */
 const maxUnanswered = 16;
 
-/** How long a connection that went over the limit may take for the answers it still gets. */
+/** The time limit for the remaining responses of a connection that exceeded the limit. */
 const overrunTimeoutMs = 1_000;
 
 /** Tells Node's parser not to read a body. */
@@ -32,15 +33,15 @@ const skipBody = 2;
 const state = Symbol('requests of a connection');
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
-/** Lives on its connection: requests come and go too fast for a map of them (decision 0009). */
+/** Stored on its connection: requests come and go too fast for a map of them (decision 0009). */
 type Requests = { underWay: Exchange | null; readonly waiting: Exchange[]; isEnding: boolean };
 type HttpSocket = Socket & {
   [state]?: Requests;
-  /** Node's parser of the connection, and what it calls for each request; Node documents neither. */
+  /** Node's parser of the connection, and its callback for each request; both are undocumented. */
   parser?: { onIncoming: () => number } | null;
 };
 
-/** Wraps what handles the requests of a server. */
+/** Wraps a server's request handler. */
 export function oneAtATime(handle: RequestListener): RequestListener {
   const begin = (socket: Socket, requests: Requests, exchange: Exchange): void => {
     requests.underWay = exchange;
@@ -52,7 +53,7 @@ export function oneAtATime(handle: RequestListener): RequestListener {
         return;
       }
       takeTurn(() => {
-        // The last answer may have closed the connection, which then can't carry another one.
+        // The last response may have closed the connection, which then can't carry another one.
         if (socket.writable) begin(socket, requests, next);
       });
     });
@@ -69,26 +70,26 @@ export function oneAtATime(handle: RequestListener): RequestListener {
       requests.waiting.push(exchange);
     } else {
       endAfterAnswers(socket);
-      // A client that does not read its answers must not keep the dropped requests in memory.
+      // A client that does not read its responses must not keep the dropped requests in memory.
       const timer = setTimeout(() => socket.destroy(), overrunTimeoutMs);
       socket.once('close', () => clearTimeout(timer));
     }
   };
 }
 
-/** The request that is under way on a connection, or null. */
+/** The request in flight on a connection, or null. */
 export function requestUnderWay(socket: Socket): Exchange | null {
   return (socket as HttpSocket)[state]?.underWay ?? null;
 }
 
-/** Reads nothing more from a connection that has requests, and closes it after the last answer. */
+/** Stops reading from a connection that has requests, and closes it after the last response. */
 export function endAfterAnswers(socket: HttpSocket): void {
   const requests = socket[state];
   if (requests === undefined || requests.isEnding) return;
   requests.isEnding = true;
   socket.pause();
-  // Node would still make a request of each head in the chunk, and an error for each when the
-  // connection closes: together a third of a second for four connections.
+  // Otherwise Node would still create a request for each head in the chunk, and an error for each
+  // when the connection closes: together a third of a second for four connections.
   if (socket.parser) socket.parser.onIncoming = () => skipBody;
   const last = requests.waiting.at(-1) ?? requests.underWay;
   if (last !== null && !last.response.headersSent) last.response.shouldKeepAlive = false;

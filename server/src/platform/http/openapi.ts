@@ -14,9 +14,7 @@ import type { ScopeOf } from './scopes.ts';
 import { maxContainers, maxDepth, maxKeys } from './json-shape.ts';
 import { ErrorAnswer, errorAnswer } from './schemas.ts';
 
-/**
- * `/openapi.json` and `/docs`, made from the schemas of the routes.
- */
+/** `/openapi.json` and `/docs`, generated from the schemas of the routes. */
 export async function describeApi(
   app: HttpApp,
   options: {
@@ -67,13 +65,17 @@ export async function describeApi(
   addErrorPages(app, options.errors);
 }
 
-/** On one's own machine, an address would be wrong for everybody else: relative to the description. */
+/**
+ * Relative to the description for a local service, whose address would be wrong for everybody else.
+ */
 function serverUrl(publicUrl: string): string {
   const { hostname, pathname } = new URL(publicUrl);
   return ['localhost', '127.0.0.1', '[::1]'].includes(hostname) ? pathname : publicUrl;
 }
 
-/** The description does not change while the process runs: it is made and compressed once. */
+/**
+ * The description does not change while the process runs, so it is generated and compressed once.
+ */
 function addDescription(app: HttpApp, errors: readonly ErrorKind[], texts: DescriptionTexts): void {
   let cached: { file: BuiltFile; etag: string } | undefined;
   const describe = () => {
@@ -97,7 +99,7 @@ function addDescription(app: HttpApp, errors: readonly ErrorKind[], texts: Descr
   );
 }
 
-/** What the description says of a route beside its schemas: keys, retries, streams. */
+/** Adds what the schemas of a route do not say: keys, retries, streams. */
 function describeRoute(
   schema: FastifySchema,
   { method, url, config }: RouteOptions,
@@ -121,7 +123,7 @@ function describeRoute(
   };
 }
 
-/** Names the codes where the schema of failures stands: features declare their own. */
+/** Fills the error codes into the failure schema, because features declare their own codes. */
 function withErrorCodes(schema: FastifySchema, codes: readonly string[]): FastifySchema {
   const answers = Object.entries((schema.response ?? {}) as Record<string, unknown>);
   if (answers.length === 0) return schema;

@@ -16,15 +16,15 @@ export type SignedIn = {
 /** The caller of a request, identified by its key or by the session of a person. */
 export type Principal = {
   organizationId: OrganizationId;
-  /** The key, or the person: what is written down of who did something. */
+  /** The id of the key or person, for records of who did something. */
   callerId: ApiKeyId | PersonId;
   /** Null for a person. */
   keyId: ApiKeyId | null;
   /** Null for a key. */
   person: SignedIn | null;
-  /** Shared by a key and its successors by rotation; the id of a person. */
+  /** Shared by a key and its successors by rotation; for a person, the person's id. */
   family: string;
-  /** People call what secret keys call, as far as their role goes. */
+  /** People may call the same routes as secret keys, within their role. */
   type: 'secret' | 'publishable';
   /** The scopes that the key or the role is limited to. Null: no limit beyond the type. */
   scopes: readonly string[] | null;
@@ -35,15 +35,15 @@ export type Principal = {
 };
 
 /**
- * Who may call a route. `public` routes take no key at all, those for a `person` only the session of
- * somebody who is signed in, whatever the role.
+ * Who may call a route. `public` routes take no key at all; routes for a `person` require a session
+ * of a signed-in person, with any role.
  */
 export type Access = 'secret' | 'publishable' | 'public' | 'person';
 
 /** A caller with a key. */
 export type KeyPrincipal = Principal & { keyId: ApiKeyId; person: null };
 
-/** Finds the principal of a bearer token. @throws ApiError of status 401 */
+/** Finds the principal of a bearer token. @throws ApiError with status 401 */
 export type Authenticate = (bearer: string | null) => Promise<KeyPrincipal>;
 
 /**
@@ -54,36 +54,38 @@ export type Admit = (principal: Principal) => Promise<Record<string, string>> | 
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The client's address, as far as proxies are trusted. */
+    /** The client's address, as determined with the trusted proxies. */
     readonly client: Client;
     principal: Principal | null;
-    /** Authenticates the request again, for long-lived responses. @throws ApiError of status 401 */
+    /**
+     * Authenticates the request again, for long-lived responses. @throws ApiError with status 401
+     */
     reauthenticate: (() => Promise<Principal>) | null;
   }
   interface FastifyContextConfig {
     /** Required on every route: adding one without it fails the start. */
     access?: Access;
-    /** The scope that it needs, where path and method do not say it. */
+    /** The scope that it needs, if it does not follow from path and method. */
     scope?: string;
     /**
-     * How requests without a secret key are limited by address; see address-limits.ts. Left out: as viewers
-     * with a publishable key, otherwise as pages.
+     * How requests without a secret key are limited by address; see address-limits.ts. Default:
+     * `viewers` for routes that take a publishable key, otherwise `pages`.
      */
     limitedAs?: LimitedKind | 'nothing';
-    /** The lowest role of people that may call it, where its scope does not say it. */
+    /** The lowest role of people that may call it, if it does not follow from the scope. */
     role?: Role;
     /**
-     * Pages call it by `sendBeacon`: a publishable key may be given as `?key=`, since no header can
-     * be, and the browser asks for CORS with credentials.
+     * Pages call it with `sendBeacon`: a publishable key may be given as `?key=`, because beacons
+     * cannot have headers, and the browser asks for CORS with credentials.
      */
     takesBeacons?: true;
     /** The route reads its body itself, for as long as bytes keep coming. */
     streamsBody?: true;
     /** How the API description documents such a body, by Content-Type. */
     describedBody?: Record<string, { schema: object }>;
-    /** The handler refuses NUL and lone surrogates itself, item by item. */
+    /** The handler itself rejects NUL and lone surrogates, item by item. */
     checksText?: boolean;
-    /** How it documents a streamed answer without a schema, by Content-Type. */
+    /** Documents a streamed response without a schema, by Content-Type. */
     describedStream?: Record<string, { schema: object }>;
   }
 }

@@ -1,4 +1,7 @@
-/** Proves that the API reference works by itself: no other host, a strict policy, any folder of a proxy. */
+/**
+ * Proves that the API reference is self-contained: no other host, a strict policy, any folder of a
+ * proxy.
+ */
 import assert from 'node:assert/strict';
 import { createServer, request as ask } from 'node:http';
 import { once } from 'node:events';
@@ -13,7 +16,7 @@ const { browser, reason } = await launchBrowser();
 after(() => browser?.close());
 const options = browser === null ? { skip: reason } : { timeout: 300_000 };
 
-/** A reverse proxy that has the service in the folder `/reelfeed/`. */
+/** A reverse proxy that serves the service under `/reelfeed/`. */
 async function startProxy(): Promise<string> {
   const target = new URL(service.url);
   const proxy = createServer((incoming, outgoing) => {
@@ -36,7 +39,7 @@ async function startProxy(): Promise<string> {
   return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/reelfeed`;
 }
 
-/** A page of a browser of its own, and what it asked for and complained of. */
+/** A page in a separate browser context, with its requests and its console errors. */
 async function openPage() {
   const context = await browser!.newContext({ viewport: { width: 1440, height: 1_000 } });
   const page = await context.newPage();
@@ -79,7 +82,7 @@ test(
     const { page, hosts, errors, close } = await openPage();
     const base = await startProxy();
     await page.goto(`${base}/docs/reference/`);
-    // What it shows is in the description alone.
+    // The text can only come from the description.
     await page.getByRole('heading', { name: 'Reelfeed', exact: true }).first().waitFor();
     await page
       .getByRole('navigation', { name: 'Reelfeed' })

@@ -1,8 +1,8 @@
 /**
- * `/docs/reference/`: the API reference, drawn by Scalar from `/openapi.json`.
+ * `/docs/reference/`: the API reference, rendered by Scalar from `/openapi.json`.
  *
- * Everything comes from the service itself. The policy of the page allows no other host but the one
- * that the description names as the server, so that "Test request" works behind a proxy.
+ * The service itself serves everything. The page's policy allows no other host except the server
+ * named in the description, so that "Test request" works behind a proxy.
  */
 import { fastify, type FastifyReply, type FastifyRequest } from 'fastify';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -15,7 +15,7 @@ import { redirectTo } from './relative-redirect.ts';
 const route = { schema: { hide: true }, config: { access: 'public' as const } };
 const javascript = 'text/javascript; charset=utf-8';
 
-/** Addresses are relative, so that the page also works below a path of a reverse proxy. */
+/** Links are relative, so that the page also works below a path of a reverse proxy. */
 const page = `<!doctype html>
 <html lang="en">
   <head>
@@ -95,8 +95,9 @@ function sendTagged(
 }
 
 /**
- * Scalar's script, which its package holds only inside the plugin: it is loaded when somebody opens the
- * reference, since it costs five megabytes of memory, and compressed off the main thread.
+ * Scalar's script, which its package contains only inside the plugin. It is loaded when somebody
+ * opens the reference, because it takes five megabytes of memory, and compressed off the main
+ * thread.
  */
 async function readScalar(): Promise<{ file: BuiltFile; etag: string }> {
   const { default: plugin } = await import('@scalar/fastify-api-reference');

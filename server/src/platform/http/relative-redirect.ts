@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * Leads to the one address of a page. It is relative, so that it also holds behind a proxy that serves
- * the service below a path, and it keeps the query.
+ * Redirects to the canonical path of a page. The redirect is relative, so that it also works behind
+ * a proxy that serves the service below a path, and it keeps the query.
  */
 export function redirectTo(path: string) {
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply => {

@@ -1,4 +1,4 @@
-/** What HTTP demands of the head of a request, where Node leaves it to us. */
+/** HTTP's requirements for the head of a request that Node does not check. */
 import type { IncomingMessage } from 'node:http';
 import type { HttpApp } from './app.ts';
 import { ApiError } from './errors.ts';
@@ -20,8 +20,9 @@ export function checkHeads(app: HttpApp): void {
 }
 
 /**
- * Proxies that take different ones of two `Host` headers can be played off against each other (RFC 9112,
- * section 3.2). The connection ends, because what follows on it can't be trusted either.
+ * Proxies that disagree about which of two `Host` headers counts can be played off against each
+ * other (RFC 9112, section 3.2). The connection ends, because what follows on it can't be trusted
+ * either.
  */
 function refuseBadHost({ rawHeaders, httpVersionMinor }: IncomingMessage): void {
   let count = 0;

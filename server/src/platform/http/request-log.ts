@@ -5,24 +5,24 @@ import type { Principal } from './principal.ts';
 
 export type RequestObservation = {
   method: string;
-  /** The pattern of the route, never the path itself: paths can hold tokens. */
+  /** The pattern of the route, never the path itself: paths can contain tokens. */
   route: string;
   statusCode: number;
   durationMs: number;
   requestId: string;
-  /** The key that came with the request, even if it was refused; null without a valid one. */
+  /** The key that came with the request, even if it was rejected; null without a valid one. */
   keyId: ApiKeyId | null;
 };
 
 export type RequestObserver = (observation: RequestObservation) => void;
 
 /**
- * Maximum number of lines per second for the same kind of failure, so that a flood of refused requests
- * does not flood the log.
+ * Maximum number of lines per second for the same kind of failure, so that a flood of rejected
+ * requests does not flood the log.
  */
 const maxFailureLines = 20;
 
-/** One wide line, and one observation for the metrics, for each request. */
+/** Adds one wide log line and one metrics observation for each request. */
 export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
   const failures = new LineLimit(maxFailureLines);
   app.addHook('onResponse', (request, reply, done) => {
@@ -47,7 +47,7 @@ export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
   });
 }
 
-/** Passes a maximum number of lines per name and second, and counts the rest. */
+/** Lets through a maximum number of lines per name and second, and counts the rest. */
 class LineLimit {
   readonly #most: number;
   readonly #names = new Map<string, { second: number; lines: number; leftOut: number }>();
@@ -56,7 +56,7 @@ class LineLimit {
     this.#most = most;
   }
 
-  /** @returns how many lines of the name were left out before this one; null to leave it out too */
+  /** @returns how many lines of the name were dropped before this one; null to drop it as well */
   take(name: string): number | null {
     const second = Math.floor(performance.now() / 1_000);
     const known = this.#names.get(name);

@@ -1,4 +1,4 @@
-/** A span for each request, but those of whatever monitors the process. */
+/** A span for each request, except those of monitoring. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withinSpan, type Span, type Tracing } from '../tracing/tracing.ts';
 import type { HttpApp } from './app.ts';
@@ -7,8 +7,8 @@ const untraced = new Set(['/healthz', '/readyz', '/metrics']);
 const spans = new WeakMap<FastifyRequest, Span>();
 
 /**
- * Call it before the hooks whose work belongs to the span. Attributes follow the conventions of
- * OpenTelemetry for HTTP. The path and the query are left out, because they can hold tokens.
+ * Call it before the hooks whose work belongs to the span. Attributes follow OpenTelemetry's HTTP
+ * conventions. The path and the query are left out, because they can contain tokens.
  */
 export function traceRequests(
   app: HttpApp,
@@ -33,11 +33,11 @@ export function traceRequests(
       },
     });
     spans.set(request, span);
-    // Also when the client has gone without its answer.
+    // Also emitted if the client disconnects before the response.
     reply.raw.once('close', () => endSpan(span, request, reply));
     withinSpan(span, done);
   });
-  // A body, and the end of an answer, come by events that belong to the connection and not to the span.
+  // Events for a body or the end of a response belong to the connection, not to the span.
   const enter = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
     withinSpan(spans.get(request) ?? null, done);
   };

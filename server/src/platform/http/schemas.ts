@@ -1,4 +1,4 @@
-/** Schemas that every feature's routes are made of. One schema gives validation, types and docs. */
+/** Schemas shared by the routes of all features. One schema provides validation, types and docs. */
 import { Type, type TProperties, type TSchema } from 'typebox';
 
 export function Nullable<T extends TSchema>(schema: T) {
@@ -21,7 +21,7 @@ export const Timestamp = Type.String({
   examples: ['2026-01-31T12:00:00.000Z'],
 });
 
-/** A request body or part of one: a field that the schema does not name is refused. */
+/** A request body or part of one: fields that the schema does not name are rejected. */
 export function Closed<T extends TProperties>(
   properties: T,
   options: { description?: string; minProperties?: number } = {},
@@ -66,7 +66,7 @@ export function errorAnswer(codes: readonly string[]) {
   );
 }
 
-/** Stands for every failure; the API description names the codes of all features in its place. */
+/** A placeholder for every failure; the API description fills in the codes of all features. */
 export const ErrorAnswer = errorAnswer([]);
 
 type Answers<S extends Record<number, TSchema>> = S & {
@@ -74,7 +74,7 @@ type Answers<S extends Record<number, TSchema>> = S & {
   '5xx': typeof ErrorAnswer;
 };
 
-/** The answers of a route: its successes, and the failure envelope for everything else. */
+/** The responses of a route: its successes, and the failure envelope for everything else. */
 export function answers<const S extends Record<number, TSchema>>(successes: S): Answers<S> {
   return { ...successes, '4xx': ErrorAnswer, '5xx': ErrorAnswer };
 }

@@ -1,6 +1,6 @@
-/** Scopes narrow a key to areas of the API. The feature `keys` defines which ones exist. */
+/** Scopes limit a key to areas of the API. The feature `keys` defines them. */
 
-/** The scope that a route needs, by its method and the pattern of its path; null when none opens it. */
+/** The scope that a route needs, by its method and path pattern; null if no scope opens it. */
 export type ScopeOf = (method: string, url: string) => string | null;
 
 /**

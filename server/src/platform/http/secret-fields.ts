@@ -1,9 +1,10 @@
 /**
- * Secrets in the schemas of requests and answers. A schema marks what is secret, and whatever keeps
- * requests (the audit log) or repeats answers (idempotent replays) goes by these marks, never by names.
+ * Secrets in the schemas of requests and responses. A schema marks what is secret; everything that
+ * stores requests (the audit log) or repeats responses (idempotent replays) relies on these marks,
+ * never on names.
  */
 
-/** The keyword in a schema; the API description shows it as well. */
+/** The schema keyword, which the API description shows as well. */
 export const secretKeyword = 'x-secret';
 
 /** Options of a schema whose whole value is secret, such as a key or free-form headers. */
@@ -12,7 +13,6 @@ export const secretValue = { [secretKeyword]: 'value' } as const;
 /** Options of a URL whose query string and credentials may be secret. */
 export const secretQuery = { [secretKeyword]: 'query' } as const;
 
-/** Placeholder shown instead of a secret. */
 export const hidden = '[secret]';
 
 type Schema = {
@@ -28,20 +28,20 @@ type Schema = {
 };
 
 /**
- * Returns a copy of a value without what its schema marks as secret, and without fields that a closed
- * object does not know. Free-form values that are not marked stay as they are.
+ * Returns a copy of a value without what its schema marks as secret, and without fields that a
+ * closed object does not allow. Free-form values that are not marked are kept.
  */
 export function withoutSecrets(schema: object, value: unknown): unknown {
   return redact([schema], value);
 }
 
-/** Whether a schema marks anything inside of it. */
+/** Whether a schema contains a mark. */
 export function hasSecrets(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false;
   return secretKeyword in schema || Object.values(schema).some(hasSecrets);
 }
 
-/** `schemas` all describe the value, or one of them does. */
+/** Either all of `schemas` describe the value, or one of them does. */
 function redact(schemas: readonly Schema[], value: unknown): unknown {
   const parts = schemas.flatMap(branches);
   const marks = parts.map((part) => part[secretKeyword]);
@@ -60,13 +60,13 @@ function redact(schemas: readonly Schema[], value: unknown): unknown {
   return Object.fromEntries(shown);
 }
 
-/** A schema with everything that it is a union or an intersection of. */
+/** A schema together with all members of its unions and intersections. */
 function branches(schema: Schema): Schema[] {
   const { anyOf = [], oneOf = [], allOf = [] } = schema;
   return [schema, ...[...anyOf, ...oneOf, ...allOf].flatMap(branches)];
 }
 
-/** Whether a schema says nothing of what is inside its value. */
+/** Whether a schema does not describe the contents of its value. */
 function isFree({ properties, patternProperties, additionalProperties, items }: Schema): boolean {
   return !properties && !patternProperties && !items && isOpen(additionalProperties);
 }
@@ -75,7 +75,7 @@ function isOpen(additional: Schema['additionalProperties'] = true): boolean {
   return typeof additional === 'object' ? Object.keys(additional).length === 0 : additional;
 }
 
-/** The schemas of a field; none when no field of that name is allowed. */
+/** The schemas of a field; none if no field of that name is allowed. */
 function fieldSchemas(schema: Schema, name: string): Schema[] {
   const { type, properties = {}, patternProperties = {}, additionalProperties = true } = schema;
   const isObject = type === undefined ? !(schema.anyOf ?? schema.oneOf) : type === 'object';
@@ -90,7 +90,10 @@ function fieldSchemas(schema: Schema, name: string): Schema[] {
   return additionalProperties ? [{}] : [];
 }
 
-/** Origin and path. A text that is no web address may hold anything, so nothing of it is shown. */
+/**
+ * Keeps origin and path. A text that is not a web address may contain anything, so it is hidden
+ * completely.
+ */
 function withoutQuery(value: unknown): string {
   const url = typeof value === 'string' ? URL.parse(value) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return hidden;

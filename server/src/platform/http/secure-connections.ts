@@ -1,6 +1,6 @@
 /**
- * TLS below Node's HTTP server. The server takes over a connection before the handshake, so its limits
- * on silent and slow clients, and the way it closes, are those of plain HTTP.
+ * TLS below Node's HTTP server. The server takes over a connection before the handshake, so that
+ * its limits on silent and slow clients, and its way of closing, are those of plain HTTP.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { ApiError } from './errors.ts';
 
 const shakingHands = new WeakSet<Socket>();
 
-/** Whether nothing can be answered on a connection because its handshake is not over. */
+/** Whether a connection is still in its handshake, so that no response can be sent. */
 export function isShakingHands(socket: Socket): boolean {
   return shakingHands.has(socket);
 }
@@ -29,7 +29,7 @@ export function speakTls(server: Server, certificate: ServedCertificate): void {
   });
 }
 
-/** For a client that speaks plain HTTP to this port. */
+/** The response to a client that speaks plain HTTP on this port. */
 function plainAnswer(): string {
   const error = new ApiError('INVALID_REQUEST', {
     message: 'This port speaks HTTPS, and the request was plain HTTP: use https://.',

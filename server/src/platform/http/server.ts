@@ -38,42 +38,42 @@ export type HttpServerOptions = KeyRules & {
   log: Logger;
   publicUrl: string;
   version: string;
-  /** What clients are shown; without one, the server speaks plain HTTP. */
+  /** The TLS certificate; without one, the server speaks plain HTTP. */
   certificate?: ServedCertificate | null;
-  /** Left out or null: requests are not traced. */
+  /** Missing or null: requests are not traced. */
   tracing?: Tracing | null;
-  /** Whether requests go on with the trace of their `traceparent` header. */
+  /** Whether requests continue the trace of their `traceparent` header. */
   isParentTrusted?: boolean;
-  /** Whether browsers are told to use this host by HTTPS alone. */
+  /** Whether to tell browsers to use this host only over HTTPS. */
   isHttpsOnly?: boolean;
-  /** Every error that a route may answer, for the API description. */
+  /** All errors that a route may return, for the API description. */
   errors?: readonly ErrorKind[];
   /** Requests that the service sends to others, for the API description. */
   outgoing?: Readonly<Record<string, object>>;
-  /** What people are told, for the API description. */
+  /** Texts and examples for the API description. */
   texts?: DescriptionTexts;
   observe: RequestObserver;
-  /** Whose word about the address of a client counts. Left out: nobody's. */
+  /** The proxies trusted to name a client's address. Default: none. */
   proxies?: ProxyRules;
   /** True while the process drains: it still serves, but clients should go elsewhere. */
   isDraining: () => boolean;
-  /** Whether it takes no new requests any more. */
+  /** Whether new requests are refused. */
   isClosing: () => boolean;
   /** How long a JSON body may take to arrive. */
   bodyTimeoutMs?: number;
   /** How long the headers of a request may take to arrive. */
   headersTimeoutMs?: number;
-  /** How long an answer may wait for a client that reads none of it. */
+  /** How long a response may wait for a client that reads none of it. */
   stalledAnswerMs?: number;
 };
 
-/** JSON bodies above this are refused; media bytes stream through routes of their own. */
+/** Maximum size of a JSON body; media bytes stream through routes of their own. */
 const maxBodyBytes = 1024 * 1024;
 
 const noProxies: ProxyRules = { addressHeader: 'x-forwarded-for', trustedProxies: [] };
 
 /**
- * The HTTP server without routes: limits, time-outs, keys, strict validation, the envelope of
+ * The HTTP server without routes: limits, timeouts, keys, strict validation, the envelope of
  * successes and failures, the API description. Features add their routes to it.
  */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
@@ -94,7 +94,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     clientErrorHandler: answerClientError,
     exposeHeadRoutes: true,
     frameworkErrors: (error, request, reply: FastifyReply) => {
-      // These come before every hook, so what hooks add to other answers is added here.
+      // These errors occur before every hook, so what hooks add to other responses is added here.
       const answer = translateError(error);
       void nameRequest(request, reply).status(answer.statusCode).send(answer.envelope(request.id));
     },
@@ -109,7 +109,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.decorateRequest('principal', null);
   app.decorateRequest('reauthenticate', null);
   app.setValidatorCompiler(validatorCompiler);
-  // Answers are typed by their schemas; JSON.stringify is faster than a schema walk in Node 24.
+  // Responses are typed by their schemas; JSON.stringify is faster than a schema walk in Node 24.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
@@ -146,8 +146,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 }
 
 /**
- * Every answer names its request; every JSON success carries the id in `meta` as well.
- * Hooks that wait for nothing are not async functions: each would cost every request a promise.
+ * Every response names its request; every JSON success also carries the id in `meta`. Hooks that
+ * wait for nothing are not async functions, because each would cost every request a promise.
  */
 function addEnvelope(app: HttpApp, isHttpsOnly: boolean): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -186,8 +186,8 @@ function nameRequest(request: FastifyRequest, reply: FastifyReply): FastifyReply
 }
 
 /**
- * Draining: every answer asks its client to open its next connection elsewhere. Closing: requests
- * are refused, except those of whatever monitors the process.
+ * While draining, every response asks the client to open its next connection elsewhere. While
+ * closing, requests are rejected, except those of monitoring.
  */
 function sendClientsAway(
   app: HttpApp,

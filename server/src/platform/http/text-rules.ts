@@ -1,22 +1,22 @@
 /**
- * PostgreSQL cannot store NUL, and a lone surrogate is not valid text. Both are refused, and the
- * error names them. In JSON they can only appear as escapes, so a body without such an escape is
- * not searched.
+ * PostgreSQL cannot store NUL, and a lone surrogate is not valid text. Both are rejected with an
+ * error that names them. In JSON they can only appear as escapes, so a body without such an escape
+ * is not searched.
  */
 import { ApiError, type ErrorDetail } from './errors.ts';
 
-/** Maximum number of problems in one answer. */
+/** Maximum number of problems in one response. */
 const maxDetails = 20;
 
 const suspiciousEscape = /\\u(?:0000|[dD][89a-fA-F])/;
 
 /** Returns whether a JSON text has an escape that can produce NUL or a lone surrogate. */
 export function mayHoldBadText(json: string): boolean {
-  // Most bodies have no such escape at all, and looking for it as it stands is much faster.
+  // Most bodies have no such escape at all, and a plain text search is much faster.
   return json.includes('\\u') && suspiciousEscape.test(json);
 }
 
-/** @throws ApiError naming each field of a JSON body that holds NUL or a lone surrogate */
+/** @throws ApiError naming each field of a JSON body that contains NUL or a lone surrogate */
 export function refuseBadText(json: string, body: unknown): void {
   if (!mayHoldBadText(json)) return;
   const details: ErrorDetail[] = [];
@@ -30,7 +30,7 @@ export function refuseBadText(json: string, body: unknown): void {
   }
 }
 
-/** @throws ApiError when a value of a query string holds NUL */
+/** @throws ApiError if a value of a query string contains NUL */
 export function refuseBadQuery(values: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === 'string' && value.includes('\0')) {
@@ -42,7 +42,7 @@ export function refuseBadQuery(values: Record<string, unknown>): void {
   }
 }
 
-/** @throws ApiError NOT_FOUND when a part of the path holds NUL: no id of any form does */
+/** @throws ApiError NOT_FOUND if a part of the path contains NUL, which no id does */
 export function refuseBadParams(values: Record<string, unknown>): void {
   for (const value of Object.values(values)) {
     if (typeof value === 'string' && value.includes('\0')) throw new ApiError('NOT_FOUND');
@@ -50,7 +50,7 @@ export function refuseBadParams(values: Record<string, unknown>): void {
 }
 
 /**
- * Iterates with an explicit stack, since a body may be nested deeper than the call stack allows.
+ * Iterates with an explicit stack, because a body may be nested deeper than the call stack allows.
  */
 function collect(body: unknown, details: ErrorDetail[]): void {
   const waiting: [path: string, value: unknown][] = [['', body]];

@@ -7,7 +7,7 @@ import { validationError } from './validation-error.ts';
 import type { Problem } from './validation.ts';
 
 /**
- * Converts anything thrown while handling a request to an answer. Unexpected errors become a plain
+ * Converts anything thrown while handling a request to a response. Unexpected errors become a plain
  * INTERNAL_ERROR, and their text appears only in the log.
  */
 export function translateError(error: unknown): ApiError {
@@ -45,7 +45,7 @@ function fromFastify(error: FastifyError): ApiError {
   return new ApiError(code, message === undefined ? { cause: error } : { message, cause: error });
 }
 
-/** Sentences for the errors of Fastify that a client meets. */
+/** Messages for Fastify errors that clients may encounter. */
 const explain: Record<string, string> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as its Content-Length.',

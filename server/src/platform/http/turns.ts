@@ -1,6 +1,6 @@
 /**
- * Work that takes turns: what is given here runs in the order in which it came, one piece in each turn
- * of the event loop, so that other requests are answered between any two of them.
+ * Runs work in order of arrival, one piece in each turn of the event loop, so that other requests
+ * are answered in between.
  */
 const waiting: (() => void)[] = [];
 
@@ -10,7 +10,7 @@ export function takeTurn(work: () => void): void {
 
 function next(): void {
   const work = waiting.shift();
-  // Before the work, which may throw.
+  // Scheduled before the work, which may throw.
   if (waiting.length > 0) setImmediate(next);
   work?.();
 }

@@ -1,17 +1,20 @@
 /**
- * Bounds what clients that do not read their answers cost. The operating system takes the first few
- * hundred kilobytes of an answer; the rest waits in memory.
+ * Limits the cost of clients that do not read their responses. The operating system takes the first
+ * few hundred kilobytes of a response; the rest waits in memory.
  *
- * 1. A connection on which nothing moves for `stalledMs` while an answer waits is closed. One that
- *    moves slowly is not.
- * 2. When all waiting answers together exceed `maxUnreadBytes`, the connections whose answers have
- *    waited for longest are closed.
+ * 1. A connection on which nothing moves for `stalledMs` while a response waits is closed. A slow
+ *    one is not.
+ * 2. When all waiting responses together exceed `maxUnreadBytes`, the connections whose responses
+ *    have waited longest are closed.
  */
 import type { Server, ServerResponse } from 'node:http';
 import { Bag, type BagMember } from '../bag.ts';
 import { requestUnderWay } from './one-at-a-time.ts';
 
-/** Thousands of phones read at once without any of this: their answers fit into the system's buffers. */
+/**
+ * Thousands of phones read at once without reaching it: their responses fit into the system's
+ * buffers.
+ */
 const maxUnreadBytes = 64 * 1024 * 1024;
 
 type Unread = BagMember & {
@@ -22,23 +25,24 @@ type Unread = BagMember & {
 
 /** Closes connections of the server on which nothing moves. */
 export function closeStalled(server: Server, stalledMs: number): void {
-  // Node counts written bytes that the client has taken as activity.
+  // Node counts it as activity when the client accepts written bytes.
   server.setTimeout(stalledMs, (socket) => {
     // Without bytes to send, the client waits for us, or sends a body, which has limits of its own.
     const isOurTurn = requestUnderWay(socket) !== null && socket.writableLength === 0;
-    // The rest are stalled answers and idle keep-alive connections.
+    // The rest are stalled responses and idle keep-alive connections.
     if (!isOurTurn) socket.destroy();
   });
 }
 
-/** Follows the answers of one server that wait for their clients. */
+/** Tracks the responses of one server that wait for their clients. */
 export class UnreadAnswers {
   readonly #unread = new Bag<Unread>();
   #bytes = 0;
 
-  /** Call it before the answer is begun. */
+  /** Call it before the response begins. */
   follow(response: ServerResponse): void {
-    // By then the whole answer has been written; what is left did not fit into the system's buffers.
+    // By then the whole response has been written; the remainder did not fit into the system's
+    // buffers.
     response.on('prefinish', () => {
       const bytes = response.socket?.writableLength ?? 0;
       if (bytes > 0) this.#add({ response, bytes, since: performance.now(), place: 0 });

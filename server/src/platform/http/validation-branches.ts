@@ -1,16 +1,17 @@
 import type { Problem } from './validation.ts';
 
 /**
- * Leaves one problem where a value fits no branch of a union (`anyOf`). The validator tells the
- * problems of every branch and one for the union itself, although one thing is wrong.
+ * Reduces the problems of a value that fits no branch of a union (`anyOf`). The validator reports
+ * the problems of every branch and one for the union itself, although only one thing is wrong.
  *
- * The branch that the value was meant for tells its problems: one that has neither another type nor
- * another constant than the value. Where there is none, the types or constants of all are named.
+ * If the value was evidently meant for one branch, because neither its type nor its constants
+ * differ, that branch's problems are kept. Otherwise the types or constants of all branches are
+ * listed.
  */
 export function withoutBranches(problems: readonly Problem[]): Problem[] {
   const kept: Problem[] = [];
   for (const problem of problems) {
-    // The problems of the branches come right before the one of their union.
+    // The problems of the branches come right before that of their union.
     if (problem.keyword === 'anyOf')
       kept.push(...problemsOfUnion(problem, takeBranches(kept, problem)));
     else kept.push(problem);
@@ -18,7 +19,7 @@ export function withoutBranches(problems: readonly Problem[]): Problem[] {
   return kept;
 }
 
-/** Takes the problems of the union's branches from the end of `kept`. */
+/** Removes the problems of the union's branches from the end of `kept`. */
 function takeBranches(kept: Problem[], union: Problem): Problem[] {
   const isInside = ({ schemaPath, instancePath }: Problem) =>
     schemaPath.startsWith(`${union.schemaPath}/`) && instancePath.startsWith(union.instancePath);

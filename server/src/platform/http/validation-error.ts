@@ -1,4 +1,4 @@
-/** Turns what a schema has found wrong into the answer that a client reads. */
+/** Turns validation problems into the response that a client reads. */
 import { ApiError, platformErrors, type ErrorDetail, type PlatformErrorCode } from './errors.ts';
 import type { Problem } from './validation.ts';
 import { withoutBranches } from './validation-branches.ts';
@@ -7,7 +7,7 @@ const errorCodes = Object.keys(platformErrors) as PlatformErrorCode[];
 const maxDetails = 20;
 const maxPathLength = 200;
 
-/** The answer to problems that a schema has found, in a body or elsewhere (`where`). */
+/** The response to schema violations in a body or elsewhere (`where`). */
 export function validationError(where: string, problems: readonly Problem[]): ApiError {
   const details = new Map<string, ErrorDetail>();
   for (const problem of withoutBranches(problems)) {
@@ -40,7 +40,7 @@ function describe(first: ErrorDetail, count: number): string {
   return `${subject}: ${first.message}${more}`;
 }
 
-/** The field as a client writes it: `items[3].title`, or `query.limit` outside of the body. */
+/** The field as a client writes it: `items[3].title`, or `query.limit` outside the body. */
 function pathOf(where: string, { instancePath, params }: Problem): string {
   const extra: unknown = params['additionalProperty'] ?? params['missingProperty'];
   const segments = instancePath.split('/').slice(1).map(unescapePointer);
@@ -89,7 +89,7 @@ function messageOf(problem: Problem, where: string): string {
     case 'exclusiveMinimum':
       return `must be above ${limitOf(problem)}`;
     case 'type':
-      // In a query everything is text, unless it stands there twice.
+      // In a query everything is text, unless a parameter is repeated.
       return where === 'querystring' && problem.params['type'] === 'string'
         ? 'must be given once'
         : `must be ${typeNames(problem)}`;

@@ -1,10 +1,11 @@
 /**
  * Strict validation: nothing is coerced in a body, nothing unknown is dropped silently, text is
  * measured in Unicode code points. Query strings are text by nature, so numbers and booleans in
- * them are read from it.
+ * them are parsed.
  *
- * A wrong value costs bounded work. The first check stops at the first problem, and tests the length
- * of a list before its elements. Only a value of moderate size is then checked for all problems.
+ * The cost of an invalid value is limited. The first check stops at the first problem, and tests
+ * the length of a list before its elements. Only a value of moderate size is then checked for all
+ * problems.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify';
@@ -12,10 +13,10 @@ import type { TSchema } from 'typebox';
 import { parseTimestamp } from '../time.ts';
 import { secretKeyword } from './secret-fields.ts';
 
-/** Values with more members than this are told their first problem only. */
+/** For values with more members than this, only the first problem is reported. */
 const maxMembersForAllProblems = 5_000;
 
-/** One thing that a schema has found wrong; `parentSchema` is the schema with the keyword. */
+/** One schema violation; `parentSchema` is the schema with the keyword. */
 export type Problem = ErrorObject;
 
 /** Returns whether a value matches its schema. `errors` holds the problems of the latest value. */
@@ -34,7 +35,7 @@ function createAjv(allErrors: boolean): Ajv2020 {
   });
   ajv.addFormat('date-time', (value: string) => parseTimestamp(value) !== null);
   ajv.addFormat('uri', isHttpUrl);
-  // The code to answer when a list has more items than `maxItems`, instead of VALIDATION_ERROR.
+  // The error code if a list has more items than `maxItems`, instead of VALIDATION_ERROR.
   ajv.addKeyword('x-error-code');
   ajv.addKeyword(secretKeyword);
   return ajv;
@@ -51,7 +52,7 @@ function compile(schema: TSchema | FastifySchema): Check {
     if (isValid(value)) return true;
     check.errors = isValid.errors ?? [];
     if (hasFewMembers(value)) {
-      // Compiled when it is needed first; Ajv keeps what it has compiled.
+      // Compiled on first use; Ajv caches compiled schemas.
       const findAll = exhaustive.compile(schema);
       findAll(value);
       check.errors = findAll.errors ?? check.errors;
@@ -68,7 +69,7 @@ function hasFewMembers(value: unknown): boolean {
   while (waiting.length > 0) {
     const next = waiting.pop();
     if (typeof next !== 'object' || next === null) continue;
-    // Counted before they are listed, which takes memory for each.
+    // Counted before they are listed, because listing takes memory for each.
     if (Array.isArray(next)) members += next.length;
     else for (const _ in next) if (++members > maxMembersForAllProblems) return false;
     if (members > maxMembersForAllProblems) return false;
@@ -109,7 +110,7 @@ function typedParameters(schema: FastifySchema): [name: string, read: ReadText][
   });
 }
 
-/** Validates a value from a body. Returns the problem, or null. */
+/** Validates a value from a body. Returns the problems, or null. */
 export function compileBody(schema: TSchema): (value: unknown) => readonly Problem[] | null {
   const check = compile(schema);
   return (value) => (check(value) ? null : (check.errors ?? []));

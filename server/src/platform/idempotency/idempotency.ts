@@ -1,13 +1,14 @@
 /**
- * Every mutating route made with a secret key runs through `mutate`: one transaction holds the
- * effect and, when the request carried an Idempotency-Key, the answer to replay. So a repeat finds
- * either both or neither, whatever was killed in between.
+ * Every mutating route called with a secret key runs through `mutate`: one transaction contains the
+ * effect and, if the request has an Idempotency-Key, the response to replay. A repeat therefore
+ * finds both or neither, even after a kill.
  *
- * A replay skips the effect, and every check in it. So what a caller may do is checked before `mutate`,
- * and an answer whose schema marks a secret is replayed only to the key that got it and to its successors
- * by rotation.
+ * A replay skips the effect and every check in it. Permissions are therefore checked before
+ * `mutate`, and a response whose schema marks a secret is replayed only to the key that received it
+ * and to its successors by rotation.
  *
- * Answers that throw (validation, conflicts, time-outs) roll back and are not kept: a repeat runs.
+ * Responses that throw (validation, conflicts, timeouts) roll back and are not stored: a repeat
+ * runs again.
  */
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -19,24 +20,24 @@ import { hasSecrets } from '../http/secret-fields.ts';
 import type { Vault } from '../vault.ts';
 import { lockKey, pruneAnswers, storeAnswer, type StoredAnswer } from './queries.ts';
 
-/** The answer of a mutation: the payload of `data`, and optionally status and headers. */
+/** The response of a mutation: the payload of `data`, and optionally status and headers. */
 export type Answer = {
   statusCode?: number;
   headers?: Record<string, string>;
   data: unknown;
   /**
-   * Called after the commit and before the answer is sent; not for a replay. It only tells this
-   * process: what must not be lost is in the transaction. The answer waits for it.
+   * Called after the commit and before the response is sent; not for a replay. It only notifies
+   * this process: whatever must not be lost is in the transaction. The response waits for it.
    */
   onCommit?: () => void | Promise<void>;
 };
 
 export type Mutations = {
   /**
-   * Runs `work` in a transaction and sends its answer, or replays the answer that an earlier
-   * request with the same key got.
+   * Runs `work` in a transaction and sends its response, or replays the response to an earlier
+   * request with the same key.
    *
-   * @param fingerprint what makes two requests the same, for bodies that are not JSON
+   * @param fingerprint identifies equal requests if the body is not JSON
    * @throws ApiError IDEMPOTENCY_MISMATCH, IDEMPOTENCY_IN_FLIGHT
    */
   mutate(
@@ -46,9 +47,9 @@ export type Mutations = {
     fingerprint?: string,
   ): Promise<FastifyReply>;
   /**
-   * Like `mutate`, for routes that ask the outside world first: `ask` runs before the transaction,
-   * so that a slow answer holds no connection to the database. It doesn't run for a repeat, nor
-   * while this process is asking for a request with the same key.
+   * Like `mutate`, for routes that first ask an external system: `ask` runs before the transaction,
+   * so that a slow answer holds no database connection. It runs neither for a repeat, nor while
+   * this process is asking for a request with the same key.
    *
    * @throws ApiError IDEMPOTENCY_MISMATCH, IDEMPOTENCY_IN_FLIGHT
    */
@@ -58,7 +59,7 @@ export type Mutations = {
     ask: () => Promise<T>,
     work: (tx: Tx, asked: T) => Promise<Answer>,
   ): Promise<FastifyReply>;
-  /** Deletes expired answers in batches until none is left or the signal aborts. */
+  /** Deletes expired responses in batches until none is left or the signal aborts. */
   prune(signal: AbortSignal): Promise<void>;
 };
 
@@ -69,7 +70,7 @@ const prunedAtOnce = 2_000;
 /**
  * Runs the effect of each request in its transaction, and records it there; replays have none.
  *
- * @returns the answer of `work`
+ * @returns the response of `work`
  */
 export type RecordMutation = (
   tx: Tx,
@@ -95,7 +96,7 @@ export function createMutations(db: Db, vault: Vault, record: RecordMutation): M
         const lookup = await inTransaction(db, (tx) =>
           lockKey(tx, organizationId, key, keptForHours),
         );
-        // `mutate` handles an answer that was stored meanwhile or is being stored.
+        // `mutate` handles a response that another request has stored since, or is storing now.
         const asked = lookup.isLocked && lookup.stored === null ? await ask() : null;
         return await this.mutate(request, reply, (tx) => {
           if (asked === null) throw inFlight();
@@ -171,7 +172,7 @@ function requireReplayable(request: FastifyRequest, stored: StoredAnswer, print:
 
 const secretAnswers = new WeakMap<object, boolean>();
 
-/** Whether the schema of the route's answers marks a secret. */
+/** Whether the response schema of the route marks a secret. */
 function answersSecret({ routeOptions: { schema } }: FastifyRequest): boolean {
   if (schema === undefined) return false;
   const known = secretAnswers.get(schema) ?? hasSecrets(schema.response);
@@ -179,7 +180,9 @@ function answersSecret({ routeOptions: { schema } }: FastifyRequest): boolean {
   return known;
 }
 
-/** Without a family the recipient is unknown, so only keys without scopes may replay the answer. */
+/**
+ * Without a family the recipient is unknown, so only keys without scopes may replay the response.
+ */
 function isRecipient({ family, scopes }: Principal, { keyFamily }: StoredAnswer): boolean {
   return keyFamily === null ? scopes === null : keyFamily === family;
 }
@@ -211,7 +214,7 @@ function readKey(request: FastifyRequest): string | null {
   return key;
 }
 
-/** @throws ApiError for a body that is nested so deep that nothing could take it anyway */
+/** @throws ApiError for a body nested too deeply to be processed */
 function bodyText({ body }: FastifyRequest): string {
   try {
     return JSON.stringify(body ?? null);

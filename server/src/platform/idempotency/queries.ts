@@ -7,15 +7,15 @@ export type StoredAnswer = {
   statusCode: number;
   headers: Record<string, string>;
   body: Buffer;
-  /** Family of the key that made the request; null if an earlier version stored the answer. */
+  /** Family of the key that made the request; null if an earlier version stored the response. */
   keyFamily: string | null;
 };
 
 /**
- * Takes the lock of one key until the transaction ends, and looks up the answer that was stored
- * for it; `isLocked` is false when another request holds the lock. One round trip, but two
- * statements: the second must see what the lock's holder before us has committed. Two keys that
- * share a 64-bit hash would only be told that the other is in flight.
+ * Locks one key until the transaction ends, and looks up its stored response; `isLocked` is false
+ * if another request holds the lock. One round trip, but two statements: the second must see what
+ * the previous holder of the lock has committed. If two keys share a 64-bit hash, one is merely
+ * told that the other is in flight.
  */
 export async function lockKey(
   tx: Tx,
@@ -53,8 +53,8 @@ async function findAnswer(
 }
 
 /**
- * Stores an answer ahead of the commit, in its round trip. Replaces one that is older than its
- * time, which the pruning has not reached yet.
+ * Stores a response in the same round trip as the commit. Replaces an expired one that has not been
+ * deleted yet.
  */
 export async function storeAnswer(
   tx: Tx,
@@ -80,14 +80,14 @@ export async function storeAnswer(
   await sendAhead(tx, insert.compile());
 }
 
-/** Forgets the answer that was kept for a key. */
+/** Deletes the response stored for a key. */
 export async function forgetAnswer(tx: Tx, organizationId: string, key: string): Promise<void> {
   await sql`
     delete from idempotent_request
     where organization_id = ${organizationId} and idempotency_key = ${key}`.execute(tx);
 }
 
-/** Deletes at most `limit` expired answers. @returns how many */
+/** Deletes at most `limit` expired responses. @returns how many */
 export async function pruneAnswers(tx: Tx, keptForHours: number, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from idempotent_request where (organization_id, idempotency_key) in (

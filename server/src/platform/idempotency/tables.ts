@@ -1,4 +1,4 @@
-/** The table of answers that were given for an `Idempotency-Key`. */
+/** The table of responses to requests with an `Idempotency-Key`. */
 import type { Generated } from 'kysely';
 import type { DefaultTimestamp, Json } from '../database/column-types.ts';
 

@@ -1,6 +1,6 @@
 /**
  * A chore that one process of the cluster does for all. It runs when a process starts, so that a
- * restart shows its effect at once, and from then on about once per interval in the whole cluster.
+ * restart takes effect at once, and from then on about once per interval in the whole cluster.
  */
 import { inTransaction, type Db } from '../database/database.ts';
 import { every } from '../lifecycle.ts';
@@ -14,8 +14,8 @@ export type ElectedChore = {
 
 /**
  * @param holderId a UUID of this process
- * @returns a loop for `background`. While it runs the chore it renews the lease, which lasts for one
- *   interval; so after a kill another process continues within two intervals
+ * @returns a loop for `background`. While the chore runs, the loop renews the lease, which lasts
+ * for one interval, so after a kill another process continues within two intervals
  */
 export function electedLoop(
   db: Db,
@@ -37,7 +37,7 @@ export function electedLoop(
   async function tick(signal: AbortSignal): Promise<void> {
     if (!(await isOurTurn())) return;
     const renewal = setInterval(() => {
-      // A renewal that fails lets another process start the chore as well, which is harmless.
+      // If a renewal fails, another process may start the chore as well, which is harmless.
       inTransaction(db, (tx) => claimLeases(tx, claim)).catch(() => undefined);
     }, intervalMs / 3);
     try {

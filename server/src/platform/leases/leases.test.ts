@@ -32,7 +32,7 @@ test('a lease whose time has run out, or that was released, is free', async () =
   const held = () => readHeldLeases(db, ['out']);
   await until('its time to run out', held, ({ size }) => size === 0);
   const names = ['released'];
-  // Not what somebody else holds.
+  // Does not release leases of other holders.
   await inTransaction(db, (tx) => releaseLeases(tx, { names, holderId: other }));
   assert.deepEqual(await claim(other, ['out', 'released', 'kept']), ['out']);
   await inTransaction(db, (tx) => releaseLeases(tx, { names, holderId: one }));
@@ -47,7 +47,7 @@ test('of many who claim at once, in any order, one gets each lease', async () =>
   assert.deepEqual((await Promise.all(claims)).flat().toSorted(), names);
 });
 
-/** Processes that have the same chore; `runs` names the process of each run. */
+/** Processes with the same chore; `runs` contains the process of each run. */
 function startChores(chore: Partial<ElectedChore> = {}) {
   const runs: number[] = [];
   const processes = [0, 1, 2].map((index) =>
@@ -70,7 +70,7 @@ test('a chore runs in each process at its start, then in one of them', async () 
   await pause(3_000, 'ten intervals pass');
   for (const each of processes) await each[Symbol.asyncDispose]();
   assert.deepEqual(runs.slice(0, 3).toSorted(), [0, 1, 2]);
-  // Ten intervals: three processes by themselves would have run it 30 times.
+  // Ten intervals: three independent processes would have run it 30 times.
   assert.ok(runs.length >= 5 && runs.length <= 15, `it ran ${runs.length} times`);
   assert.deepEqual(await readHeldLeases(db, ['chore test']), new Set(), 'the end releases it');
 });

@@ -1,29 +1,29 @@
 /**
- * Leases: the right to work on something until a moment, for long-running work that one process of the
- * cluster owns, such as a projection, and for chores that one process does for all.
+ * Leases: the right to work on something for a limited time, for long-running work that one process
+ * of the cluster owns, such as a projection, and for chores that one process does for all.
  *
  *   (free) ── claim ──▶ held ── renew ──▶ held ── release, or its time runs out ──▶ (free)
  *
- * 1. A lease has one holder at a time, by the clock of the database alone.
- * 2. A lease only saves double work. A holder that was paused continues for a moment beside the next one,
- *    so what both would write must be fenced (by a revision, say) or idempotent.
- * 3. A crash of the database may forget a claim, because its commit does not wait for the disk. Work
- *    then starts twice, which rule 2 allows.
+ * 1. A lease has one holder at a time, by the database's clock alone.
+ * 2. A lease only saves duplicate work. A holder that was paused continues for a moment beside the
+ *    next one, so writes of both must be fenced (by a revision, say) or idempotent.
+ * 3. A database crash may lose a claim, because its commit does not wait for the disk. Work then
+ *    starts twice, which rule 2 allows.
  *
- * The queue and the webhook senders have their own: see docs/decisions/0021.
+ * The queue and the webhook senders have leases of their own: see docs/decisions/0021.
  */
 import { sql } from 'kysely';
 import { sendAhead, type Db, type Tx } from '../database/database.ts';
 
 export type LeaseClaim = {
   readonly names: readonly string[];
-  /** A UUID of the claimer; the same one renews what it holds. */
+  /** A UUID of the claimer; claiming again with the same one renews its leases. */
   readonly holderId: string;
   readonly leaseMs: number;
 };
 
 /**
- * Takes the leases that are free, and renews those that the holder has.
+ * Claims the free leases, and renews those that the holder already has.
  *
  * @returns the names that it holds now, for `leaseMs` from this moment
  */
@@ -35,7 +35,7 @@ export async function claimLeases(tx: Tx, claim: LeaseClaim): Promise<string[]> 
   );
 }
 
-/** Takes leases from whoever has them. */
+/** Claims leases even if another process holds them. */
 export async function takeOverLeases(tx: Tx, claim: LeaseClaim): Promise<void> {
   await writeLeases(tx, claim, sql``);
 }
@@ -46,7 +46,7 @@ async function writeLeases(
   condition: ReturnType<typeof sql>,
 ): Promise<string[]> {
   await sendAhead(tx, sql`select set_config('synchronous_commit', 'off', true)`.compile(tx));
-  // In one order, so that two claimers of several leases never wait for each other.
+  // Always in the same order, so that two claimers of several leases cannot deadlock.
   const { rows } = await sql<{ name: string }>`
     insert into lease (name, holder_id, held_until)
     select name, ${holderId}::uuid,
@@ -60,17 +60,18 @@ async function writeLeases(
 }
 
 /**
- * Renews leases in one statement, which takes none that the holder does not have.
+ * Renews leases in one statement, without claiming any that the holder does not have.
  *
  * @param prefixes of the names to return
- * @returns how many it renewed, and the names of the leases that anybody held until then
+ * @returns the number of renewed leases, and the names of all leases held by then
  */
 export async function renewLeases(
   db: Db,
   { names, holderId, leaseMs }: LeaseClaim,
   prefixes: readonly string[],
 ): Promise<{ readonly renewed: number; readonly held: ReadonlySet<string> }> {
-  // The setting holds for the commit of this statement. Rows are locked in the order of `writeLeases`.
+  // The setting applies to the commit of this statement. Rows are locked in the order of
+  // `writeLeases`.
   const { rows } = await sql<{ renewed: number; held: string[] }>`
     with mine as materialized (
       select name from lease
@@ -91,7 +92,7 @@ export async function renewLeases(
   return { renewed: rows[0]?.renewed ?? 0, held: new Set(rows[0]?.held) };
 }
 
-/** Gives up leases of a holder, for another process to take at once. */
+/** Releases leases of a holder, so that another process can claim them at once. */
 export async function releaseLeases(
   tx: Tx,
   { names, holderId }: Pick<LeaseClaim, 'names' | 'holderId'>,
@@ -101,14 +102,14 @@ export async function releaseLeases(
   `.execute(tx);
 }
 
-/** Returns those of the given leases that are held now. */
+/** Returns those of the given leases that are currently held. */
 export async function readHeldLeases(db: Db, names: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ name: string }>`
     select name from lease where name = any(${names}::text[]) and held_until > now()`.execute(db);
   return new Set(rows.map(({ name }) => name));
 }
 
-/** The holders of the leases that are held now, by name, of those whose name begins with a prefix. */
+/** The holders of currently held leases whose name begins with a prefix, by name. */
 export async function readLeases(db: Db, prefix: string): Promise<Map<string, string>> {
   const { rows } = await sql<{ name: string; holder_id: string }>`
     select name, holder_id from lease
@@ -116,7 +117,10 @@ export async function readLeases(db: Db, prefix: string): Promise<Map<string, st
   return new Map(rows.map((row) => [row.name, row.holder_id]));
 }
 
-/** Deletes the leases whose name begins with a prefix and which ended a minute ago: nobody takes them over. */
+/**
+ * Deletes leases with a name prefix that ended a minute ago or more, because nobody takes them
+ * over.
+ */
 export async function deleteEndedLeases(tx: Tx, prefix: string): Promise<void> {
   await sql`
     delete from lease

@@ -30,7 +30,7 @@ describe('accounts', () => {
       assert.deepEqual(await serverProcesses(path), []);
     }
     assert.equal((await stat(join(path, 'postgres'))).uid, ORDINARY_UID);
-    // Root then serves the same directory without taking it over.
+    // Root then serves the same directory without taking ownership of it.
     await withPostgres(path, async ({ connection, pid }) => {
       assert.deepEqual(await query(connection, 'select 1'), [1]);
       assert.equal((await stat(`/proc/${pid}`)).uid, ORDINARY_UID);
@@ -49,7 +49,7 @@ describe('accounts', () => {
 
   it('runs for root without namespaces, under an unprivileged user', { skip }, async (test) => {
     await using folder = await temporaryFolder();
-    // A mount that only the started service sees puts a refusing unshare in the place of the real one.
+    // A mount visible only to the started service replaces the real unshare by one that fails.
     const refusing = join(folder.path, 'unshare');
     const refusal = 'echo unshare: unshare failed: Operation not permitted >&2; exit 1';
     await writeFile(refusing, `#!/bin/sh\n${refusal}\n`, { mode: 0o755 });
@@ -63,7 +63,7 @@ describe('accounts', () => {
 
     const path = join(folder.path, 'data');
     await withPostgres(path, ({ connection }) => query(connection, 'create table kept ()'));
-    // Handing the cluster over would be of no use while the user can't get to it.
+    // Handing the cluster over is pointless while the user can't reach it.
     await assert.rejects(startService(path, { command }), /the folder .* is closed to that user/);
     assert.equal((await stat(join(path, 'postgres'))).uid, 0);
     await chmod(folder.path, 0o711);

@@ -1,6 +1,6 @@
 /**
- * The system account that PostgreSQL runs under. PostgreSQL refuses uid 0, and its files must belong
- * to the account that runs it. So:
+ * The system account that PostgreSQL runs under. PostgreSQL refuses uid 0, and its files must
+ * belong to the account that runs it:
  *
  * | service runs as | cluster belongs to | account                                              |
  * |-----------------|--------------------|------------------------------------------------------|
@@ -9,7 +9,8 @@
  * | root            | root               | namespace: root outside, an ordinary user inside;    |
  * |                 |                    | else dropped to an unprivileged user                 |
  *
- * The namespace needs no second account and no permission on any folder, so it comes first for root.
+ * The namespace needs neither a second account nor folder permissions, so it is root's first
+ * choice.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -21,7 +22,7 @@ export type Account =
   | { readonly kind: 'namespace'; readonly innerUid: number; readonly innerGid: number }
   | { readonly kind: 'dropped'; readonly uid: number; readonly gid: number };
 
-/** How the program is started so that it runs under the account, with the same pid as the child. */
+/** How to start the program so that it runs under the account, with the same pid as the child. */
 export function invocationFor(account: Account, file: string, args: readonly string[]): Invocation {
   switch (account.kind) {
     case 'own':
@@ -66,7 +67,7 @@ export function processUid(): number {
 
 /**
  * The accounts to try, best first, for a cluster that doesn't exist yet. Whether one really works
- * (namespaces may be switched off, folders may be closed to it) is only known by trying.
+ * (namespaces may be disabled, folders may be inaccessible to it) is only known by trying.
  */
 export async function accountsForNewCluster(dataDirectory: string): Promise<readonly Account[]> {
   const users = await readUsers();
@@ -75,7 +76,7 @@ export async function accountsForNewCluster(dataDirectory: string): Promise<read
     ? [{ kind: 'namespace', innerUid: ordinary.uid, innerGid: ordinary.gid }]
     : [];
   // initdb looks its user up by id. A container started with a bare number has no such entry; the
-  // namespace gives it one, and the files belong to the same user either way.
+  // namespace provides one, and the files belong to the same user either way.
   if (processUid() !== 0) return [{ kind: 'own' }, ...namespace];
 
   const dropped = (uid: number): readonly Account[] => {
@@ -112,7 +113,7 @@ type User = {
   readonly gid: number;
 };
 
-/** The ordinary users of /etc/passwd; empty where the file is missing. */
+/** The ordinary users of /etc/passwd; empty if the file is missing. */
 async function readUsers(): Promise<readonly User[]> {
   const text = await readFile('/etc/passwd', 'utf8').catch(() => '');
   return text.split('\n').flatMap((line) => {
@@ -122,7 +123,10 @@ async function readUsers(): Promise<readonly User[]> {
   });
 }
 
-/** The first owner that isn't root on the way up: in a private home only that user gets through. */
+/**
+ * The owner of the nearest parent folder not owned by root: only that user can traverse a private
+ * home.
+ */
 async function ordinaryOwnerAbove(directory: string): Promise<number | undefined> {
   const parent = dirname(directory);
   if (parent === directory) return undefined;

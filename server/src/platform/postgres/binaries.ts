@@ -1,9 +1,9 @@
 /**
- * Finds the PostgreSQL programs that an npm package brings for this platform, and makes them usable.
+ * Finds the PostgreSQL programs in the npm package for this platform, and makes them usable.
  *
- * They are used where they lie. A private copy is made only where they don't start there: the
- * package's install script, which makes the links between the shared libraries, was blocked and the
- * folder may be read-only, or the account of the server may not read the folder.
+ * They are used in place. A private copy is made only if they don't start there: the package's
+ * install script, which creates the links between the shared libraries, was blocked and the folder
+ * may be read-only, or the server's account may not read the folder.
  */
 import {
   chmod,
@@ -43,9 +43,9 @@ export function binariesPackage(): string {
 }
 
 /**
- * The folder of the installed package that holds bin, lib and share.
+ * The folder of the installed package that contains bin, lib and share.
  *
- * @throws {EmbeddedPostgresError} when no package is installed for this platform.
+ * @throws {EmbeddedPostgresError} if no package is installed for this platform
  */
 export function findNativeFolder(): string {
   const name = binariesPackage();
@@ -64,7 +64,7 @@ export function findNativeFolder(): string {
  * The programs in a place where the account can start them: the package, or a copy of about 60 MB
  * in the data directory. The account must be able to reach the data directory.
  *
- * @throws {EmbeddedPostgresError} when they start in neither place, with the reason.
+ * @throws {EmbeddedPostgresError} with the reason if they start in neither place
  */
 export async function usableBinaries(
   account: Account,
@@ -86,11 +86,13 @@ export async function usableBinaries(
 
 export type ProbeFailure = {
   readonly reason: string;
-  /** True when the programs were not even reached, so that a copy of them would not help. */
+  /** True if the programs were not even reached, so that a copy of them would not help. */
   readonly accountFailed: boolean;
 };
 
-/** Starts both programs for their version, which proves the libraries and the account at once. */
+/**
+ * Runs both programs to get their version, which proves that the libraries and the account work.
+ */
 export async function probeBinaries(
   account: Account,
   nativeFolder: string,
@@ -105,7 +107,8 @@ export async function probeBinaries(
     version = / (\d+[^\s]*)\s*$/.exec(result.stdout)?.[1] ?? '';
     if (result.exitCode !== 0 || !version) {
       const reason = result.stderr || `${file} --version answered nothing`;
-      // unshare's own messages begin with its name; this one is about the program it should start.
+      // unshare's own messages begin with its name, but this one concerns the program it should
+      // start.
       const ofUnshare = account.kind === 'namespace' && reason.includes('unshare');
       return { reason, accountFailed: ofUnshare && !reason.includes('failed to execute') };
     }
@@ -113,12 +116,12 @@ export async function probeBinaries(
   return { initdb, postgres, version, major: version.split('.')[0] ?? version };
 }
 
-/** Copies the programs with all library links into the data directory, whole or not at all. */
+/** Copies the programs with all library links into the data directory, completely or not at all. */
 async function copyBinaries(nativeFolder: string, dataDirectory: string): Promise<string> {
   for (const entry of await readdir(dataDirectory)) {
     if (entry.startsWith(COPY_PREFIX)) await rm(join(dataDirectory, entry), { recursive: true });
   }
-  // The package's version is part of the name, so an update never runs yesterday's copy.
+  // The package's version is part of the name, so an update never runs an outdated copy.
   const copy = join(dataDirectory, `${COPY_PREFIX}${await packageVersion(nativeFolder)}`);
   const staging = `${copy}.${process.pid}`;
   await copyFolder(nativeFolder, staging);
@@ -147,7 +150,7 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 async function packageVersion(nativeFolder: string): Promise<string> {
-  // Programs of the system are in no package.
+  // Programs of the system belong to no package.
   const text = await readFile(join(nativeFolder, '..', 'package.json'), 'utf8').catch(() => '{}');
   const manifest: unknown = JSON.parse(text);
   if (typeof manifest === 'object' && manifest && 'version' in manifest) {
@@ -156,7 +159,7 @@ async function packageVersion(nativeFolder: string): Promise<string> {
   return 'unknown';
 }
 
-/** Makes the links that npm can't carry; the package lists them as source and target. */
+/** Creates the links that npm can't package; the package lists them as source and target. */
 async function makeLibraryLinks(folder: string): Promise<void> {
   const text = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links: unknown = JSON.parse(text);

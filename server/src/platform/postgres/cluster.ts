@@ -17,23 +17,26 @@ export type Cluster = {
   readonly folder: string;
   readonly account: Account;
   readonly binaries: Binaries;
-  /** True when this start has made it. */
+  /** True if this start created it. */
   readonly isNew: boolean;
 };
 
 export const CLUSTER_FOLDER = 'postgres';
-/** A whole cluster that `reelfeed upgrade-database` is about to put in the place of the older one. */
+/**
+ * A complete cluster that `reelfeed upgrade-database` is about to move into the place of the older
+ * one.
+ */
 export const UPGRADED_FOLDER = 'postgres-upgraded';
 const MEND =
   'Start the service as an ordinary user that owns the data directory, or set DATABASE_URL to a ' +
   'PostgreSQL server of your own.';
 
 /**
- * Opens the cluster of the data directory, or makes it.
+ * Opens the cluster of the data directory, or creates it.
  *
- * @param options.nativeFolder the programs to use; those of the installed package without it
- * @throws {EmbeddedPostgresError} when the cluster is of another major version, belongs to another
- *   user, or when no account can run it; then with what each attempt said.
+ * @param options.nativeFolder the programs to use; by default those of the installed package
+ * @throws {EmbeddedPostgresError} if the cluster is of another major version or belongs to another
+ * user, or if no account can run it, with the message of each attempt
  */
 export async function openCluster(
   options: ClusterOptions & { readonly nativeFolder?: string },
@@ -72,7 +75,7 @@ export async function openCluster(
   return cluster;
 }
 
-/** Tries the accounts in order; only what an account is to blame for leads to the next one. */
+/** Tries the accounts in order; moves on only after a failure that the account caused. */
 async function firstThatWorks(
   accounts: readonly Account[],
   attempt: (account: Account) => Promise<Cluster>,
@@ -92,7 +95,7 @@ async function firstThatWorks(
   );
 }
 
-/** The major version that made a cluster, such as '18', or undefined where no cluster is. */
+/** The major version that created a cluster, such as '18', or undefined if there is no cluster. */
 export async function clusterMajor(folder: string): Promise<string | undefined> {
   const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(missingFile);
   return version?.trim();
@@ -111,7 +114,7 @@ function checkMajor(folder: string, major: string, binaries: Binaries): void {
   );
 }
 
-/** A new, empty cluster must not take the place of one whose upgrade was cut short. */
+/** A new, empty cluster must not replace one whose upgrade was interrupted. */
 async function checkNoUpgrade(dataDirectory: string): Promise<void> {
   if ((await clusterMajor(join(dataDirectory, UPGRADED_FOLDER))) === undefined) return;
   throw new EmbeddedPostgresError(
@@ -120,8 +123,8 @@ async function checkNoUpgrade(dataDirectory: string): Promise<void> {
 }
 
 /**
- * Finds a folder on the way to the data directory that the account can't pass, before anything is
- * changed for its sake. The data directory itself is opened to it afterwards where root owns it.
+ * Finds a folder on the path to the data directory that the account can't traverse, before anything
+ * is changed for the account. The data directory itself is opened to it afterwards if root owns it.
  */
 async function checkReach(
   dataDirectory: string,
@@ -139,7 +142,7 @@ async function checkReach(
   }
 }
 
-/** Lets the unprivileged group pass through the data directory, without listing it. */
+/** Lets the unprivileged group traverse the data directory without listing it. */
 async function letThrough(dataDirectory: string, gid: number): Promise<void> {
   const found = await stat(dataDirectory);
   if (found.uid !== 0) return;
@@ -147,7 +150,7 @@ async function letThrough(dataDirectory: string, gid: number): Promise<void> {
   await chmod(dataDirectory, (found.mode & 0o777) | 0o010);
 }
 
-/** Gives a cluster of root to the unprivileged user, where namespaces have become unavailable. */
+/** Gives a cluster owned by root to the unprivileged user if namespaces are no longer available. */
 async function handOver(
   folder: string,
   account: { readonly uid: number; readonly gid: number },

@@ -40,7 +40,7 @@ describe('after a crash', () => {
     for (const pid of await serverProcesses(folder.path)) process.kill(pid, 'SIGKILL');
     const file = join(folder.path, 'postgres', 'postmaster.pid');
     const lock = await readFile(file, 'utf8');
-    // The worst case of a recycled pid: it belongs to a PostgreSQL server, of another directory.
+    // The worst case of a recycled pid: it belongs to a PostgreSQL server of another directory.
     await writeFile(file, lock.replace(/^\d+/, String(bystander.serverPid)));
     await withPostgres(folder.path, async ({ connection }) => {
       assert.deepEqual(await query(connection, 'select id from kept'), [1]);
@@ -79,7 +79,7 @@ describe('after a crash', () => {
       const { connection, pid } = postgres;
       assert.ok(pid);
       await query(connection, 'create table kept (id int)', 'insert into kept values (1)');
-      // This one computes and so doesn't notice by itself that its server is gone.
+      // This session is computing, so it doesn't notice by itself that its server is gone.
       const busy = query(
         connection,
         'select count(*) from (select generate_series(1, 1000000000000)) as numbers',

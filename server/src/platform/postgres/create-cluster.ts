@@ -1,6 +1,6 @@
 /**
- * Makes a new cluster, under another name that becomes the final one when it is complete: a folder
- * of the final name is always a whole cluster.
+ * Creates a new cluster under a temporary name and renames it when it is complete, so a folder with
+ * the final name is always a complete cluster.
  */
 import { chown, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ export type ClusterOptions = {
   readonly dataDirectory: string;
   readonly superuser: string;
   readonly password: string;
-  /** False lets a throwaway cluster be made without waiting for the disk. */
+  /** False to create a throwaway cluster without waiting for the disk. */
   readonly durable: boolean;
 };
 
@@ -21,10 +21,10 @@ const STAGING_PREFIX = 'postgres.new-';
 const INITDB_TIMEOUT_MS = 120_000;
 
 /**
- * Makes a cluster with UTF-8, the C.UTF-8 rules that PostgreSQL itself carries (an update of the
- * system's C library can't damage an index), page checksums, and SCRAM for every connection.
+ * Creates a cluster with UTF-8, PostgreSQL's built-in C.UTF-8 collation (so an update of the
+ * system's C library can't corrupt an index), page checksums, and SCRAM for every connection.
  *
- * @throws {EmbeddedPostgresError} with initdb's message; nothing is left of the attempt.
+ * @throws {EmbeddedPostgresError} with initdb's message; nothing is left of the attempt
  */
 export async function createCluster(
   folder: string,

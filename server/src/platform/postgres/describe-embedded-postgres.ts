@@ -1,4 +1,4 @@
-/** Checks what the embedded database needs from this system, to explain why it won't start. */
+/** Checks the embedded database's requirements on this system, to explain why it won't start. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,27 +6,27 @@ import { type Account, accountsForNewCluster, describeAccount, processUid } from
 import { binariesPackage, findNativeFolder, probeBinaries, type ProbeFailure } from './binaries.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
-/** One thing that is wrong, and what to do about it; both are sentences. */
+/** One problem and its solution, both as sentences. */
 export type EmbeddedPostgresProblem = {
   readonly problem: string;
   readonly mend: string;
 };
 
 export type EmbeddedPostgresDescription = {
-  /** The npm package that brings the programs on this platform. */
+  /** The npm package with the programs for this platform. */
   readonly packageName: string;
-  /** The folder with the programs; undefined when the package is not installed. */
+  /** The folder with the programs; undefined if the package is not installed. */
   readonly nativeFolder: string | undefined;
-  /** For example '18.4'; undefined when the programs don't start. */
+  /** For example '18.4'; undefined if the programs don't start. */
   readonly version: string | undefined;
-  /** A phrase for the account that the server would run under; undefined when there is none. */
+  /** A phrase for the account that the server would run under; undefined if there is none. */
   readonly account: string | undefined;
   readonly problems: readonly EmbeddedPostgresProblem[];
 };
 
 /**
- * Looks at the installed programs and at the ways to run them, without touching the data directory
- * and without starting a server. Never throws for what it finds.
+ * Checks the installed programs and the ways to run them, without touching the data directory or
+ * starting a server. Reports problems instead of throwing.
  */
 export async function describeEmbeddedPostgres(
   signal?: AbortSignal,
@@ -66,7 +66,9 @@ export async function describeEmbeddedPostgres(
   return { packageName, nativeFolder, version: undefined, account: undefined, problems };
 }
 
-/** The accounts for a fresh folder in the temporary folder, which every account can reach. */
+/**
+ * The candidate accounts for a new folder in the temporary folder, which every account can reach.
+ */
 async function candidateAccounts(): Promise<readonly Account[]> {
   const folder = await mkdtemp(join(tmpdir(), 'reelfeed-'));
   try {

@@ -1,6 +1,6 @@
 /**
  * A process for tests: a small service that owns a data directory and its database. It prints one
- * line when it is ready, or the reason why it isn't, and stops on SIGTERM or with its parent.
+ * line when it is ready, or the reason why it isn't, and stops on SIGTERM or when its parent exits.
  */
 import { pino } from 'pino';
 import { claimDataDirectory } from '../data-directory.ts';

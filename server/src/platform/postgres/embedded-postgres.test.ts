@@ -8,7 +8,7 @@ import { isRoot, query, serverProcesses, temporaryFolder, withPostgres } from '.
 describe('starting', () => {
   it('makes a durable database, keeps its data, and leaves no process', async () => {
     await using folder = await temporaryFolder();
-    // Spaces, other scripts, and the characters that a list of socket folders gives a meaning.
+    // Spaces, other scripts, and characters with a special meaning in a list of socket folders.
     const path = join(folder.path, 'my "videos", Große 視頻');
     await withPostgres(path, async (postgres) => {
       assert.match(postgres.version, /^18\./);
@@ -58,7 +58,7 @@ describe('starting', () => {
       return connection.host;
     });
     if (isRoot) {
-      // Another user could wait there with a socket of their own.
+      // Another user could listen there on a socket of their own.
       await chown(host, 4_321, 4_321);
       await assert.rejects(
         withPostgres(path, async () => undefined),
@@ -92,7 +92,7 @@ describe('starting', () => {
       const aborted = withPostgres(folder.path, async () => 'started', {
         signal: AbortSignal.timeout(afterMs),
       });
-      // A fast machine may be done before the late ones.
+      // A fast machine may finish before the late aborts.
       await aborted.catch((error: unknown) => {
         assert.ok(error instanceof DOMException, String(error));
       });

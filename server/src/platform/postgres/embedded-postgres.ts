@@ -1,11 +1,11 @@
 /**
- * The database server that the service runs for itself, so that a person starts one thing.
+ * The database server that the service runs for itself, so that operators start a single program.
  *
- * States of the supervisor: running, restarting (the server ended by itself), disposed. Invariants:
- * (1) the connection's parts never change, so a pool finds the restarted server by itself;
- * (2) after disposal no process of the server is left;
- * (3) nobody gets the connection before the durability check has passed; a server that is started
- *     again has the same command line, which outranks every settings file.
+ * States of the supervisor: running, restarting (the server exited by itself), disposed.
+ * Invariants: (1) the connection parameters never change, so a pool finds the restarted server by
+ * itself; (2) after disposal no process of the server is left; (3) the connection is not handed out
+ * before the durability check has passed; a restarted server has the same command line, which
+ * overrides every settings file.
  */
 import type { Logger } from 'pino';
 import type { DataDirectory } from '../data-directory.ts';
@@ -28,21 +28,21 @@ import { type ServerSettings, settingArguments } from './settings.ts';
 import { prepareSocketFolder, SOCKET_PORT } from './socket-folder.ts';
 
 export type EmbeddedPostgresOptions = {
-  /** Claimed by this process: a start without the claim could stop the server of another one. */
+  /** Must be claimed by this process: otherwise the start could stop another process's server. */
   readonly dataDir: DataDirectory;
   readonly log: Logger;
-  /** Override the defaults of settings.ts, except where the socket is and how the log looks. */
+  /** Override the defaults of settings.ts, except for the socket's location and the log format. */
   readonly settings?: ServerSettings;
-  /** False is for throwaway data: the server may then run with fsync off. Default true. */
+  /** False for throwaway data: the server may then run with fsync off. Default true. */
   readonly durabilityChecked?: boolean;
-  /** Aborts the start. A started server is stopped by disposing of it. */
+  /** Aborts the start. To stop a started server, dispose of it. */
   readonly signal: AbortSignal;
 };
 
-/** A running server that is restarted when it exits unexpectedly. */
+/** A running server that is restarted if it exits unexpectedly. */
 export class EmbeddedPostgres implements AsyncDisposable {
   readonly connection: EmbeddedConnection;
-  /** The same database as a superuser, for backups; both roles have one password. */
+  /** The same database as a superuser, for backups; both roles share one password. */
   readonly superuserConnection: EmbeddedConnection;
   /** The server's version, for example '18.4'. */
   readonly version: string;
@@ -67,7 +67,7 @@ export class EmbeddedPostgres implements AsyncDisposable {
     this.#supervisor = background('embedded PostgreSQL', supervise, log);
   }
 
-  /** The server's process id; undefined while it is being started again. */
+  /** The server's process id; undefined during a restart. */
   get pid(): number | undefined {
     return this.#server?.pid;
   }
@@ -76,7 +76,7 @@ export class EmbeddedPostgres implements AsyncDisposable {
     await this.#supervisor[Symbol.asyncDispose]();
   }
 
-  /** One life of the server; rejects when it ended by itself, so that the caller starts the next. */
+  /** One run of the server. Rejects if it exited by itself, so that the caller restarts it. */
   async #run(launch: ServerLaunch, log: Logger, signal: AbortSignal): Promise<void> {
     if (!this.#server) {
       this.#server = await startServerProcess(launch, log, signal);
@@ -101,10 +101,10 @@ export class EmbeddedPostgres implements AsyncDisposable {
 
 /**
  * Starts the embedded server on a claimed data directory and resolves when the service's database
- * can be used. The first start makes the cluster, which takes about a second longer.
+ * is usable. The first start creates the cluster, which takes about a second longer.
  *
- * @throws {EmbeddedPostgresError} when it can't run, with what a person can do about it; the
- *   signal's reason when it was aborted. In both cases no process is left.
+ * @throws {EmbeddedPostgresError} if it can't run, with advice for the operator
+ * @throws the signal's reason if it was aborted. In both cases no process is left.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -149,7 +149,7 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** How the server of a cluster is started. */
+/** How to start the server of a cluster. */
 export function launchOf(
   cluster: Cluster,
   socketFolder: string,

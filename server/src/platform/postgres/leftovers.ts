@@ -1,11 +1,11 @@
 /**
- * What an earlier run left of this cluster: a live server whose service was killed, backends whose
- * postmaster was killed, or a pid file whose pid now belongs to someone else.
+ * Leftovers of an earlier run of this cluster: a live server whose service was killed, backends
+ * whose postmaster was killed, or a pid file whose pid now belongs to another process.
  *
  * The caller owns the data directory, so any process of this cluster is a leftover. A pid from a
- * file is never trusted: on Linux a process counts only when it runs a program named postgres in
- * this very folder (every PostgreSQL process works in its cluster folder); elsewhere when its
- * command line names the folder.
+ * file is never trusted: on Linux a process counts only if it runs a program named postgres in this
+ * very folder (every PostgreSQL process works in its cluster folder); elsewhere if its command line
+ * contains the folder.
  */
 import { readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { socketFiles } from './socket-folder.ts';
 
 export type PostmasterFile = {
   readonly pid: number;
-  /** 'starting', 'ready', 'stopping' or 'standby'; empty while the server has not got that far. */
+  /** 'starting', 'ready', 'stopping' or 'standby'; empty until the server has written it. */
   readonly status: string;
 };
 
@@ -27,7 +27,7 @@ const IMMEDIATE_SHUTDOWN_MS = 3_000;
 const KILL_MS = 3_000;
 const POLL_MS = 10;
 
-/** Reads the server's own lock file; undefined when there is none. */
+/** Reads the server's own lock file; undefined if there is none. */
 export async function readPostmasterFile(cluster: string): Promise<PostmasterFile | undefined> {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '');
   const lines = text.split('\n');
@@ -36,11 +36,11 @@ export async function readPostmasterFile(cluster: string): Promise<PostmasterFil
 }
 
 /**
- * Leaves no process of the cluster behind, and no file that keeps a new server from starting. A
- * live server is shut down cleanly; backends without a postmaster are ended, which loses nothing
- * that was committed.
+ * Removes all processes of the cluster, and files that prevent a new server from starting. A live
+ * server is shut down cleanly; backends without a postmaster are killed, which loses nothing
+ * committed.
  *
- * @throws {EmbeddedPostgresError} when a process survives SIGKILL (it hangs in the kernel).
+ * @throws {EmbeddedPostgresError} if a process survives SIGKILL (it hangs in the kernel)
  */
 export async function clearLeftovers(
   cluster: string,
@@ -58,8 +58,9 @@ export async function clearLeftovers(
     await endProcesses(cluster, file, signal);
   }
   signal.throwIfAborted();
-  // The server removes a stale lock file by itself, and on the way checks the shared memory that it
-  // names. It only gives up when the pid in it is alive, which now can't be a server of this cluster.
+  // The server removes a stale lock file by itself, after checking the shared memory named in it.
+  // It only gives up if the pid in the file is alive, which by now can't be a server of this
+  // cluster.
   const left = await readPostmasterFile(cluster);
   if (left && isAlive(left.pid)) {
     log.warn(
@@ -77,7 +78,7 @@ async function stopOrphan(
   signal: AbortSignal,
 ): Promise<void> {
   send(file.pid, 'SIGINT');
-  // A server that was paused only sees the request once it continues.
+  // A paused server only sees the request once it continues.
   send(file.pid, 'SIGCONT');
   if (await waitUntilGone(cluster, file, FAST_SHUTDOWN_MS, signal)) return;
   send(file.pid, 'SIGQUIT');
@@ -85,7 +86,7 @@ async function stopOrphan(
   await endProcesses(cluster, file, signal);
 }
 
-/** Ends every process of the cluster, the stuck ones with SIGKILL. */
+/** Ends every process of the cluster; uses SIGKILL for stuck ones. */
 export async function endProcesses(
   cluster: string,
   file: PostmasterFile | undefined,
@@ -131,7 +132,7 @@ export async function clusterProcesses(
   const entries = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry));
   const found: number[] = [];
   for (const entry of entries) {
-    // Most processes fail the first look, so that a busy machine costs one system call each.
+    // Most processes fail this first check, which costs a single system call each.
     const program = await readlink(`/proc/${entry}/exe`).catch(() => '');
     if (!/\/postgres( \(deleted\))?$/.test(program)) continue;
     const workingFolder = await stat(`/proc/${entry}/cwd`).catch(() => undefined);

@@ -11,13 +11,13 @@ export const PASSWORD_FILE = 'postgres.password';
 
 const RESET_TIMEOUT_MS = 600_000;
 
-/** The password, and whether it was made just now because the file was missing or empty. */
+/** The password, and whether it was just created because the file was missing or empty. */
 export type DatabasePassword = {
   readonly value: string;
   readonly isNew: boolean;
 };
 
-/** Reads the password of the data directory, or makes one and stores it with mode 0600. */
+/** Reads the password of the data directory, or creates one and stores it with mode 0600. */
 export async function readOrCreatePassword(dataDirectory: string): Promise<DatabasePassword> {
   const path = join(dataDirectory, PASSWORD_FILE);
   const stored = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -27,7 +27,7 @@ export async function readOrCreatePassword(dataDirectory: string): Promise<Datab
   if (stored.trim() !== '') return { value: stored.trim(), isNew: false };
 
   const value = randomBytes(32).toString('base64url');
-  // The database will only know this password, so the file must be on disk before it does.
+  // The database will accept only this password, so the file must be on disk first.
   const file = await open(`${path}.new`, 'w', 0o600);
   try {
     await file.chmod(0o600);
@@ -41,10 +41,10 @@ export async function readOrCreatePassword(dataDirectory: string): Promise<Datab
 }
 
 /**
- * Gives an existing cluster a new password, for a data directory whose password file was lost. The
- * server must not be running: this starts it alone, without connections, and recovers it if needed.
+ * Sets a new password in an existing cluster whose password file was lost. The server must not be
+ * running: this starts it in single-user mode, without connections, and recovers it if needed.
  *
- * @param roles names that are safe to write into a statement
+ * @param roles names that are safe to insert into a statement
  */
 export async function resetPassword(
   options: {
@@ -64,7 +64,7 @@ export async function resetPassword(
     folder,
     'postgres',
   ]);
-  // Standard input instead of an argument: arguments are visible to every user of the machine.
+  // Uses standard input because every user of the machine can see arguments.
   const stdin = roles.map((role) => `alter role ${role} password '${password}'\n`).join('');
   const result = await runProgram(invocation, { timeoutMs: RESET_TIMEOUT_MS, stdin }, signal);
   if (result.exitCode === 0) return;

@@ -1,4 +1,4 @@
-/** Runs one short program to its end. The database server itself is not run through this. */
+/** Runs a short program to its end. The database server itself is not started this way. */
 import { spawn } from 'node:child_process';
 
 /** A program to start: its file, its arguments, and the user if it is not ours. */
@@ -10,7 +10,7 @@ export type Invocation = {
 };
 
 export type ProgramResult = {
-  /** Null when the program was ended by a signal or could not be started. */
+  /** Null if the program was ended by a signal or could not be started. */
   readonly exitCode: number | null;
   readonly stdout: string;
   /** The end of standard error, or the reason why the program could not be started. */
@@ -18,8 +18,9 @@ export type ProgramResult = {
 };
 
 /**
- * The programs see nothing of the service's environment: it holds secrets, and variables such as
- * PGPORT or LC_ALL would change what they do. Messages stay English, which the log reader expects.
+ * The programs get none of the service's environment: it contains secrets, and variables such as
+ * PGPORT or LC_ALL would change their behaviour. Messages stay English, which the log parser
+ * expects.
  */
 export const programEnvironment: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin',
@@ -31,8 +32,8 @@ const OUTPUT_LIMIT_CHARS = 16_384;
 const KILL_AFTER_MS = 3_000;
 
 /**
- * Runs the program and resolves when it is gone, also when it was aborted or took too long: then it
- * gets SIGTERM, and SIGKILL after three seconds. Rejects only with the signal's reason.
+ * Runs the program and resolves when it has exited. If it is aborted or takes too long, it gets
+ * SIGTERM, and SIGKILL after three seconds. Rejects only with the signal's reason.
  */
 export async function runProgram(
   invocation: Invocation,
@@ -55,7 +56,7 @@ export async function runProgram(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-OUTPUT_LIMIT_CHARS);
   });
-  // A program that ends without reading its input breaks the pipe; its exit code tells the story.
+  // A program that ends without reading its input breaks the pipe; its exit code shows the reason.
   child.stdin.on('error', () => undefined).end(options.stdin ?? '');
 
   let killTimer: NodeJS.Timeout | undefined;

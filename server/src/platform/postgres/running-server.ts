@@ -1,4 +1,4 @@
-/** Reaching the embedded database that another process of this data directory runs. */
+/** Connects to the embedded database that another process of this data directory runs. */
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PASSWORD_FILE } from './password.ts';

@@ -1,4 +1,4 @@
-/** Reads what the server writes to standard error, and passes it on to the service's logger. */
+/** Reads the server's standard error, and passes it on to the service's logger. */
 import type { Level, Logger } from 'pino';
 
 const TAIL_LINES = 25;
@@ -10,13 +10,15 @@ const FURTHER_LINES_MS = 100;
 const LINE =
   /^(?<backend>[^[]+)\[(?<pid>\d+)\] (?<sqlState>\w{5}) (?<severity>[A-Z]+\d?): {2}(?<message>.*)$/;
 
-/** One server's log lines. `tail` is what a person needs to see when the server doesn't start. */
+/**
+ * The log lines of one server. `tail` is what an operator needs to see if the server doesn't start.
+ */
 export class ServerLog {
   readonly #log: Logger;
   readonly #tail: string[] = [];
   #unfinished = '';
   #level: Level = 'debug';
-  /** A message whose further lines may still come: PostgreSQL indents them by a tab. */
+  /** A message that may still get continuation lines, which PostgreSQL indents by a tab. */
   #message: { fields: object; lines: string[] } | null = null;
   #timer: NodeJS.Timeout | undefined;
 
@@ -45,19 +47,19 @@ export class ServerLog {
         this.#message.lines.push(line.slice(1));
         return;
       }
-      // The loader writes such lines before the server has begun.
+      // The dynamic loader writes such lines before the server starts.
       this.#finish();
       this.#log[this.#level](line.trim());
       return;
     }
     this.#finish();
-    // Details and hints follow their message and are as important as it.
+    // Details and hints follow their message and have the same level.
     this.#level = levelOf(severity, sqlState ?? '', message) ?? this.#level;
     this.#message = { fields: { backend, pid: Number(pid), sqlState, severity }, lines: [message] };
     this.#timer = setTimeout(() => this.#finish(), FURTHER_LINES_MS).unref();
   }
 
-  /** Logs the message whose lines have been gathered, as one line. */
+  /** Logs the lines of the current message as one line. */
   #finish(): void {
     clearTimeout(this.#timer);
     if (this.#message === null) return;
@@ -69,7 +71,7 @@ export class ServerLog {
 
 /**
  * ERROR in the service's log means that a person must act: the server gave up, or the disk is full
- * or broken. A statement's error goes to whoever sent it, so here it is only a detail.
+ * or broken. The error of a statement is reported to its sender, so here it is only a detail.
  */
 function levelOf(severity: string, sqlState: string, message: string): Level | undefined {
   switch (severity) {
@@ -84,7 +86,7 @@ function levelOf(severity: string, sqlState: string, message: string): Level | u
     case 'WARNING':
       return 'warn';
     case 'LOG':
-      // A server process that died makes the server end all sessions and recover.
+      // If a server process dies, the server ends all sessions and recovers.
       return /was terminated by signal|reinitializing|automatic recovery/.test(message)
         ? 'warn'
         : 'debug';

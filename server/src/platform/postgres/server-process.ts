@@ -5,8 +5,8 @@
  *      └──────────── exit ─────────────┴────── exit ──────▲
  *
  * Invariants: (1) a run that didn't become ready leaves no process behind; (2) after stop() no
- * process of the cluster is left; (3) when the service's process ends without stop(), the server is
- * asked to shut down, and a server that outlives even that is found by the next run.
+ * process of the cluster is left; (3) if the service's process ends without stop(), the server is
+ * asked to shut down, and a server that survives even that is found by the next run.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,13 +27,13 @@ export type ServerLaunch = {
 
 export type ServerProcess = {
   readonly pid: number;
-  /** Resolves, never rejects, with a phrase such as 'ended by SIGKILL' once the server is gone. */
+  /** Resolves with a phrase such as 'ended by SIGKILL' once the server is gone. Never rejects. */
   readonly exited: Promise<string>;
-  /** Shuts the server down: fast within ten seconds, else immediately, else by force. */
+  /** Shuts the server down: fast within ten seconds, then immediate, then by force. */
   stop(): Promise<void>;
 };
 
-/** Crash recovery has to fit in; it reads at most a few gigabytes of log. */
+/** Must allow for crash recovery, which reads at most a few gigabytes of log. */
 const READY_TIMEOUT_MS = 600_000;
 const STILL_STARTING_MS = 10_000;
 const POLL_MS = 10;
@@ -44,10 +44,10 @@ const IMMEDIATE_SHUTDOWN_MS = 5_000;
 const LAST_LINES_MS = 200;
 
 /**
- * Clears what an earlier run has left, starts the server and resolves when it accepts connections.
+ * Clears leftovers of an earlier run, starts the server and resolves when it accepts connections.
  *
- * @throws {EmbeddedPostgresError} with the server's last lines when it ends before that; the
- *   signal's reason when it was aborted, after the server is gone.
+ * @throws {EmbeddedPostgresError} with the server's last lines if it ends before that
+ * @throws the signal's reason if it was aborted, after the server is gone
  */
 export async function startServerProcess(
   launch: ServerLaunch,
@@ -101,8 +101,8 @@ function spawnServer(
     env: programEnvironment,
     cwd: '/',
     stdio: ['ignore', 'ignore', 'pipe'],
-    // A process group of its own: Ctrl-C in a terminal must reach the service alone, which then
-    // drains while the database is still there.
+    // A separate process group: Ctrl-C in a terminal must reach only the service, which then drains
+    // while the database is still running.
     detached: true,
   });
   const outputEnded = once(child.stderr, 'close').catch(() => undefined);
@@ -152,8 +152,8 @@ function spawnServer(
 
 /**
  * A SIGTERM from outside, such as one to every process of a container, makes the server refuse new
- * connections until the last one has left, which those of a pool never do. It is stopped at once
- * instead, so that the supervisor starts it again.
+ * connections until the last one is closed, which never happens with a pool. The server is stopped
+ * at once instead, so that the supervisor restarts it.
  */
 async function endStrayShutdown(cluster: string, child: ChildProcess): Promise<void> {
   const file = await readPostmasterFile(cluster);

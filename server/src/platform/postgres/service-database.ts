@@ -4,7 +4,7 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { PASSWORD_FILE } from './password.ts';
 import { checkDurability } from './settings.ts';
 
-/** Connection parameters as `pg` names them. The host is the socket's folder. */
+/** Connection parameters in the format of `pg`. The host is the socket's folder. */
 export type EmbeddedConnection = {
   readonly host: string;
   readonly port: number;
@@ -14,14 +14,14 @@ export type EmbeddedConnection = {
 };
 
 /**
- * The service's role owns its database and may create more, but is not a superuser: a statement that
- * an attacker has smuggled in can't run programs or read files.
+ * The service's role owns its database and may create more, but is not a superuser, so an SQL
+ * injection can't run programs or read files.
  */
 export const DATABASE = 'reelfeed';
 export const ROLE = 'reelfeed';
 export const SUPERUSER = 'postgres';
 
-/** Creates the role and the database of the service where they are missing. */
+/** Creates the service's role and database if they are missing. */
 export async function ensureDatabase(connection: EmbeddedConnection): Promise<void> {
   await using client = await connect(connection);
   const { rows } = await client.query<{ role: boolean; database: boolean }>(
@@ -32,7 +32,7 @@ export async function ensureDatabase(connection: EmbeddedConnection): Promise<vo
   if (!rows[0]?.role) {
     const password = client.escapeLiteral(connection.password);
     await client.query(`create role ${ROLE} login createdb password ${password}`);
-    // Statistics, and ending sessions of its own databases, are part of operating them.
+    // Reading statistics and ending sessions of its own databases are part of operating them.
     await client.query(
       `grant pg_monitor, pg_checkpoint, pg_signal_backend, pg_signal_autovacuum_worker to ${ROLE}`,
     );
@@ -40,7 +40,7 @@ export async function ensureDatabase(connection: EmbeddedConnection): Promise<vo
   if (!rows[0]?.database) await client.query(`create database ${DATABASE} owner ${ROLE}`);
 }
 
-/** Connects as the service will, checks what it relies on, and returns the server's version. */
+/** Connects as the service will, checks its requirements, and returns the server's version. */
 export async function checkServer(
   connection: EmbeddedConnection,
   durabilityChecked: boolean,
@@ -59,7 +59,7 @@ async function connect(connection: EmbeddedConnection): Promise<Client & AsyncDi
     connectionTimeoutMillis: 10_000,
     query_timeout: 60_000,
   });
-  // The query that is under way reports a lost connection; without a listener it would also end us.
+  // The running query reports a lost connection; without a listener it would also end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();

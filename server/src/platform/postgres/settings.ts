@@ -1,14 +1,14 @@
-/** The server's settings, and the ones that a commit's promise rests on. */
+/** The server's settings, including those that the durability of a commit depends on. */
 import type { Client } from 'pg';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { SOCKET_PORT } from './socket-folder.ts';
 
-/** PostgreSQL settings by name, as they would be written in postgresql.conf. */
+/** PostgreSQL settings by name, with values as in postgresql.conf. */
 export type ServerSettings = Readonly<Record<string, string | number | boolean>>;
 
 /**
  * Sized for a machine that runs the whole service: about 20 MB resident when idle, growing with use
- * by the shared buffers and a few megabytes for each open connection.
+ * by the shared buffers and a few megabytes per open connection.
  */
 const defaultSettings: ServerSettings = {
   shared_buffers: '64MB',
@@ -25,12 +25,12 @@ const defaultSettings: ServerSettings = {
   io_workers: 2,
   // Compiling takes longer than this service's short statements run.
   jit: false,
-  // No replication, but enough in the log for an online backup of the files, which 'minimal' forbids.
+  // No replication, but enough log for an online backup of the files, which 'minimal' rules out.
   wal_level: 'replica',
   max_wal_senders: 0,
-  // What the archive of the log may keep here while its place is out of reach.
+  // The log that may be kept here while the archive's place is unavailable.
   max_slot_wal_keep_size: '4GB',
-  // Recovery after a kill reads at most this much log, and must be over in seconds.
+  // Recovery after a kill reads at most this much log, and must finish within seconds.
   max_wal_size: '1GB',
   checkpoint_timeout: '15min',
   track_io_timing: true,
@@ -38,7 +38,7 @@ const defaultSettings: ServerSettings = {
   log_timezone: 'UTC',
 };
 
-/** Settings of the defaults that older servers do not know, with the first major version that does. */
+/** Default settings that older servers do not know, with the first major version that does. */
 const knownSince: Readonly<Record<string, number>> = { io_method: 18, io_workers: 18 };
 
 /** Settings that durability depends on, with PostgreSQL's names and values. */
@@ -46,19 +46,19 @@ const durableSettings: ServerSettings = {
   fsync: true,
   full_page_writes: true,
   synchronous_commit: true,
-  // A page write that failed once must not be reported as done by the second attempt.
+  // After a page write has failed, a second attempt must not report success.
   data_sync_retry: false,
   restart_after_crash: true,
   zero_damaged_pages: false,
   ignore_checksum_failure: false,
 };
 
-/** Settings that the supervisor depends on; overrides don't reach them. */
+/** Settings that the supervisor depends on; they cannot be overridden. */
 function fixedSettings(socketFolder: string): ServerSettings {
   return {
     listen_addresses: '',
     port: SOCKET_PORT,
-    // The value is a comma list of names; quotes keep commas and spaces of a path inside one name.
+    // The value is a comma-separated list of names; quotes protect commas and spaces in a path.
     unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     cluster_name: 'reelfeed',
@@ -66,13 +66,13 @@ function fixedSettings(socketFolder: string): ServerSettings {
     log_destination: 'stderr',
     log_line_prefix: '%b[%p] %e ',
     lc_messages: 'C',
-    // Statements can hold what viewers and customers sent; they don't belong in a log.
+    // Statements can contain data of viewers and customers, which does not belong in a log.
     log_min_error_statement: 'panic',
     log_parameter_max_length_on_error: 0,
   };
 }
 
-/** The command-line arguments for the settings; the command line outranks every settings file. */
+/** The command-line arguments for the settings; the command line overrides every settings file. */
 export function settingArguments(
   socketFolder: string,
   overrides: ServerSettings,
@@ -89,10 +89,10 @@ export function settingArguments(
 }
 
 /**
- * Asks the running server, in a session like the service's, for the values in force: overrides,
+ * Asks the running server, in a session like the service's, for the effective values: overrides,
  * and settings of the role or the database, can differ from the command line.
  *
- * @throws {EmbeddedPostgresError} naming each setting that would break a promise.
+ * @throws {EmbeddedPostgresError} naming each setting that would break durability
  */
 export async function checkDurability(client: Client): Promise<void> {
   const expected: ServerSettings = { ...durableSettings, data_checksums: true };

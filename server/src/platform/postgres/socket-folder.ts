@@ -1,4 +1,4 @@
-/** The folder of the server's Unix socket, the only way into the embedded database. */
+/** The folder of the server's Unix socket, the only access to the embedded database. */
 import { createHash } from 'node:crypto';
 import { chmod, chown, lstat, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type Account, processUid } from './account.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
-/** Only part of the socket's file name, as nothing listens on a network. */
+/** Only part of the socket's file name: the server does not listen on the network. */
 export const SOCKET_PORT = 5432;
 
 /** The kernel's limit is 104 bytes on macOS and 108 on Linux. */
@@ -18,7 +18,7 @@ export function socketFiles(folder: string): readonly [socket: string, lock: str
   return [socket, `${socket}.lock`];
 }
 
-/** The socket folder of a data directory, whose symbolic links must be resolved already. */
+/** The socket folder of a data directory, whose symbolic links must already be resolved. */
 export function socketFolderOf(dataDirectory: string): string {
   const digest = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 20);
   const name = `reelfeed-${digest}`;
@@ -32,10 +32,10 @@ export function socketFolderOf(dataDirectory: string): string {
 
 /**
  * Creates the folder, private to the account, and returns its path: inside the data directory, or
- * under the system's temporary folder where the socket's path would be too long. There the name is
+ * under the system's temporary folder if the socket's path would be too long. There the name is
  * derived from the data directory, so that the next run finds the same folder.
  *
- * @throws {EmbeddedPostgresError} when the folder in the temporary folder belongs to someone else.
+ * @throws {EmbeddedPostgresError} if the folder in the temporary folder belongs to another user
  */
 export async function prepareSocketFolder(
   dataDirectory: string,
@@ -47,8 +47,8 @@ export async function prepareSocketFolder(
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    // Anyone may have created a folder of this name in the temporary folder: whoever owns it could
-    // put a socket of their own there and would be sent queries.
+    // Anyone may have created this folder in the temporary folder, and its owner could put a socket
+    // of their own there and receive our queries.
     const found = await lstat(folder);
     if (!found.isDirectory() || (found.uid !== owner && found.uid !== processUid())) {
       throw new EmbeddedPostgresError(

@@ -23,7 +23,7 @@ export const ORDINARY_UID = 65_534;
 
 export const silentLog = pino({ level: 'silent' });
 
-/** A folder that is removed with everything in it. */
+/** A folder that is removed with all its contents on disposal. */
 export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), 'reelfeed-pg-'));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
@@ -46,7 +46,7 @@ export async function withPostgres<T>(
   return await use(postgres);
 }
 
-/** One session; the result is the first column of the first row of each statement. */
+/** Runs statements in one session; returns the first column of the first row of each. */
 export async function query(
   connection: EmbeddedConnection,
   ...statements: readonly string[]
@@ -79,8 +79,8 @@ export type Service = AsyncDisposable & {
 };
 
 /**
- * Starts a service process on the directory, as another user where one is given, or as
- * the last arguments of another command. Disposing of it leaves neither the process nor its server.
+ * Starts a service process on the directory, optionally as another user or through another command.
+ * Disposing of it leaves neither the process nor its server.
  */
 export async function startService(
   path: string,

@@ -1,4 +1,6 @@
-/** How far projections are behind the log. One whose partitions are apart is as far as the last of them. */
+/**
+ * How far projections are behind the log. If a projection's partitions differ, the last one counts.
+ */
 import type { Db } from '../database/database.ts';
 import type { Backlog, EventLog, LogEntry } from '../event-log/event-log.ts';
 import { readProjections } from './queries.ts';
@@ -8,7 +10,7 @@ export type BacklogParts = {
   readonly eventLog: Pick<EventLog<LogEntry>, 'start' | 'backlog'>;
 };
 
-/** @param only the name of one projection; all where it is left out */
+/** @param only the name of one projection; default: all */
 export async function readBacklogs(
   { db, eventLog }: BacklogParts,
   only?: string,

@@ -1,7 +1,8 @@
 /**
- * The lanes of one process. Partitions of a projection that are at one position make one lane, so a
- * process that holds all of them writes as little as if there were no partitions. Those taken over from
- * another process are usually elsewhere; their lane catches up, and then becomes one with the others.
+ * The lanes of one process. Partitions of a projection at the same position form one lane, so a
+ * process that holds all of them writes as little as if there were no partitions. Partitions taken
+ * over from another process are usually elsewhere; their lane catches up and is then merged with
+ * the others.
  */
 import type { EventLog, LogEntry, LogPosition } from '../event-log/event-log.ts';
 import type { Lane } from './lanes.ts';
@@ -53,7 +54,7 @@ export class LaneSet<Event extends LogEntry> {
     const fresh = groups.map((group) => {
       const sorted = group.toSorted((a, b) => a.partition - b.partition);
       const partitions = sorted.map(({ partition }) => partition);
-      // One that has failed keeps its pace.
+      // A lane that failed keeps its pace.
       const found = before.find(({ run }) => isEqual(run.partitions, partitions));
       const lane = found ?? this.#createLane(projection, partitions);
       if (lane.pace.mayRetry()) lane.run.resume(sorted);
@@ -87,7 +88,7 @@ export class LaneSet<Event extends LogEntry> {
     return this.#log.compare(one, other) === 'same';
   }
 
-  /** Whether another lane of the same projection has come to the same position. */
+  /** Whether another lane of the same projection has reached the same position. */
   hasTwin(lane: Lane<Event>): boolean {
     return this.#lanes.some(
       (other) =>
@@ -98,12 +99,12 @@ export class LaneSet<Event extends LogEntry> {
     );
   }
 
-  /** Lets lanes that have written up to one position become one. @returns whether there were any */
+  /** Merges lanes that have written up to the same position. @returns whether there were any */
   joinTwins(): boolean {
     const twins = this.#lanes.filter(
       (lane) => lane.run.isReady && lane.run.collected.blocks === 0 && this.hasTwin(lane),
     );
-    // Those that have written further are not with them.
+    // Excludes twins that have written further.
     const joining = twins.filter((lane) =>
       twins.some((other) => other !== lane && other.run.projection === lane.run.projection),
     );

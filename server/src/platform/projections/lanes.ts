@@ -1,7 +1,7 @@
 /**
- * The ways of several projections along one log. Those at the same position share the reading. One
- * that has failed, or was rebuilt, goes its own way until it has caught up: it reads exactly to the
- * position that the others have reached, and continues with them.
+ * The paths of several projections along one log. Lanes at the same position share reads. A lane
+ * that failed or was rebuilt reads alone until it has caught up: it reads exactly to the position
+ * that the others have reached, and continues with them.
  */
 import type { EventLog, LogEntry, LogPosition } from '../event-log/event-log.ts';
 import type { Pace } from './pace.ts';
@@ -11,7 +11,7 @@ export type Lane<Event> = { readonly run: ProjectionRun<Event>; readonly pace: P
 
 type Compare = EventLog<LogEntry>['compare'];
 
-/** Projections at one position, those that are behind first. */
+/** Lanes by position, those furthest behind first. */
 export function groupLanes<Event>(
   lanes: readonly Lane<Event>[],
   compare: Compare,
@@ -34,7 +34,7 @@ function orderOf(order: ReturnType<Compare>): number {
   return order === 'after' ? 1 : 0;
 }
 
-/** Whether a group has come to a position at which others are. */
+/** Whether a group has reached a position at which others are. */
 export function hasJoined<Event>(
   group: readonly Lane<Event>[],
   lanes: readonly Lane<Event>[],
@@ -48,7 +48,7 @@ export function hasJoined<Event>(
   );
 }
 
-/** How far to read: a lane that is behind reads exactly as far as those that are farthest. */
+/** How far to read: a lane that is behind reads exactly up to the most advanced ones. */
 export function aimOf<Event>(
   { run: { position } }: Lane<Event>,
   lanes: readonly Lane<Event>[],

@@ -1,7 +1,7 @@
 /**
- * When a projection writes. After a pause, at once: an event is visible a few milliseconds after its
- * answer. Under load, the next pass collects for about as long as the last one took, so that passes
- * grow with the load and each row is written less often.
+ * When a projection writes. After a pause, at once: an event is visible a few milliseconds after
+ * its response. Under load, the next pass collects for about as long as the previous one took, so
+ * passes grow with the load and each row is written less often.
  */
 const minMs = 150;
 const maxFreshMs = 500;
@@ -18,9 +18,9 @@ export class Pace {
   #delayMs = 0;
   #failedOver: string | null = null;
   #failedAt = 0;
-  /** A pass is written no later than at this many events, which bounds its memory. */
+  /** A pass is written at this many events at the latest, which limits its memory. */
   readonly maxEvents: number;
-  /** Maximum blocks of a page: one at a time after a failure, so that the one at fault is known. */
+  /** Maximum blocks of a page: one at a time after a failure, to identify the faulty one. */
   maxBlocks = allBlocks;
 
   constructor(maxDuty: number) {
@@ -40,21 +40,21 @@ export class Pace {
     return performance.now() >= this.#retryAt;
   }
 
-  /** A pass was written up to the block `sequence`, and took `durationMs`. */
+  /** Records that a pass was written up to the block `sequence`, and took `durationMs`. */
   written(durationMs: number, sequence: number): void {
     const max = this.#maxDuty === 1 ? maxFreshMs : maxStaleMs;
     const restMs = Math.min(Math.max(durationMs / this.#maxDuty, minMs), max);
     this.#dueAt = performance.now() + restMs;
     this.#delayMs = 0;
-    // The block at which a pass failed may still lie ahead.
+    // The block at which a pass failed may still be ahead.
     if (sequence < this.#failedAt) return;
     this.#failedOver = null;
     this.maxBlocks = allBlocks;
   }
 
   /**
-   * A pass has failed whose last block was `sequence`. @returns how long to wait before the next, and
-   * whether it has failed over something else than the last time
+   * Records that a pass failed whose last block was `sequence`. @returns the delay before the next
+   * attempt, and whether the cause differs from the last one
    */
   failed(sequence: number, over: string): { delayMs: number; isNews: boolean } {
     this.#failedAt = Math.max(this.#failedAt, sequence);

@@ -1,8 +1,9 @@
 /**
- * Which partitions a process works on. Each process that works on projections has a lease that only says
- * that it is there, and takes its share of the partitions: 16 by one, 8 by each of two. One that has more
- * than its share gives up the rest, and one that has less takes what is free. After a kill, the leases of
- * the killed process run out together with its presence, and the others share its partitions.
+ * The partitions that a process works on. Each process that works on projections holds a presence
+ * lease and claims its share of the partitions: 16 for one process, 8 for each of two. A process
+ * with more than its share releases the rest, and one with less claims free ones. After a kill, the
+ * leases of the killed process expire together with its presence, and the others share its
+ * partitions.
  */
 import { randomUUID } from 'node:crypto';
 import { inTransaction, type Db } from '../database/database.ts';
@@ -18,7 +19,7 @@ import { everyPartition, partitionCount } from './partitions.ts';
 const presencePrefix = 'projector ';
 const partitionPrefix = 'projections ';
 
-/** The name of the lease of a partition. */
+/** The name of a partition's lease. */
 export function leaseOf(partition: number): string {
   return `${partitionPrefix}${partition}`;
 }
@@ -26,21 +27,21 @@ export function leaseOf(partition: number): string {
 export type HeldPartitions = {
   /** Ascending. */
   readonly partitions: readonly number[];
-  /** False while there was more to take that another process took first. */
+  /** False if another process was first to claim partitions that this one needs. */
   readonly isSettled: boolean;
 };
 
 export class PartitionLeases {
   readonly #holderId = randomUUID();
   readonly #leaseMs: number;
-  /** What the last claim has settled on; null when there was more to take. */
+  /** The result of the last settled claim; null if there was more to claim. */
   #settled: HeldPartitions | null = null;
 
   constructor(leaseMs: number) {
     this.#leaseMs = leaseMs;
   }
 
-  /** Takes and keeps the share of this process. */
+  /** Claims and keeps the share of this process. */
   async claim(db: Db): Promise<HeldPartitions> {
     const settled = this.#settled;
     if (settled !== null && (await this.#keeps(db, settled))) return settled;
@@ -50,8 +51,8 @@ export class PartitionLeases {
   }
 
   /**
-   * Renews everything. False if there is something to change: a lease was lost, a process came or went,
-   * or a partition became free.
+   * Renews all leases. False if something must change: a lease was lost, a process came or went, or
+   * a partition became free.
    */
   async #keeps(db: Db, { partitions }: HeldPartitions): Promise<boolean> {
     const names = [this.#presence, ...partitions.map(leaseOf)];
@@ -80,13 +81,13 @@ export class PartitionLeases {
       const wanted = [...held, ...free].slice(0, share).toSorted((a, b) => a - b);
       const claimed = await claimLeases(tx, { ...mine, names: wanted.map(leaseOf) });
       const partitions = wanted.filter((partition) => claimed.includes(leaseOf(partition)));
-      // With three processes 6, 5 and 5, or 6, 6 and 4, are as good.
+      // With three processes, 6, 5 and 5 is as good as 6, 6 and 4.
       const isSettled = partitions.length === share || free.length === 0;
       return { partitions, isSettled };
     });
   }
 
-  /** Gives up everything, for other processes to take at once. */
+  /** Releases everything, so that other processes can claim it at once. */
   async release(db: Db): Promise<void> {
     this.#settled = null;
     const names = [...everyPartition.map(leaseOf), this.#presence];

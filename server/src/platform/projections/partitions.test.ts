@@ -14,7 +14,7 @@ describe('partitions', () => {
       counts[partition] = (counts[partition] ?? 0) + 1;
     }
     assert.ok(Math.min(...counts) > 800 && Math.max(...counts) < 1_200, counts.join(' '));
-    // Stored rows rest on these.
+    // Stored rows depend on these values.
     assert.deepEqual(
       ['org_a', 'org_b', 'org_c'].map((id) => partitionOf(id)),
       [2, 11, 8],
@@ -50,7 +50,7 @@ describe('partitions', () => {
       ...(await three.claim(db)).partitions,
     ];
     assert.equal((await left()).length, partitionCount, 'what was released is taken at once');
-    // The third is gone without a word.
+    // The third process is gone without releasing its leases.
     await until(
       'the lease of a process that has died to run out',
       async () => (await one.claim(db)).partitions,

@@ -1,19 +1,19 @@
 /**
- * A projection turns the event log into tables. It is a unit: everything that is ever done to these
- * tables, whoever asks for it, is declared here, and nothing elsewhere lists projections by
- * name. All of them work the same way:
+ * A projection turns the event log into tables. Everything that is ever done to these tables is
+ * declared here, and nothing elsewhere lists projections by name. All of them work the same way:
  *
  *   collect(blocks) … collect(blocks) → write(tx) → (committed) → collect(blocks) …
  *                                                 → (failed)    → forget, read again from the log
  *
- * 1. `collect` touches memory alone, and gathers in a way in which order does not matter.
- * 2. `write` runs in the transaction that also moves the position of the partitions that it is for (see
- *    partitions.ts), under a lock that lets one process of the cluster write for them. What was written
- *    therefore is exactly what the log holds of them before the position, whatever is killed when.
- * 3. What a writer remembers of the tables holds as long as it alone writes and all its transactions
- *    commit. Otherwise the runner calls `forget`.
- * 4. What is written is a function of the set of events: order, repeats and the cut of the log into
- *    passes never show, so a rebuild gives equal tables.
+ * 1. `collect` only changes memory, and its result does not depend on order.
+ * 2. `write` runs in the transaction that also moves the position of its partitions (see
+ *    partitions.ts), under a lock that lets one process of the cluster write for them. The tables
+ *    therefore contain exactly the events of these partitions before the position, whatever is
+ *    killed and when.
+ * 3. What a writer remembers of the tables is valid as long as it alone writes and all its
+ *    transactions commit. Otherwise the runner calls `forget`.
+ * 4. The rows are a function of the set of events: order, repeats and the division of the log into
+ *    passes do not matter, so a rebuild gives equal tables.
  */
 import type { Db, Tx } from '../database/database.ts';
 import type { LogBlock } from '../event-log/event-log.ts';
@@ -22,8 +22,8 @@ export type ProjectionPass = {
   /** The partitions that the pass is written for, ascending. */
   readonly partitions: readonly number[];
   /**
-   * When the newest block of the pass was received, in milliseconds of the Unix epoch, whatever partition
-   * it is of; 0 for none.
+   * When the newest block of the pass was received, in milliseconds since the Unix epoch, whatever
+   * its partition; 0 if there is none.
    */
   readonly receivedAt: number;
 };
@@ -32,14 +32,14 @@ export type ProjectionWriter<Event> = {
   collect(blocks: readonly LogBlock<Event>[]): void;
   /** Writes what was collected, and starts collecting again. */
   write(tx: Tx, pass: ProjectionPass): Promise<void>;
-  /** Forgets what was collected and what it remembers of the tables. */
+  /** Discards what was collected and what it remembers of the tables. */
   forget(): void;
 };
 
 export type Viewer = { readonly organizationId: string; readonly userId: string };
 export type Item = { readonly organizationId: string; readonly contentId: string };
 
-/** Removes rows whose time is over. @returns how many, at most `limit` */
+/** Removes expired rows. @returns how many, at most `limit` */
 export type Expiry = (tx: Tx, limit: number) => Promise<number>;
 
 /** How a projection is rebuilt from the log. */
@@ -47,8 +47,8 @@ export type RebuildPlan =
   | {
       readonly from: 'log';
       /**
-       * Puts what the log has lost into the copies, before the log is read. Everything before
-       * `firstDayMs` has to be taken over; −∞ means nothing.
+       * Fills the copies with data that the log has lost, before the log is read. Everything before
+       * `firstDayMs` must be carried over; −∞ means nothing.
        */
       readonly carryOver?: (rebuild: {
         readonly db: Db;
@@ -56,38 +56,38 @@ export type RebuildPlan =
         readonly firstDayMs: number;
         readonly signal: AbortSignal;
       }) => Promise<void>;
-      /** The same when the log has been read, in the transaction that swaps the tables. */
+      /** The same after the log has been read, in the transaction that swaps the tables. */
       readonly keepOld?: (tx: Tx, schema: string, firstDayMs: number) => Promise<void>;
-      /**
-       * Brings rows of the copies, at most `limit`, into the form that rows at rest have in the tables.
-       * @returns how many
-       */
+      /** Converts at most `limit` rows of the copies into their settled form. @returns how many */
       readonly settle?: (tx: Tx, limit: number) => Promise<number>;
     }
-  /** Nothing old matters: it is emptied, and continues from the end of the log. */
+  /**
+   * Old data does not matter: the tables are emptied, and the projection continues from the end of
+   * the log.
+   */
   | { readonly from: 'now'; readonly clear: (tx: Tx) => Promise<void> };
 
 export type Projection<Event> = {
   readonly name: string;
-  /** The tables that it alone writes, and that a rebuild makes again. */
+  /** The tables that only this projection writes, and that a rebuild recreates. */
   readonly tables: readonly string[];
   readonly createWriter: () => ProjectionWriter<Event>;
   /**
-   * Divides the events of one organization among partitions; without it they are all in one. See rule 1
-   * in partitions.ts.
+   * Divides the events of one organization among partitions; without it they are all in one. See
+   * rule 1 in partitions.ts.
    */
   partitionKey?(event: Event): string;
   /**
-   * Its maximum share of the time: a projection that is expensive and need not be fresh to the second
-   * collects for longer under load, and so writes each row less often. 1 where it must be fresh.
+   * Its maximum share of the time. A projection that is expensive and may lag by seconds collects
+   * for longer under load, so it writes each row less often. 1 if it must be fresh.
    */
   readonly maxDuty: number;
   /**
-   * Removes all rows about one viewer, and takes the viewer out of what stays. Idempotent.
-   * `'no viewer data'` where no table knows viewers. @returns how many rows were removed
+   * Removes all rows about one viewer, and removes the viewer from remaining ones. Idempotent. `'no
+   * viewer data'` if no table refers to viewers. @returns the number of removed rows
    */
   readonly eraseViewer: ((tx: Tx, viewer: Viewer) => Promise<number>) | 'no viewer data';
-  /** Removes all rows about items that were deleted for good; `'no items'` where none knows items. */
+  /** Removes all rows about permanently deleted items; `'no items'` if no table refers to items. */
   readonly purgeItems: ((tx: Tx, items: readonly Item[]) => Promise<void>) | 'no items';
   readonly expire: readonly Expiry[];
   readonly rebuild: RebuildPlan;

@@ -1,11 +1,11 @@
 /**
- * Keeps the projections up with the event log. One process of the cluster works on a partition of the
- * projections at a time: it holds a lease, which other processes take over when it is not renewed for three
- * seconds (partition-leases.ts). Correctness does not rest on the lease but on the revisions of the
- * projections' rows: see run.ts.
+ * Keeps the projections up to date with the event log. One process of the cluster works on a
+ * partition of the projections at a time: it holds a lease, which other processes take over if it
+ * is not renewed for three seconds (partition-leases.ts). Correctness does not depend on the lease
+ * but on the revisions of the projections' rows: see run.ts.
  *
- * A projection that cannot take a block never skips it. It says so in the log as an error, with the
- * block's number, and tries again after a pause that doubles up to half a minute. The others go on.
+ * A projection that cannot process a block never skips it. It logs an error with the block's
+ * number, and retries after a delay that doubles up to half a minute. The others continue.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -34,7 +34,7 @@ export type PassReport = {
   readonly outcome: 'written' | 'overtaken' | 'failed';
   readonly events: number;
   readonly durationMs: number;
-  /** How long ago the newest event of the pass was received. */
+  /** The age of the newest event of the pass. */
   readonly lagMs: number;
 };
 
@@ -45,12 +45,12 @@ export type ProjectorOptions<Event extends LogEntry> = {
   readonly projections: readonly Projection<Event>[];
   readonly hints?: Hints;
   readonly onPass?: (report: PassReport) => void;
-  /** How long others wait before they take over; for tests. */
+  /** How long other processes wait before they take over; for tests. */
   readonly leaseMs?: number;
 };
 
 export type Projector = AsyncDisposable & {
-  /** There is something new in the log. */
+  /** Signals that the log has grown. */
   nudge(): void;
 };
 
@@ -110,18 +110,19 @@ class ProjectorLoop<Event extends LogEntry> {
         const hasMore = await this.#advance();
         if (hasMore) continue;
         const restMs = this.#restMs();
-        // Under load the bell rings all the time. Blocks are read while they are in memory, and
+        // Under load the bell rings continuously. Blocks are read while they are in memory, and
         // written when it is time.
         if (restMs > 0) await sleep(Math.min(restMs, readMs), signal);
         else await this.#bell.wait(pollMs, signal);
       }
     } finally {
-      // Another process may go on at once; if the database is away, the leases run out by themselves.
+      // Another process can continue at once. If the database is unavailable, the leases expire by
+      // themselves.
       await this.#leases.release(db).catch(() => undefined);
     }
   }
 
-  /** Takes and keeps leases. Partitions that another process holds are left alone. */
+  /** Claims and keeps leases. Partitions that another process holds are left alone. */
   async #claim(): Promise<void> {
     const sinceMs = performance.now() - this.#claimedAt;
     const isUnsure =
@@ -131,12 +132,12 @@ class ProjectorLoop<Event extends LogEntry> {
     const { partitions, isSettled } = await this.#leases.claim(db);
     this.#isSettled = isSettled;
     const names = projections.map(({ name }) => name);
-    // Read once the leases are ours, so that it tells what the holders before have written last.
+    // Read after claiming the leases, so that it includes the last writes of previous holders.
     this.#lanes.arrange(partitions.length === 0 ? [] : await readProgress(db, names, partitions));
     this.#claimedAt = performance.now();
   }
 
-  /** Reads and writes a round. @returns whether there is more to do at once */
+  /** Reads and writes one round. @returns whether there is more to do at once */
   async #advance(): Promise<boolean> {
     let hasMore = false;
     const { compare } = this.#options.eventLog;
@@ -147,16 +148,16 @@ class ProjectorLoop<Event extends LogEntry> {
       const page = await this.#read(group, aim);
       if (page === null) continue;
       await this.#collect(group, page);
-      // Behind the position that this group aims at, there is what the others have read.
+      // Beyond this group's aim are the blocks that the others have read.
       hasMore ||= !page.isLast || aim !== null;
-      // Lanes that have just caught up with others read on together with them, in the next round.
+      // Lanes that have just caught up with others continue with them in the next round.
       if (hasJoined(group, lanes, compare)) break;
     }
     await this.#writeAll(
       lanes.filter((lane) => {
         const { run, pace } = lane;
         if (!run.isReady) return false;
-        // Lanes that are to become one write that they are at one position.
+        // Lanes that are to be merged write, so that they have the same position.
         if (this.#lanes.hasTwin(lane)) return true;
         if (run.collected.blocks === 0) return false;
         return run.collected.events >= pace.maxEvents || pace.isDue();
@@ -186,7 +187,9 @@ class ProjectorLoop<Event extends LogEntry> {
     }
   }
 
-  /** Lets the event loop turn after each block: requests of this process must not wait for a page. */
+  /**
+   * Yields to the event loop after each block: requests of this process must not wait for a page.
+   */
   async #collect(
     group: readonly Lane<Event>[],
     { blocks, next }: LogPage<LogBlock<Event>>,
@@ -194,7 +197,7 @@ class ProjectorLoop<Event extends LogEntry> {
     for (const { run } of group) run.collect([], next);
     for (const block of blocks) {
       for (const lane of group) {
-        // One that has failed starts again from what it has written.
+        // A lane that failed resumes from its last committed position.
         if (!lane.run.isReady) continue;
         try {
           lane.run.collect([block], next);
@@ -206,7 +209,7 @@ class ProjectorLoop<Event extends LogEntry> {
     }
   }
 
-  /** At the same time: they write different tables, and each waits for the database most of the time. */
+  /** Concurrently: lanes write different tables, and each mostly waits for the database. */
   async #writeAll(lanes: readonly Lane<Event>[]): Promise<void> {
     const outcomes = await Promise.allSettled(lanes.map((lane) => this.#write(lane)));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
@@ -236,7 +239,7 @@ class ProjectorLoop<Event extends LogEntry> {
     run.reset();
     const isOvertaken = error instanceof OvertakenError || isContention(error);
     if (isOvertaken) {
-      // Two processes take turns, a rebuild or an erasure comes between: nothing is wrong.
+      // Expected when two processes alternate, or a rebuild or an erasure intervenes.
       log.debug({ err: error, projection }, 'a pass of a projection starts again');
     } else {
       const { delayMs, isNews } = pace.failed(
@@ -261,7 +264,7 @@ class ProjectorLoop<Event extends LogEntry> {
     this.#options.onPass?.({ projection: projection.name, ...report });
   }
 
-  /** How long to wait before anything is written again; none when all have rested. */
+  /** The delay until the next write; none if all lanes have rested. */
   #restMs(): number {
     const ready = this.#lanes.all.filter(({ run }) => run.isReady);
     const rests = ready.map(({ pace }) => pace.untilDueMs());

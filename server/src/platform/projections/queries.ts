@@ -1,4 +1,4 @@
-/** The SQL of the rows of `projection`: how far each partition has come. */
+/** The SQL for the rows of `projection`: how far each partition has come. */
 import { sql } from 'kysely';
 import { sendAhead, type Db, type Tx } from '../database/database.ts';
 import type { LogPosition } from '../event-log/event-log.ts';
@@ -44,9 +44,10 @@ export async function readProgress(
 }
 
 /**
- * How a transaction of a pass runs. It needs no sync at its commit: position and tables are lost
- * together, and the log, which is synced, gives them back. Statements look up thousands of keys in an
- * index each; a plan made while a table was empty reads all of it, and would be kept.
+ * Configures the transaction of a pass. Its commit needs no sync: position and tables are lost
+ * together, and can be restored from the log, which is synced. Statements look up thousands of keys
+ * in an index each; a generic plan made while a table was empty would read all of it, and would be
+ * cached.
  */
 export async function preparePass(tx: Tx, schema: string | null): Promise<void> {
   await sendAhead(
@@ -59,7 +60,7 @@ export async function preparePass(tx: Tx, schema: string | null): Promise<void> 
   if (schema !== null) await setSearchPath(tx, schema);
 }
 
-/** Lets the statements of a transaction find tables in this schema first. */
+/** Makes the statements of a transaction look for tables in this schema first. */
 export async function setSearchPath(tx: Tx, schema: string): Promise<void> {
   await sql`
     select set_config('search_path', ${schema}::text || ', ' || current_schema(), true)`.execute(
@@ -84,9 +85,9 @@ export type Advance = {
   name: string;
   partitions: readonly number[];
   position: LogPosition;
-  /** The number of events that were added. The first of the partitions keeps it. */
+  /** The number of added events. It is stored with the first of the partitions. */
   events: number;
-  /** When the newest event was received; null for none. */
+  /** When the newest event was received; null if there is none. */
   receivedAt: number | null;
 };
 
@@ -100,7 +101,7 @@ export async function advanceProjection(tx: Tx, advance: Advance): Promise<void>
     where name = ${name} and partition = any(${partitions}::int[])`.execute(tx);
 }
 
-/** Notes that partitions of a projection cannot take a block, until they advance. */
+/** Records that partitions of a projection cannot process a block, until they advance. */
 export async function noteFailure(
   tx: Tx,
   name: string,
@@ -112,10 +113,10 @@ export async function noteFailure(
   `.execute(tx);
 }
 
-/** Partitions of a projection; all where none are named. */
+/** Partitions of a projection; default: all. */
 export type Concerned = { readonly name: string; readonly partitions?: readonly number[] };
 
-/** Locks projections, in one order: until the transaction ends, nobody writes for them. */
+/** Locks projections in a fixed order: until the transaction ends, nobody writes for them. */
 export async function lockProjections(tx: Tx, concerned: readonly Concerned[]): Promise<void> {
   await sql`
     select from projection where (name, partition) in (select * from ${rowsOf(concerned)})
@@ -123,8 +124,8 @@ export async function lockProjections(tx: Tx, concerned: readonly Concerned[]): 
 }
 
 /**
- * Locks projections and tells their writers to forget what they remember: what is done in this
- * transaction changes it.
+ * Locks projections and makes their writers discard what they remember, because this transaction
+ * changes it.
  */
 export async function interruptProjections(tx: Tx, concerned: readonly Concerned[]): Promise<void> {
   await lockProjections(tx, concerned);
@@ -141,18 +142,21 @@ function rowsOf(concerned: readonly Concerned[]) {
     ${rows.map(({ partition }) => partition)}::int[])`;
 }
 
-/** Partitions of a projection that are at one position. */
+/** Partitions of a projection that are at the same position. */
 export type ProjectionReport = {
   name: string;
   position: LogPosition | null;
   events: number;
   /** True while processes hold the leases of all these partitions. */
   isRun: boolean;
-  /** True while one of them waits at a block that it cannot take. */
+  /** True while one of them is stuck at a block that it cannot process. */
   isFailing: boolean;
 };
 
-/** How far projections are, or one of them; one with its partitions apart has several entries. */
+/**
+ * How far all projections are, or only one of them. A projection whose partitions differ has
+ * several entries.
+ */
 export async function readProjections(db: Db, only?: string): Promise<ProjectionReport[]> {
   const { rows } = await sql<Omit<ProjectionReport, 'isRun'> & { partitions: number[] }>`
     select name, position, sum(events)::int8 as events,

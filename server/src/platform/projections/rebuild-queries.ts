@@ -1,4 +1,4 @@
-/** The SQL of rebuilds: copies of tables, and their taking the place of the tables. */
+/** The SQL for rebuilds: copying tables, and replacing the tables by the copies. */
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Tx } from '../database/database.ts';
@@ -9,10 +9,10 @@ import type { Progress } from './queries.ts';
 type Copied = { readonly name: string; readonly tables: readonly string[] };
 
 /**
- * Makes the schema, with an empty copy of each table and rows for the progress.
+ * Creates the schema, with an empty copy of each table and rows for the progress.
  *
- * @returns these rows. Their revision is a number that no other row has, so that a rebuild whose schema
- *   was taken from it is refused, and never writes into the tables that everybody reads
+ * @returns these rows. Their revision is a number that no other row has, so a rebuild whose schema
+ * was replaced is rejected instead of writing into the live tables
  */
 export async function createCopies(
   tx: Tx,
@@ -41,7 +41,9 @@ export async function createCopies(
   return everyPartition.map((partition) => ({ name, partition, position: null, revision }));
 }
 
-/** A copied table has the same indexes under names of PostgreSQL's choice; migrations know ours. */
+/**
+ * A copied table has the same indexes under generated names; migrations expect the original ones.
+ */
 async function copyIndexNames(tx: Tx, schema: string, table: string): Promise<void> {
   const { rows } = await sql<{ copied: string; name: string }>`
     with named as (
@@ -67,7 +69,7 @@ export async function dropCopies(tx: Tx, schema: string): Promise<void> {
 export async function replaceTables(tx: Tx, schema: string, { tables }: Copied): Promise<void> {
   const { rows } = await sql<{ home: string }>`select current_schema() as home`.execute(tx);
   const home = rows[0]?.home ?? 'public';
-  // Everything that reads would wait behind a lock that waits for a long read.
+  // All readers would queue behind a lock that waits for a long read.
   await sql`set local lock_timeout = '5s'`.execute(tx);
   for (const table of tables) {
     await sql`drop table ${sql.id(home, table)}`.execute(tx);
@@ -75,7 +77,7 @@ export async function replaceTables(tx: Tx, schema: string, { tables }: Copied):
   }
 }
 
-/** How far a rebuild has come. `generation` is the writer's own: see the column. */
+/** How far a rebuild has come. `generation` belongs to the writer: see the column. */
 export type ShadowProgress = { position: LogPosition; events: number; generation: number };
 
 export async function readShadowProgress(
@@ -92,7 +94,7 @@ export async function readShadowProgress(
   return row;
 }
 
-/** Lets the projectors go on from where a rebuild has come. */
+/** Makes the projectors continue from where a rebuild has come. */
 export async function saveProgress(
   tx: Tx,
   name: string,

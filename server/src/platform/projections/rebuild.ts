@@ -2,13 +2,14 @@
  * Rebuilds a projection from the event log, beside the running service:
  *
  *   empty copies of its tables in a schema of their own → the whole log into the copies
- *   → the copies take the place of the tables, in one transaction
+ *   → the copies replace the tables, in one transaction
  *
- * All partitions are rebuilt together. Until that transaction, everybody reads the old tables and the
- * projectors keep them up; then they continue with the new ones, from where the rebuild has come. A rebuild that is killed leaves a schema
- * that the next one removes; a second one at the same time takes over from the first, which fails.
+ * All partitions are rebuilt together. Until that transaction, everybody reads the old tables and
+ * the projectors keep them up to date; then they continue with the new ones, from where the rebuild
+ * has come. A killed rebuild leaves a schema that the next one removes; a second one at the same
+ * time takes over from the first, which fails.
  *
- * The log does not hold everything for ever. How days that it has lost are handled is up to the
+ * The log does not keep everything forever. How to handle days that it has lost is up to the
  * projection: see `RebuildPlan`.
  */
 import { inBatches } from '../database/batches.ts';
@@ -51,7 +52,9 @@ const defaultEventsOfPass = 80_000;
 const rowsAtOnce = 500;
 const page = { limitBlocks: 500, limitEvents: 20_000 };
 
-/** Rebuilds one projection. @throws when another rebuild of it has taken over, or it has to be retried */
+/**
+ * Rebuilds one projection. @throws if another rebuild of it has taken over, or it has to be retried
+ */
 export async function rebuildProjection<Event extends LogEntry>(
   projection: Projection<Event>,
   options: RebuildOptions<Event>,
@@ -84,7 +87,7 @@ export async function rebuildProjection<Event extends LogEntry>(
       });
     }
     await inTransaction(db, async (tx) => {
-      // The projector waits at this row, and then finds that it was overtaken.
+      // The projector waits for this row, and then finds that it was overtaken.
       await interruptProjections(tx, [{ name }]);
       await plan.keepOld?.(tx, schema, firstDayMs);
       const progress = await readShadowProgress(tx, schema, name);

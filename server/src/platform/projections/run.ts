@@ -1,6 +1,6 @@
 /**
- * Partitions of a projection that are at one position, on their way along the log: what was read for them,
- * and what of that is written.
+ * Partitions of a projection at the same position, on their way along the log: what was read for
+ * them, and how much of it is written.
  */
 import type { Db } from '../database/database.ts';
 import type { LogBlock, LogPosition } from '../event-log/event-log.ts';
@@ -8,7 +8,7 @@ import { everyPartition, partitionCount, partitionOf } from './partitions.ts';
 import { isDivided, type Projection, type ProjectionWriter } from './projection.ts';
 import { advanceProjection, lockPartitions, preparePass, type Progress } from './queries.ts';
 
-/** Somebody else has written for the projection since it was read. */
+/** Another process has written for the projection since it was read. */
 export class OvertakenError extends Error {
   override readonly name = 'OvertakenError';
 
@@ -18,9 +18,9 @@ export class OvertakenError extends Error {
 }
 
 export type RunOptions = {
-  /** Ascending; all where none are given. */
+  /** Ascending; default: all. */
   readonly partitions?: readonly number[];
-  /** Where its tables are, unless they are the ones that everybody reads. */
+  /** The schema of its tables, if they are not the live ones. */
   readonly schema?: string;
 };
 
@@ -30,15 +30,15 @@ export class ProjectionRun<Event> {
   /** Everything before it was collected or written. */
   position: LogPosition;
   /**
-   * Collected and not written yet. Blocks are those of the log, events those of these partitions.
+   * Collected but not written yet. Blocks are those of the log, events those of these partitions.
    */
   collected = { events: 0, blocks: 0, firstSequence: 0, lastSequence: 0, receivedAt: 0 };
-  /** False before the first `resume`, and when nobody can say what its rows are. */
+  /** False before the first `resume`, and while the contents of its rows are unknown. */
   isReady = false;
   readonly #writer: ProjectionWriter<Event>;
   readonly #start: LogPosition;
   readonly #schema: string | null;
-  /** By partition, what this run has read or written last. */
+  /** The revisions last read or written by this run, by partition. */
   readonly #revisions = new Map<number, number>();
 
   /** @param start of the log */
@@ -55,7 +55,7 @@ export class ProjectionRun<Event> {
     this.#schema = schema ?? null;
   }
 
-  /** Whether nobody else has written for its partitions, as these rows say. */
+  /** Whether, according to these rows, nobody else has written for its partitions. */
   isAsIn(rows: readonly Progress[]): boolean {
     if (!this.isReady) return false;
     const current = new Map(rows.map(({ partition, revision }) => [partition, revision]));
@@ -64,7 +64,7 @@ export class ProjectionRun<Event> {
     );
   }
 
-  /** Continues from what the rows of its partitions say, if that is new. All have one position. */
+  /** Continues from the rows of its partitions, if they are new. All have the same position. */
   resume(rows: readonly Progress[]): void {
     if (this.isAsIn(rows)) return;
     this.reset();
@@ -109,10 +109,10 @@ export class ProjectionRun<Event> {
   }
 
   /**
-   * Writes what was collected, and the position with it, in one transaction.
+   * Writes what was collected, together with the position, in one transaction.
    *
-   * It is not retried as `inTransaction` would: what the writer remembers has changed on the way.
-   * After a failure call `reset`, and read from where the rows say.
+   * It is not retried like `inTransaction`, because the writer's memory has changed on the way.
+   * After a failure call `reset`, and read from the position in the rows.
    *
    * @throws OvertakenError
    */

@@ -7,13 +7,18 @@ type ProjectionTable = {
   partition: Generated<number>;
   position: Json<unknown>;
   revision: Generated<number>;
-  /** Always the revision. A process that does not know it knows no partitions, and may not write. */
+  /**
+   * Always equal to the revision. A process that does not know it knows no partitions, and may not
+   * write.
+   */
   fence: Generated<number>;
   events: Generated<number>;
   received_at: NullableTimestamp;
   generation: Generated<number>;
   failing_since: NullableTimestamp;
-  /** This and the next: written by the version before leases had a table of their own. */
+  /**
+   * This column and the next were written by the version before leases had a table of their own.
+   */
   writer_id: string | null;
   writer_until: NullableTimestamp;
 };

@@ -9,10 +9,10 @@ const rowsAtOnce = 2_000;
 const itemsAtOnce = 100;
 
 /**
- * Removes what projections keep of one viewer. Call it after the viewer's events are gone from the
- * log, so that no later pass reads them. Idempotent.
+ * Removes what projections store about one viewer. Call it after the viewer's events are gone from
+ * the log, so that no later pass reads them. Idempotent.
  *
- * @returns how many rows were removed
+ * @returns the number of removed rows
  */
 export async function eraseFromProjections<Event>(
   db: Db,
@@ -25,7 +25,7 @@ export async function eraseFromProjections<Event>(
     return [{ ...partitionsOf(projection, [viewer.organizationId]), erase }];
   });
   return inTransaction(db, async (tx) => {
-    // Whoever writes now has read the states, and must not write them back.
+    // A process that is writing now has read the states, and must not write them back.
     await interruptProjections(tx, concerned);
     let removed = 0;
     for (const { erase } of concerned) removed += await erase(tx, viewer);
@@ -34,10 +34,10 @@ export async function eraseFromProjections<Event>(
 }
 
 /**
- * Removes what projections keep of items that were deleted for good. It waits for the pass that is
- * being written, and makes writers forget what they have read: later passes read the log without the
- * items, see that they are gone, and write nothing for them. Some items go in each transaction, so that
- * projections never wait for long.
+ * Removes what projections store about permanently deleted items. It waits for the current pass,
+ * and makes writers forget what they have read: later passes read the log without the items and
+ * write nothing for them. Items are removed a few per transaction, so that projections never wait
+ * for long.
  */
 export async function purgeFromProjections<Event>(
   db: Db,
@@ -50,7 +50,7 @@ export async function purgeFromProjections<Event>(
     if (purge === 'no items') return [];
     return [{ ...partitionsOf(projection, organizationIds), purge }];
   });
-  // Also those that keep nothing of items: they may remember some.
+  // Includes projections without rows about items: their writers may remember some.
   const all = projections.map((projection) => partitionsOf(projection, organizationIds));
   if (items.length > 0) await inTransaction(db, (tx) => interruptProjections(tx, all));
   for (let from = 0; from < items.length; from += itemsAtOnce) {
@@ -62,7 +62,7 @@ export async function purgeFromProjections<Event>(
   }
 }
 
-/** Removes rows whose time is over, a bounded number in each transaction. */
+/** Removes expired rows, a limited number in each transaction. */
 export async function expireProjections<Event>(
   db: Db,
   projections: readonly Projection<Event>[],
@@ -73,7 +73,7 @@ export async function expireProjections<Event>(
   }
 }
 
-/** The partitions in which rows of organizations are. */
+/** The partitions that contain rows of organizations. */
 function partitionsOf<Event>(
   projection: Projection<Event>,
   organizationIds: readonly string[],

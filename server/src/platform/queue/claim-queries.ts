@@ -1,10 +1,11 @@
 /**
- * SQL about claims: renewed, taken back and settled. Times are the database's. A statement that is a
- * transaction by itself takes a `Db`, what has to be one with other writes a `Tx`.
+ * SQL for claims: renewing them, taking them back and settling them. Times are the database's. A
+ * statement that is a transaction by itself takes a `Db`, one that belongs to other writes a `Tx`.
  *
- * Writes find a row by its primary key alone. The fence asks for lease_until, which is null in all
- * states but 'running', instead of the state: with statistics from before a flood the planner takes
- * `state = …` for rarer than a primary key and reads the flood (41 ms for a claim, not 0.3 ms).
+ * Writes find a row by its primary key alone. The fence tests lease_until, which is null in all
+ * states but 'running', instead of the state: with statistics from before a flood the planner
+ * considers `state = …` more selective than the primary key and reads the flood (41 ms for a claim,
+ * not 0.3 ms).
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db, Tx } from '../database/database.ts';
@@ -22,8 +23,8 @@ export async function selectNow(db: Db): Promise<string> {
 }
 
 /**
- * Extends the leases of these claims and returns the ids of those that are still held. Locked rows
- * are being settled by their own worker: they count as held, and are not waited for.
+ * Extends the leases of these claims and returns the ids of those still held. Locked rows are being
+ * settled by their own worker: they count as held, and are not waited for.
  */
 export async function renewLeases(
   db: Db,
@@ -51,7 +52,7 @@ export async function renewLeases(
 export type TakenBack = { jobId: number; name: string; attempts: number; worker: string };
 
 /**
- * running → waiting for at most `limit` jobs whose lease has run out. Takes nothing when the
+ * running → waiting for at most `limit` jobs whose lease has expired. Takes nothing if the
  * statement arrives more than `withinMs` after `seenAt`, a time of the database: after a hang it
  * would find every lease expired, before the holders could renew them.
  */
@@ -72,8 +73,8 @@ export async function takeBackFrom(db: Db, worker: string, limit: number): Promi
 }
 
 /**
- * The attempt stays counted, and the job goes to the end of its organization's line, so that one
- * that kills its process lets others by.
+ * The attempt stays counted, and the job goes to the end of its organization's queue, so that a job
+ * that kills its process does not hold up others.
  */
 async function takeBack(db: Db, isGone: RawBuilder<unknown>, limit: number): Promise<TakenBack[]> {
   const { rows } = await sql<TakenBack>`
@@ -87,7 +88,7 @@ async function takeBack(db: Db, isGone: RawBuilder<unknown>, limit: number): Pro
   return rows;
 }
 
-/** running → gone. False when the claim is not held any more. */
+/** running → gone. False if the claim is no longer held. */
 export async function removeClaimed(db: Db, claim: Claim): Promise<boolean> {
   const { rows } = await sql`delete from job
     where job_id = ${claim.jobId} and claim_id = ${claim.claimId}
@@ -96,7 +97,7 @@ export async function removeClaimed(db: Db, claim: Claim): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** running → waiting, in its old place and without counting the attempt: it was cut short. */
+/** running → waiting, in its old place and without counting the interrupted attempt. */
 export async function releaseClaimed(db: Db, claim: Claim): Promise<boolean> {
   const { rows } = await sql`
     update job set state = 'waiting', lease_until = null, attempts = attempts - 1
@@ -123,7 +124,7 @@ export async function rescheduleClaimed(
   return rows.length > 0;
 }
 
-/** running → failed. `attempts` does not count claims that ran no handler. */
+/** running → failed. `attempts` excludes claims that ran no handler. */
 export async function failClaimed(
   tx: Tx,
   claim: Claim,
@@ -139,7 +140,7 @@ export async function failClaimed(
   return rows.length > 0;
 }
 
-/** The current state of a job and its latest claim. Null when the job is gone. */
+/** The current state of a job and its latest claim. Null if the job is gone. */
 export async function selectJobState(
   db: Db,
   jobId: number,

@@ -1,10 +1,10 @@
-/** What a job is: everything but its implementation, so that enqueuers can import it. */
+/** Everything about a job except its implementation, so that enqueuers can import it. */
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Tx } from '../database/database.ts';
 
 export type RetryPolicy = {
-  /** Attempts in all, the first one included. */
+  /** Maximum attempts, including the first one. */
   readonly maxAttempts: number;
   /** Milliseconds from the failure of an attempt (1, 2, …) to the next one. */
   readonly delayMs: (attempt: number) => number;
@@ -20,26 +20,26 @@ export type JobFailure = {
 
 type JobRules<Payload> = {
   readonly name: string;
-  /** An attempt that takes longer is aborted and counts as a failure that may be tried again. */
+  /** An attempt that takes longer is aborted and counts as a retryable failure. */
   readonly timeoutMs: number;
   readonly retry: RetryPolicy;
-  /** Attempts that one process runs at the same time. */
+  /** Maximum concurrent attempts per process. */
   readonly concurrency: number;
   /**
-   * The field of the payload that holds the id of the item whose files the job writes. The purge of a
-   * deleted item waits for it; a job without it can't write such files.
+   * The field of the payload that holds the id of the item whose files the job writes. The purge of
+   * a deleted item waits for it; a job without it can't write such files.
    */
   readonly writesFilesOf?: keyof Payload & string;
   /**
-   * Keeps places free for others: an organization is given one only while it holds fewer of this
-   * process's than a quarter of those that are free. So one gets at most a fifth of all places, the
-   * next a fifth of the rest, and so on. For jobs that mostly wait, as for the network, of which a
-   * process can run many.
+   * Keeps places free for others: an organization gets another place only while it holds fewer of
+   * this process's places than a quarter of the free ones. One organization thus gets at most a
+   * fifth of all places, the next a fifth of the rest, and so on. For jobs that mostly wait, for
+   * example for the network, so that a process can run many.
    */
   readonly sharesPlaces?: boolean;
   /**
-   * Runs when the job has failed for good, in the transaction that marks it failed. Its effect must
-   * be rows of this transaction only. It also runs for a job whose handler has never answered.
+   * Runs when the job has failed for good, in the transaction that marks it as failed. Its only
+   * effect must be rows of this transaction. It also runs for a job whose handler never answered.
    */
   readonly onExhausted?: (tx: Tx, payload: Payload, failure: JobFailure) => Promise<void>;
 };
@@ -55,10 +55,10 @@ const longestDelayMs = 30 * 24 * 3_600_000;
 const namePattern = /^[a-z][a-z0-9_.-]{0,62}$/;
 
 /**
- * Defines a kind of job. Payloads carry ids and small facts, never content. A field added after a
- * release is optional, because jobs of the version before may still be in the queue.
+ * Defines a kind of job. Payloads contain ids and small facts, never content. A field added after a
+ * release must be optional, because jobs of the previous version may still be in the queue.
  *
- * @throws RangeError when a limit is missing or out of bounds
+ * @throws RangeError if a limit is missing or out of range
  */
 export function defineJob<Schema extends TSchema>(
   definition: JobRules<Static<Schema>> & { readonly payload: Schema },
@@ -81,20 +81,20 @@ export function defineJob<Schema extends TSchema>(
   };
 }
 
-/** @throws RangeError unless the value is a whole number from 1 to `most` */
+/** @throws RangeError unless the value is an integer from 1 to `most` */
 export function checkWhole(jobName: string, field: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return;
   throw new RangeError(`job ${jobName}: ${field} must be a whole number from 1 to ${most}`);
 }
 
-/** The delay after a failed attempt, kept within 0 and 30 days whatever the policy answers. */
+/** The delay after a failed attempt, limited to 0 to 30 days whatever the policy returns. */
 export function retryDelayMs(retry: RetryPolicy, attempt: number): number {
   const delayMs = retry.delayMs(attempt);
   if (Number.isNaN(delayMs)) return 0;
   return Math.min(Math.max(delayMs, 0), longestDelayMs);
 }
 
-/** A retry policy's delay that doubles from `firstMs` with each attempt, up to `maxMs`. */
+/** A retry delay that doubles from `firstMs` with each attempt, up to `maxMs`. */
 export function doublingDelay(firstMs: number, maxMs: number): RetryPolicy['delayMs'] {
   return (attempt) => Math.min(firstMs * 2 ** (attempt - 1), maxMs);
 }

@@ -33,12 +33,12 @@ export function connectionBroke(error: unknown): boolean {
   return isDatabaseAway(error) && !['57014', '55P03', '25P03'].includes(sqlState(error) ?? '');
 }
 
-/** The message of an error, fit for `last_error`. */
+/** The message of an error, prepared for `last_error`. */
 export function reasonOf(error: unknown): string {
   return clip(error instanceof Error ? error.message : String(error));
 }
 
-/** Cut to 2,000 characters, without zero characters, which PostgreSQL's text cannot hold. */
+/** Limits the text to 2,000 characters and removes NUL, which PostgreSQL's text cannot hold. */
 export function clip(reason: string): string {
   return reason.replaceAll('\0', '').slice(0, longestReason);
 }

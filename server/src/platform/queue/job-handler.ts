@@ -6,10 +6,13 @@ import { checkWhole, type Job, type JobFailure, type RetryPolicy } from './job-d
 
 export type JobAnswer =
   | { readonly outcome: 'done' }
-  /** There was nothing to do any more, for example because the item was deleted. */
+  /** There was nothing left to do, for example because the item was deleted. */
   | { readonly outcome: 'skipped'; readonly reason: string }
   | { readonly outcome: 'failed'; readonly reason: string; readonly retryable: boolean }
-  /** The media storage is away. The attempt is not counted: an outage must not fail what waits. */
+  /**
+   * The media storage is unavailable. The attempt is not counted: an outage must not fail waiting
+   * jobs.
+   */
   | { readonly outcome: 'outage'; readonly reason: string };
 
 export const done: JobAnswer = { outcome: 'done' };
@@ -18,7 +21,7 @@ export function skipped(reason: string): JobAnswer {
   return { outcome: 'skipped', reason };
 }
 
-/** A failure that is not retryable fails the job for good at once. A throw is retryable. */
+/** A failure that is not retryable fails the job for good. A throw is retryable. */
 export function failed(reason: string, options: { retryable: boolean }): JobAnswer {
   return { outcome: 'failed', reason, retryable: options.retryable };
 }
@@ -36,7 +39,7 @@ export class JobAbortedError extends Error {
   }
 }
 
-/** The claim is not this attempt's any more: nothing of its final effect was written. */
+/** This attempt no longer holds the claim: nothing of its final effect was written. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
@@ -51,18 +54,21 @@ export type JobContext = {
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * Writes the final effect and removes the job in one transaction, at most once ever. While the
-   * database is away it tries again, so the effect must have no trace outside of the transaction.
+   * Writes the final effect and removes the job in one transaction, at most once. While the
+   * database is unavailable it retries, so the effect must have no trace outside the transaction.
    *
-   * @throws LeaseLostError when another worker has the job, or the attempt is over
-   * @throws whatever the effect throws; the job then still is this attempt's
+   * @throws LeaseLostError if another worker has the job, or the attempt is over
+   * @throws whatever the effect throws; the attempt then still holds the job
    */
   finish(effect: (tx: Tx) => Promise<void>): Promise<void>;
 };
 
 export type JobHandler<Payload> = (payload: Payload, context: JobContext) => Promise<JobAnswer>;
 
-/** A job with its handler. The payload's type is closed over, so that a list can hold any of them. */
+/**
+ * A job with its handler. The payload's type is hidden, so that a list can hold handlers of any
+ * type.
+ */
 export type HandledJob = {
   readonly name: string;
   readonly timeoutMs: number;
@@ -74,12 +80,14 @@ export type HandledJob = {
   exhausted(tx: Tx, payload: unknown, failure: JobFailure): Promise<void>;
 };
 
-/** A stored payload that does not fit its schema: of another version, or written by hand. */
+/** A stored payload that does not match its schema: from another version, or written by hand. */
 export class PayloadError extends Error {
   override readonly name = 'PayloadError';
 }
 
-/** Joins a job with its handler. The limits that a person may configure can be replaced here. */
+/**
+ * Combines a job with its handler. Limits that an operator may configure can be overridden here.
+ */
 export function handle<Payload>(
   job: Job<Payload>,
   handler: JobHandler<Payload>,
@@ -105,7 +113,7 @@ export function handle<Payload>(
   };
 }
 
-/** @throws PayloadError when the value does not fit the job's schema */
+/** @throws PayloadError if the value does not match the job's schema */
 export function parsePayload<Payload>(job: Job<Payload>, value: unknown): Payload {
   if (job.isPayload(value)) return value;
   throw new PayloadError(`payload of ${job.name} is not valid: ${job.payloadProblem(value)}`);

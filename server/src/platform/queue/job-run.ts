@@ -25,8 +25,8 @@ import { clip, connectionBroke, reasonOf, runExhausted } from './job-failure.ts'
 import type { ClaimedJob } from './queries.ts';
 
 /**
- * The outcome of an attempt. `lost`: another worker has the job. `unsettled`: the database was away
- * until the process had to end, so the lease will run out.
+ * The outcome of an attempt. `lost`: another worker has the job. `unsettled`: the database was
+ * unavailable until the process had to end, so the lease will expire.
  */
 export type AttemptOutcome =
   | 'done'
@@ -51,9 +51,9 @@ export type JobRunOptions = {
 /** Maximum tries of `onExhausted` after the last attempt (invariant 3). */
 const exhaustionTries = 5;
 const databaseRetryMs = 250;
-/** Until a job that found the media storage away tries again. */
+/** Delay before a job retries after a storage outage. */
 const outageDelayMs = 15_000;
-/** Settlements that ran into a statement's or a lock's time limit before the attempt is given up. */
+/** Maximum settlements that run into a statement or lock timeout before the attempt is given up. */
 const maxSlowWrites = 3;
 
 export class JobRun {
@@ -61,7 +61,7 @@ export class JobRun {
   readonly #job: HandledJob;
   readonly #options: JobRunOptions;
   readonly #aborter = new AbortController();
-  /** The finish transaction in progress; it is waited for even when the handler does not. */
+  /** The finish transaction in progress; it is awaited even if the handler does not await it. */
   #finishing: Promise<void> | null = null;
   /** A finish may have reached COMMIT without an answer (invariant 7). */
   #inDoubt = false;
@@ -82,7 +82,7 @@ export class JobRun {
     if (!this.#aborter.signal.aborted) this.#aborter.abort(new JobAbortedError(kind));
   }
 
-  /** Told by the heartbeat. While a fenced write is under way, that write is what decides. */
+  /** Called by the heartbeat. While a fenced write is in flight, that write decides instead. */
   leaseIsGone(): void {
     if (this.#finishing !== null || this.#finished || this.#closed) return;
     this.#lost = true;
@@ -133,7 +133,7 @@ export class JobRun {
         finish: (effect) => this.#finishOnce(effect),
       });
       await this.#finishing;
-      // A handler that overlooks that its finish has failed must not remove the job with its answer.
+      // A handler that ignores the failure of its finish must not remove the job by its answer.
       const overlooked = answer.outcome === 'done' && !this.#finished ? this.#finishFailure : null;
       return overlooked === null ? answer : failed(overlooked, { retryable: true });
     } catch (error) {
@@ -150,7 +150,7 @@ export class JobRun {
     }
   }
 
-  /** Answers for a handler that does not end although it was told to. */
+  /** Answers for a handler that does not end after its abort. */
   async #overtime(answered: AbortSignal): Promise<JobAnswer> {
     const { signal } = this.#aborter;
     await new Promise<void>((resolve) => {
@@ -185,7 +185,7 @@ export class JobRun {
     return finishing;
   }
 
-  /** Removes the row first: its lock then keeps everybody else away until COMMIT. */
+  /** Removes the row first: its lock then keeps all others away until COMMIT. */
   async #finish(effect: (tx: Tx) => Promise<void>): Promise<void> {
     for (;;) {
       if (this.#closed || this.#lost) throw new LeaseLostError('the attempt is over');
@@ -207,7 +207,10 @@ export class JobRun {
     }
   }
 
-  /** Finds out whether an earlier write of this claim, whose answer was lost, has committed (invariant 7). */
+  /**
+   * Finds out whether an earlier write of this claim, whose answer was lost, has committed
+   * (invariant 7).
+   */
   async #doubtfulWrite(): Promise<'removed' | 'moved' | 'nothing'> {
     if (!this.#inDoubt) return 'nothing';
     const now = await selectJobState(this.#options.db, this.claim.jobId);
@@ -245,7 +248,7 @@ export class JobRun {
     return rescheduleClaimed(this.#options.db, this.claim, retry);
   }
 
-  /** Marks the job failed together with onExhausted; without it when that keeps failing. */
+  /** Marks the job as failed together with onExhausted, or without it if that keeps failing. */
   async #fail(reason: string): Promise<AttemptResult> {
     const { db, log } = this.#options;
     const result: AttemptResult = { outcome: 'failed', reason };
@@ -270,14 +273,16 @@ export class JobRun {
     }
   }
 
-  /** Writes a settlement, again while the database is away; the fence makes that harmless. */
+  /**
+   * Writes a settlement and retries while the database is unavailable, which the fence makes safe.
+   */
   async #persist(result: AttemptResult, write: () => Promise<boolean>): Promise<AttemptResult> {
     for (let slowWrites = 0; ;) {
       try {
         if (await write()) return result;
         const earlier = await this.#doubtfulWrite();
         if (earlier === 'nothing') return { outcome: 'lost', reason: null };
-        // Only a finish that was still under way can have removed a job that was to be kept.
+        // Only a finish that was still in flight can have removed a job that was to be kept.
         const removes = result.outcome === 'done' || result.outcome === 'skipped';
         return earlier === 'moved' || removes ? result : { outcome: 'done', reason: null };
       } catch (error) {

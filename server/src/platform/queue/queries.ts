@@ -1,8 +1,8 @@
 /**
- * SQL that adds jobs and claims them; what holders of claims write is in `claim-queries.ts`. The
- * states and who moves them are in `queue.ts`. Times are the database's.
- * A statement that is a transaction by itself takes a `Db`, to cost one round trip; what has to be
- * one with other writes takes a `Tx`.
+ * SQL that adds and claims jobs; the writes of claim holders are in `claim-queries.ts`. The states
+ * and their transitions are in `queue.ts`. Times are the database's. A statement that is a
+ * transaction by itself takes a `Db`, to cost one round trip; one that belongs to other writes
+ * takes a `Tx`.
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../database/database.ts';
@@ -12,13 +12,13 @@ export type ClaimedJob = Claim & {
   readonly name: string;
   readonly organizationId: string;
   readonly payload: unknown;
-  /** This attempt's number; above the most attempts when earlier ones have never answered. */
+  /** This attempt's number; above the maximum if earlier ones never answered. */
   readonly attempt: number;
-  /** Why the latest attempt has failed. */
+  /** Why the latest attempt failed. */
   readonly lastError: string | null;
   /** Time since the job became due. */
   readonly waitedMs: number;
-  /** The span that it was added in. */
+  /** The span in which it was added. */
   readonly traceparent: string | null;
 };
 
@@ -40,8 +40,8 @@ export type NewJob = {
 };
 
 /**
- * Adds a job; null when a live job has its unique key. An insert that meets a job which another
- * transaction is just removing waits for that transaction, so a job is never lost between the two.
+ * Adds a job; null if a live job has its unique key. If another transaction is just removing such a
+ * job, the insert waits for that transaction, so no job is lost in between.
  */
 export async function insertJob(tx: Tx, job: NewJob): Promise<number | null> {
   const { rows } = await sql<{ job_id: number }>`
@@ -58,7 +58,7 @@ export async function insertJob(tx: Tx, job: NewJob): Promise<number | null> {
   return rows[0]?.job_id ?? null;
 }
 
-/** scheduled → waiting for at most `limit` jobs whose time has come. Returns how many. */
+/** scheduled → waiting for at most `limit` due jobs. Returns how many. */
 export async function promoteDueJobs(db: Db, limit: number): Promise<number> {
   const { rows } = await sql`
     with due as materialized (
@@ -70,7 +70,7 @@ export async function promoteDueJobs(db: Db, limit: number): Promise<number> {
   return rows.length;
 }
 
-/** Which of these names have a waiting job. */
+/** Returns which of these names have a waiting job. */
 export async function selectWaitingNames(db: Db, names: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select wanted.name from unnest(${names}::text[]) as wanted (name)
@@ -79,7 +79,7 @@ export async function selectWaitingNames(db: Db, names: readonly string[]): Prom
   return rows.map((row) => row.name);
 }
 
-/** Most organizations that one claim compares. */
+/** Maximum organizations that one claim compares. */
 export const claimWindow = 300;
 
 type ClaimRow = {
@@ -100,19 +100,19 @@ export type ClaimRequest = {
   readonly after: string;
   readonly worker: string;
   readonly leaseMs: number;
-  /** Organizations that are not given a job now. */
+  /** Organizations that get no job now. */
   readonly except: readonly string[];
 };
 
 /**
  * The claim. `line` steps from organization to organization with one index probe each, never over
- * the jobs of one, `heads` looks up each one's oldest job and running jobs, and `chosen` locks the
- * first that nobody else is claiming. Two claims at the same moment may choose the same
- * organization; they get different jobs.
+ * the jobs of one; `heads` looks up each one's oldest job and running jobs; `chosen` locks the
+ * first that nobody else is claiming. Two concurrent claims may choose the same organization; they
+ * get different jobs.
  *
  * Rejected: `order by` over a window of all waiting jobs, which reads every one of them (54 ms of
- * execution with 100,000 waiting, against 0.3 ms); the oldest due job of all, which lets one
- * organization with many jobs hide all others.
+ * execution with 100,000 waiting, against 0.3 ms); the oldest due job of all, with which one
+ * organization with many jobs hides all others.
  */
 export function claimStatement({ name, after, worker, leaseMs, except }: ClaimRequest) {
   return sql<ClaimRow>`
@@ -168,16 +168,16 @@ export function claimStatement({ name, after, worker, leaseMs, except }: ClaimRe
 export type ClaimResult = {
   readonly job: ClaimedJob | null;
   /**
-   * The organization after which the next claim of this name continues; '' when all were compared.
+   * The organization after which the next claim of this name continues; '' if all were compared.
    */
   readonly nextAfter: string;
 };
 
 /**
- * waiting → running for one job of the lowest rank: of the organization with the fewest running jobs
- * of this name, among equals the one whose latest turn is the longest ago, and among those without a
- * turn the one whose job has the earliest place. Compares at most `claimWindow`
- * organizations, those after `after` without those of `except`.
+ * waiting → running for one job of the lowest rank: of the organization with the fewest running
+ * jobs of this name; on a tie, the one whose latest turn is the longest ago; among those without a
+ * turn, the one whose job has the earliest place. Compares at most `claimWindow` organizations,
+ * namely those after `after`, except `except`.
  */
 export async function claimJob(db: Db, claim: ClaimRequest): Promise<ClaimResult> {
   const row = (await claimStatement(claim).execute(db)).rows[0];

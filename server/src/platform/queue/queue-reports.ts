@@ -1,4 +1,4 @@
-/** Queries about the queue for metrics and operators, and the removal of old failures. */
+/** Queries about the queue for metrics and operators, and the deletion of old failures. */
 import { sql } from 'kysely';
 import { inTransaction, type Db } from '../database/database.ts';
 import { inBatches } from '../database/batches.ts';
@@ -11,7 +11,7 @@ export type QueueStat = {
   /** Exact up to `maxCounted`. */
   readonly jobs: number;
   /**
-   * How long the oldest due job has been waiting; 0 when none is due. Only waiting jobs, and
+   * How long the oldest due job has been waiting; 0 if none is due. Only waiting jobs, and
    * scheduled ones that no worker has promoted, can be due.
    */
   readonly oldestDueAgeMs: number;
@@ -23,8 +23,8 @@ export const maxCounted = 100_000;
 /**
  * The queue by name and state; pairs without a job are absent. Reads at most the counted rows.
  *
- * The planner is told to walk the index, because it expects all names to have equally many jobs:
- * beside one name with 600,000 it would read the whole table for each of the others.
+ * The planner is forced to walk the index, because it assumes that all names have equally many
+ * jobs: beside one name with 600,000 it would read the whole table for each of the others.
  */
 export async function queueStats(db: Db): Promise<QueueStat[]> {
   return inTransaction(db, async (tx) => {
@@ -65,7 +65,7 @@ export type FailedJob = {
   readonly failedAt: Date;
 };
 
-/** The jobs that failed for good, the latest first, at most `limit` (100 when left out). */
+/** The jobs that failed for good, latest first, at most `limit`. */
 export async function listFailedJobs(db: Db, limit = 100): Promise<FailedJob[]> {
   const { rows } = await sql<FailedJob>`
     select job_id as "jobId", organization_id as "organizationId", name, payload, attempts,
@@ -78,9 +78,9 @@ export async function listFailedJobs(db: Db, limit = 100): Promise<FailedJob[]> 
 const prunedAtOnce = 1_000;
 
 /**
- * Deletes the jobs that failed more than 30 days ago, until none is left or the signal aborts.
+ * Deletes jobs that failed more than 30 days ago, until none is left or the signal aborts.
  *
- * @returns how many it has deleted
+ * @returns the number of deleted jobs
  */
 export function pruneFailedJobs(db: Db, signal: AbortSignal): Promise<number> {
   return inBatches(db, prunedAtOnce, signal, async (tx) => {

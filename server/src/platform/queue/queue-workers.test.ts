@@ -46,7 +46,7 @@ function start(jobs: HandledJob[], timing: Partial<QueueTiming> = {}) {
   };
 }
 
-/** Resolves when the signal aborts, with the kind of the abort. */
+/** Resolves with the kind of the abort when the signal aborts. */
 async function aborted(context: JobContext): Promise<string> {
   if (!context.signal.aborted) await once(context.signal, 'abort');
   const reason: unknown = context.signal.reason;
@@ -249,7 +249,7 @@ describe('finish', () => {
     const job = noteJob('note');
     const errors: unknown[] = [];
     const handler = handle(job, async (_, context) => {
-      // Another worker's claim, as after an outage that was longer than the lease.
+      // Simulates another worker's claim, as after an outage longer than the lease.
       await sql`update job set claim_id = gen_random_uuid()`.execute(db);
       await context
         .finish((tx) => writeEffect(tx, 'must not be'))

@@ -49,7 +49,7 @@ export async function jobRows(db: Db) {
     .execute();
 }
 
-/** Waits until the check holds, and fails with what it was waiting for. */
+/** Waits until the check holds, and otherwise fails with `what`. */
 export async function eventually(
   what: string,
   check: () => boolean | Promise<boolean>,

@@ -1,4 +1,4 @@
-/** Jobs and timing of the queue's tests, for their child processes too. */
+/** Jobs and timing of the queue's tests, shared with their child processes. */
 import { sql } from 'kysely';
 import { Type } from 'typebox';
 import type { Tx } from '../database/database.ts';
@@ -17,7 +17,7 @@ export const quickTiming: QueueTiming = {
 
 export type Note = { note: string };
 
-/** A job that says what it is for by its name; onExhausted writes the note with the reason. */
+/** A job whose name states its purpose; onExhausted writes the note with the reason. */
 export function noteJob(
   name: string,
   rules: {
@@ -39,7 +39,7 @@ export function noteJob(
   });
 }
 
-/** The kind of effect that must happen once: a row without any unique key to save it. */
+/** An effect that must happen exactly once: a row without a unique key that would hide a repeat. */
 export async function writeEffect(tx: Tx, text: string): Promise<void> {
   await sql`insert into effect (text) values (${text})`.execute(tx);
 }

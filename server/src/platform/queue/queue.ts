@@ -11,49 +11,50 @@
  *                        └───────────────────────────────── retry ───────┘ └─┴──▶ failed
  *                                                                            fail
  *
- * Who moves a job:
+ * Transitions:
  *   enqueue     a transaction of any feature
  *   promote     any worker, when run_at has come
  *   claim       a worker with a free slot for the name: new claim id, lease, attempts + 1
  *   finish      the claim's holder: final effect and removal in one transaction
- *   remove      the claim's holder, when the handler answered done or skipped without finish
+ *   remove      the claim's holder, if the handler answered done or skipped without finish
  *   retry       the claim's holder, after a failure with attempts left: due after the delay; also
- *               after one because the media storage is away, which is not counted
- *   fail        the claim's holder, after a failure that is final: onExhausted in one transaction
+ *               after a storage outage, which does not count as an attempt
+ *   fail        the claim's holder, after a final failure: onExhausted in one transaction
  *   release     the claim's holder at shutdown: the attempt is not counted
- *   take back   any worker, when the lease has run out, or at its start when the job was run by
- *               an earlier process of the same name: the attempt stays counted
+ *   take back   any worker, when the lease has expired, or at its start if the job was run by an
+ *               earlier process of the same name: the attempt stays counted
  *   (failed jobs are deleted after 30 days)
  *
  * Invariants:
- *   1. Every write of a holder is fenced: the row must be running under its own claim id. What
- *      must happen once (the final effect, onExhausted) is in the transaction of such a write, so
- *      it happens at most once, and a holder that has lost its claim leaves no trace.
- *   2. A job has at most one claim. Two handlers can overlap only when a holder was cut off from
+ *   1. Every write of a holder is fenced: the row must be running under its own claim id. Effects
+ *      that must happen once (the final effect, onExhausted) are in the transaction of such a
+ *      write, so they happen at most once, and a holder that has lost its claim leaves no trace.
+ *   2. A job has at most one claim. Two handlers can overlap only if a holder was cut off from
  *      the database for longer than its lease while another worker was not; it learns of the loss
  *      at its first contact, and by invariant 1 only one of the two has an effect. A holder is not
- *      stopped merely because it cannot renew: in an outage of the database nobody else can claim.
+ *      stopped merely because it cannot renew: during a database outage nobody else can claim.
  *   3. Attempts are counted by the claim, before the handler runs. A job whose process dies each
- *      time is used up after its most attempts; the next claim runs onExhausted, not the handler.
- *      A failing onExhausted is tried five times more; then the job is marked failed without it.
- *   4. Only now() of the database decides what is due and which lease has run out.
- *   5. While the database can be reached, a holder renews often enough to keep its lease. A worker
+ *      time runs out of attempts; the next claim then runs onExhausted, not the handler. A failing
+ *      onExhausted is retried up to five times; then the job is marked as failed without it.
+ *   4. Only now() of the database decides which jobs are due and which leases have expired.
+ *   5. While the database is reachable, a holder renews often enough to keep its lease. A worker
  *      takes expired leases back only after it has itself reached the database without trouble for
  *      longer than a renewal interval, so that after an outage the holders come first; and a take
- *      back that was on its way during a hang takes nothing.
- *   6. The claim takes a job of the lowest rank. Among those it prefers the organization with the
+ *      back that was in flight during a hang takes nothing.
+ *   6. A claim takes a job of the lowest rank. Among those it prefers the organization with the
  *      fewest running jobs of the name, then the one whose latest turn is the longest ago, then the
- *      job with the earliest place. Claims at the same moment may each see the other as not yet
- *      running. Of a kind that shares places, an organization gets one of a process only while it
- *      holds fewer there than a quarter of those that are free.
- *   7. A lost connection during COMMIT leaves a doubt that is resolved by the row, never by a
+ *      job with the earliest place. Concurrent claims may not see each other's job as running yet.
+ *      For a kind that shares places, an organization gets one of a process only while it holds
+ *      fewer there than a quarter of the free ones.
+ *   7. A connection lost during COMMIT leaves a doubt that is resolved by the row, never by a
  *      guess: the fenced write is sent again, waits for the row's lock if the first still runs,
  *      and finds the row either still its own (nothing was written) or gone (all was written).
  *   8. A live job is unique by (name, organization, unique key).
  *
- * Dead workers are known by name only where the caller vouches for it (`exclusiveName`). Session
- * advisory locks, one per worker, were considered and rejected: a restart of PostgreSQL, a failover
- * or a terminated backend frees them all, and every long job of the cluster would start over.
+ * Dead workers are known by name only if the caller guarantees unique names (`exclusiveName`).
+ * Session advisory locks, one per worker, were considered and rejected: a restart of PostgreSQL, a
+ * failover or a terminated backend frees them all, and every long job of the cluster would start
+ * over.
  */
 import type { Tx } from '../database/database.ts';
 import { currentSpan } from '../tracing/tracing.ts';
@@ -63,18 +64,18 @@ import { insertJob } from './queries.ts';
 
 export type EnqueueOptions = {
   readonly organizationId: string;
-  /** When the job is due, compared with the database's clock. Left out: now. */
+  /** When the job is due, by the database's clock. Default: now. */
   readonly runAt?: Date;
   /**
-   * Nothing is added while a live job of this name and organization has the same key, be it
+   * Nothing is added while a live job of this name and organization has the same key, whether
    * scheduled, waiting or running. A running one may already have read the state that it works on.
    */
   readonly uniqueKey?: string;
-  /** Jobs of a lower rank go before all others of their name. Left out: 0. */
+  /** Jobs of a lower rank go before all others of their name. Default: 0. */
   readonly rank?: number;
   /**
-   * How long the job is expected to run. Within an organization the job is ordered as if it were
-   * due this much later. So short jobs overtake long ones, but no job waits for ever. Default: 0.
+   * Expected run time. Within an organization the job is ordered as if it were due this much later,
+   * so short jobs overtake long ones, but no job waits forever. Default: 0.
    */
   readonly expectedMs?: number;
 };
@@ -86,9 +87,9 @@ const maxExpectedMs = 24 * 3_600_000;
 /**
  * Adds a job in the caller's transaction; call `hints.give(job.name)` after it has committed.
  *
- * @returns the job's id, or null when a live job has the unique key
- * @throws PayloadError when the payload does not fit the schema
- * @throws RangeError when the payload or the unique key is too long
+ * @returns the job's id, or null if a live job has the unique key
+ * @throws PayloadError if the payload does not match the schema
+ * @throws RangeError if the payload or the unique key is too long
  */
 export async function enqueue<Payload>(
   tx: Tx,

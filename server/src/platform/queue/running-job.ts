@@ -1,4 +1,4 @@
-/** The job that the present code runs for, for rules that hold for whatever a job calls. */
+/** The job for which the current code runs, for rules that apply to everything a job calls. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 export type RunningJob = { readonly name: string; readonly writesFilesOf?: string };

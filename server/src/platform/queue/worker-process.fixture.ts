@@ -1,8 +1,8 @@
 /**
  * A process for tests: workers on the database whose connection is the first argument. The second
- * is a name for `exclusiveName`, or '-', the third the lease in milliseconds. The job `hang` never
+ * argument is the `exclusiveName` or '-', the third the lease in milliseconds. The job `hang` never
  * ends; `poison` kills the process; `work` writes its note. It prints the name of each job that it
- * starts, and ends with its parent.
+ * starts, and exits with its parent.
  */
 import { pino } from 'pino';
 import { openDatabase, type DatabaseConnection } from '../database/database.ts';

@@ -1,4 +1,4 @@
-/** Steps that the conformance tests share: write bytes under a key, and read what is there. */
+/** Steps shared by the conformance tests: write bytes under a key, and read them back. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import { addToFolder, publishFolder } from './folders.ts';
 import type { Storage } from './storage.ts';
 
-/** Opens an empty storage that the test's end takes away. */
+/** Opens an empty storage that is removed at the end of the test. */
 export type OpenStorage = (context: TestContext) => Promise<Storage>;
 
 export async function workFolder(storage: Storage, t: TestContext): Promise<{ path: string }> {
@@ -67,7 +67,7 @@ export async function listKeys(storage: Storage, prefix: string): Promise<string
   return files.map((file) => file.key).toSorted();
 }
 
-/** The methods of a storage, some of which a test replaces to break in at a moment of its choice. */
+/** The methods of a storage, some of which a test wraps to intervene at a chosen moment. */
 export function facadeOf(storage: Storage): Storage {
   return {
     scratch: storage.scratch,
@@ -88,7 +88,7 @@ export function facadeOf(storage: Storage): Storage {
   };
 }
 
-/** A storage whose `putMany` fails after storing `count` files, as when its process is killed. */
+/** A storage whose `putMany` fails after storing `count` files, as if its process were killed. */
 export function failingAfter(storage: Storage, count: number): Storage {
   return {
     ...facadeOf(storage),

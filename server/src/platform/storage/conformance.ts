@@ -21,7 +21,10 @@ import { InvalidKeyError, RangeNotSatisfiableError } from './storage-errors.ts';
 import type { ByteRange, Piece, Storage } from './storage.ts';
 import { tryStorage } from './try-storage.ts';
 
-/** @param options.showsPartialPuts of a server whose readers see a part of an object that is being replaced */
+/**
+ * @param options.showsPartialPuts for a server whose readers may see part of an object being
+ * replaced
+ */
 export function storageConformance(
   name: string,
   openStorage: OpenStorage,
@@ -97,7 +100,7 @@ function fileTests(openStorage: OpenStorage): void {
     }
     await assert.rejects(storage.put('stream', broken()), { message: 'broken off' });
     assert.equal(await readText(storage, 'stream'), 'one two');
-    // Such a stream also has a path, which must not be taken for that of a file to move.
+    // Such a stream also has a path, which must not be mistaken for that of a file to move.
     const folder = await workFolder(storage, t);
     const local = path.join(folder.path, 'kept');
     await writeFile(local, 'kept');

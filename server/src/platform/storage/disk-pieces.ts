@@ -13,7 +13,7 @@ export class DiskPieces implements PieceWriter {
   #writtenBytes = 0;
   #durableBytes = 0;
 
-  /** `place` is a key that nobody has, and its path below `objects`. */
+  /** `place` is an unused key, together with its path below `objects`. */
   constructor(
     objects: string,
     place: { readonly key: string; readonly target: string },

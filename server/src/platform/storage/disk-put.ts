@@ -1,6 +1,6 @@
 /**
- * Putting files on a disk in the order that survives power loss: sync the files, rename them to
- * their keys, sync the folders that hold the new names.
+ * Puts files on a disk in an order that survives power loss: sync the files, rename them to their
+ * keys, sync the folders that contain the new names.
  */
 import { constants, copyFile, lstat, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -15,10 +15,10 @@ import {
 } from './storage-errors.ts';
 import type { LocalFile } from './storage.ts';
 
-/** The folder of the objects, and the scratch area on its device for sources from another one. */
+/** The folder of the objects, and the scratch area on its device for sources on another one. */
 export type Place = { readonly objects: string; readonly scratch: Scratch };
 
-/** A local file, its key, and where the key is below `Place.objects`. */
+/** A local file, its key, and the path of the key below `Place.objects`. */
 export type PlacedFile = LocalFile & { readonly key: string; readonly target: string };
 
 /** Another writer may prune an empty parent between its creation and its use. */
@@ -45,7 +45,7 @@ async function syncFile(localPath: string): Promise<void> {
   await sync(localPath);
 }
 
-/** Renames a file to its key, or where it lies on another device, a synced copy. */
+/** Renames a file to its key, or, if it is on another device, a synced copy of it. */
 async function moveIn(
   { scratch }: Place,
   { path: source, key, target }: PlacedFile,
@@ -69,7 +69,7 @@ async function renameInto(source: string, target: string): Promise<void> {
   await inFolderOf(target, () => rename(source, target));
 }
 
-/** Does what needs the folder of `target`, which is there already for most files. */
+/** Runs work that needs the folder of `target`, which usually exists already. */
 export async function inFolderOf<T>(target: string, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -82,8 +82,9 @@ export async function inFolderOf<T>(target: string, work: () => Promise<T>): Pro
 }
 
 /**
- * Syncs each folder between the objects' root and the files, deepest first. All of them, not only
- * those that this call created: another writer may have made one a moment ago and not synced it yet.
+ * Syncs each folder between the objects' root and the files, deepest first. It syncs all of them,
+ * not only those created by this call: another writer may have just created one and not synced it
+ * yet.
  */
 export async function syncFolders(
   { objects }: Pick<Place, 'objects'>,
@@ -98,12 +99,12 @@ export async function syncFolders(
   }
   const deepestFirst = [...folders].toSorted((a, b) => b.length - a.length);
   for (const folder of [...deepestFirst, objects]) {
-    // A folder that is gone was emptied and pruned meanwhile: no name is left to keep in it.
+    // A missing folder was emptied and pruned in the meantime, so it contains no name to preserve.
     await sync(folder).catch(absentAsNull);
   }
 }
 
-/** A rename onto a folder, or a path through a file, says that the key is taken. */
+/** A rename onto a folder, or a path through a file, means that the key is taken. */
 function asTaken(error: unknown, key: string): unknown {
   const taken = ['EEXIST', 'ENOTEMPTY', 'EISDIR', 'ENOTDIR'].includes(systemCode(error));
   return taken ? new KeyTakenError(key, error) : error;

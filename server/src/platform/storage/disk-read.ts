@@ -1,13 +1,13 @@
-/** Reading one file of a disk storage: as a stream, or by one call. */
+/** Reads one file of a disk storage: as a stream, or in one call. */
 import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { resolveRange } from './ranges.ts';
 import type { ByteRange, StoredFile, StoredRead } from './storage.ts';
 
-/** What a reader is told of a file. */
+/** The description of a file for readers. */
 export function describe(key: string, stats: BigIntStats): StoredFile {
-  // A replaced file is another inode, so its tag differs even within one tick of the clock.
+  // A replaced file has another inode, so its tag differs even within one tick of the clock.
   const tag = [stats.ino, stats.size, stats.mtimeNs].map((part) => part.toString(36)).join('-');
   return {
     key,
@@ -17,7 +17,7 @@ export function describe(key: string, stats: BigIntStats): StoredFile {
   };
 }
 
-/** Opens the part of a file that a range names; null for what is no file. */
+/** Opens the part of a file that a range selects; null if it is not a file. */
 export async function readFrom(
   handle: FileHandle,
   key: string,

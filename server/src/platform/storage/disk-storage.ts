@@ -3,7 +3,7 @@
  *   <root>/objects  the objects, by key
  *   <root>/work     the scratch area
  *   <root>/trash    removed folders that are being erased
- * The three must lie on one device. Several processes may share the root.
+ * The three must be on one device. Several processes may share the root.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -38,7 +38,7 @@ import type {
   StoredRead,
 } from './storage.ts';
 
-/** Opens the storage under `folder`, creating what is missing of it. */
+/** Opens the storage under `folder`, creating missing parts. */
 export async function openDiskStorage(folder: string): Promise<Storage> {
   const root = path.resolve(folder);
   const objects = path.join(root, 'objects');
@@ -75,7 +75,7 @@ class DiskStorage implements Storage {
   async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<StoredRead | null> {
     const location = this.#locate(key);
     signal?.throwIfAborted();
-    // Nothing published is a link, so one that is there was put there by somebody else.
+    // No published file is a link, so any link here was created by somebody else.
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
     const handle = await open(location, flags).catch(absentAsNull);
     if (handle === null) return null;
@@ -131,7 +131,7 @@ class DiskStorage implements Storage {
     return new DiskPieces(this.#objects, { key, target: this.#locate(key) }, held);
   }
 
-  /** Gives a piece that is the whole of its file a second name, which costs no copy. */
+  /** Adds a hard link for a piece that is the whole of its file, which needs no copy. */
   async #linkWhole(
     [part, ...more]: readonly (string | Piece)[],
     placed: { key: string; target: string },
@@ -183,7 +183,7 @@ class DiskStorage implements Storage {
     return (await linkOrCopy(location, target)) ? target : null;
   }
 
-  /** Nothing but the service reads the folder. */
+  /** Only the service reads the folder. */
   async signedUrl(key: string): Promise<null> {
     keySegments(key);
     return null;
@@ -208,7 +208,7 @@ class DiskStorage implements Storage {
   }
 }
 
-/** Depth first with one open folder a level; what vanishes while it is listed is left out. */
+/** Depth first with one open folder per level; skips entries that vanish during the listing. */
 async function* listBelow(
   folder: string,
   prefix: string,
@@ -227,7 +227,7 @@ async function* listBelow(
   }
 }
 
-/** Makes a removal durable, and takes away the folders above that it left empty. */
+/** Makes a removal durable, and removes parent folders that are now empty. */
 async function pruneAndSync(root: string, folder: string): Promise<void> {
   let current = folder;
   while (current !== root && (await removeIfEmpty(current))) current = path.dirname(current);
@@ -243,7 +243,7 @@ async function removeIfEmpty(folder: string): Promise<boolean> {
   }
 }
 
-/** Gives a file a second name, or where the file system can't, a second body. */
+/** Creates a hard link to a file, or a copy if the file system has no links. */
 async function linkOrCopy(source: string, target: string): Promise<boolean> {
   try {
     await link(source, target);

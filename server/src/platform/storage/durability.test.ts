@@ -1,4 +1,7 @@
-/** Faults and orders that only the system itself can show: syscall order, EIO, a full disk. */
+/**
+ * Tests of faults and ordering that only the operating system can show: syscall order, EIO, a full
+ * disk.
+ */
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +14,7 @@ const run = promisify(execFile);
 const storageModule = new URL('./disk-storage.ts', import.meta.url).href;
 const foldersModule = new URL('./folders.ts', import.meta.url).href;
 
-/** A tool that is absent, or forbidden here, skips a test; it never fails one. */
+/** A test is skipped, never failed, if a tool is missing or not permitted here. */
 function works(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }
@@ -35,14 +38,14 @@ function program(root: string, body: string): string[] {
   return [process.execPath, '--input-type=module', '-e', script];
 }
 
-/** The traced calls in order, each as its name and the paths it was about. */
+/** The traced calls in order, each as its name and the paths it concerned. */
 async function trace(folder: string, command: string[]): Promise<string[]> {
   const output = path.join(folder, 'trace');
   const calls = 'write,pwrite64,fsync,fdatasync,rename,renameat,renameat2';
   await run('strace', ['-f', '-y', '-s', '40', '-e', `trace=${calls}`, '-o', output, ...command]);
   const lines = (await readFile(output, 'utf8')).split('\n');
-  // A call that another thread interrupts is written in two lines. It counts where it ended,
-  // and only its first line says on what.
+  // A call interrupted by another thread is written in two lines. Its position is that of the
+  // second, but only the first one has the arguments.
   const begun = new Map<string, string>();
   return lines.flatMap((line) => {
     const [, thread = '', call = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? [];
@@ -144,7 +147,7 @@ test(
       const { readdir } = await import('node:fs/promises');
       const failure = await storage.scratch.receive(source(), { maxBytes: 1e6 }).catch((error) => error);
       console.log(failure.code, (await readdir(${JSON.stringify(path.join(root, 'work'))})).length);`;
-    // The first call of fsync is the one that opens the storage. The count is kept by thread.
+    // The first fsync opens the storage. strace counts calls per thread.
     const env = { ...process.env, UV_THREADPOOL_SIZE: '1' };
     const inject = 'inject=fsync:error=EIO:when=2+';
     const args = ['-f', '-o', '/dev/null', '-e', 'trace=fsync', '-e', inject];

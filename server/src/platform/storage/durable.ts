@@ -1,18 +1,18 @@
 /**
- * Making bytes and names survive power loss. A file is durable when its own data was synced and
- * then each folder between it and the root, because a name lives in the folder that holds it.
+ * Makes bytes and names survive power loss. A file is durable once its own data and then each
+ * folder between it and the root have been synced, because a name is stored in its parent folder.
  */
 import { lstat, mkdir, open, opendir } from 'node:fs/promises';
 import path from 'node:path';
 import { segmentProblem } from './keys.ts';
 import { systemCode, UnsafeSourceError } from './storage-errors.ts';
 
-/** Bounds memory and time for one folder: eleven hours of 2-second segments in five renditions. */
+/** Limits memory and time for one folder: eleven hours of 2-second segments in five renditions. */
 const maxFolderEntries = 100_000;
 
 /**
- * Each sync holds one of the process's few file-system threads until the disk answers, so a
- * large folder must leave some to everybody else.
+ * Each sync occupies one of the process's few file-system threads until the disk responds, so a
+ * large folder must leave some for others.
  */
 const maxParallel = 2;
 
@@ -27,8 +27,8 @@ export async function sync(fileOrFolder: string): Promise<void> {
 }
 
 /**
- * Creates `folder` and its missing parents, not yet durably. Not with the recursive `mkdir`, which
- * reports ENOTDIR both when another process removes a parent at that moment and when a file is in
+ * Creates `folder` and its missing parents, not durably yet. Does not use the recursive `mkdir`,
+ * which reports ENOTDIR both if another process removes a parent at that moment and if a file is in
  * the way.
  */
 export async function makeFolder(folder: string): Promise<void> {
@@ -45,7 +45,7 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * The files of a folder that is to be published, as relative paths with `/`, in no promised order.
+ * The files of a folder to publish, as relative paths with `/`, in no particular order.
  *
  * @throws UnsafeSourceError for anything that must not be published
  */
@@ -73,8 +73,8 @@ export async function listTree(root: string, signal?: AbortSignal): Promise<stri
 }
 
 /**
- * Runs `work` for each item, at most `parallel` at a time. After a failure or an abort it starts no
- * more.
+ * Runs `work` for each item, at most `parallel` at a time. Starts no more after a failure or an
+ * abort.
  */
 export async function forEachOf<T>(
   items: readonly T[] | AsyncGenerator<T>,

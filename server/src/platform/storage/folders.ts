@@ -1,13 +1,13 @@
 /**
- * Publishing a local folder, such as the segments and playlists of a video, as objects below a
+ * Publishes a local folder, such as the segments and playlists of a video, as objects below a
  * prefix.
  *
  *   (nothing) → files without a manifest → published → (removed)
  *
  * 1. `manifest.json` below the prefix is written last and names every file, so a prefix with a
- *    manifest is complete, until its removal begins. A prefix without one was left by a killed writer; publishing again
- *    completes it.
- * 2. A prefix has one writer at a time: callers publish under a name that nobody else has.
+ *    manifest is complete until its removal begins. A prefix without one was left by a killed
+ *    writer; publishing again completes it.
+ * 2. A prefix has one writer at a time: callers publish under a unique name.
  * 3. Files that join a published prefix are durable before the files that refer to them change.
  */
 import path from 'node:path';
@@ -24,7 +24,7 @@ export type FolderManifest = {
 
 const manifestName = 'manifest.json';
 
-/** Reads the manifest of a prefix. Null when nothing is published there. */
+/** Reads the manifest of a prefix. Null if nothing is published there. */
 export async function readManifest(
   storage: Storage,
   prefix: string,
@@ -35,19 +35,19 @@ export async function readManifest(
 }
 
 export type PublishOptions = {
-  /** Files that are there already under the prefix. */
+  /** Files that already exist under the prefix. */
   readonly stored?: ReadonlySet<string>;
-  /** Files that refer to others, which are replaced in this order when all others are durable. */
+  /** Files that refer to others; they are replaced in this order once all others are durable. */
   readonly last?: readonly string[];
 };
 
 /**
- * Publishes a local folder, whose files may be gone afterwards. FFmpeg's output is not trusted to be
- * free of links.
+ * Publishes a local folder, whose files may be gone afterwards. FFmpeg's output is not trusted to
+ * be free of links.
  *
- * @throws KeyTakenError when something is published there
- * @throws UnsafeSourceError for a folder that is empty or holds anything but plain files and folders
- *   with valid names; nothing is stored then
+ * @throws KeyTakenError if something is already published there
+ * @throws UnsafeSourceError for a folder that is empty or contains anything but plain files and
+ * folders with valid names; nothing is stored then
  */
 export async function publishFolder(
   storage: Storage,
@@ -70,13 +70,13 @@ export async function publishFolder(
 }
 
 /**
- * Adds the files of a local folder to a published prefix, such as further renditions. A file that is
- * there is replaced. Those named in `last` (such as `master.m3u8`) are replaced in that order when all
- * others are durable, so that no reader follows a reference to nothing. Running it again after a crash
- * completes it.
+ * Adds the files of a local folder, such as further renditions, to a published prefix. Existing
+ * files are replaced. Files named in `last` (such as `master.m3u8`) are replaced in that order once
+ * all others are durable, so that no reader follows a dangling reference. Running it again after a
+ * crash completes it.
  *
- * @throws PrefixMissingError when nothing is published there, or it is removed meanwhile
- * @throws UnsafeSourceError as `publishFolder` does, and when a file of `last` is missing
+ * @throws PrefixMissingError if nothing is published there, or it is removed in the meantime
+ * @throws UnsafeSourceError like `publishFolder`, and if a file of `last` is missing
  */
 export async function addToFolder(
   storage: Storage,
@@ -133,7 +133,7 @@ async function writeManifest(
   return manifest;
 }
 
-/** Gives a manifest to a folder that was published before there were any. */
+/** Creates a manifest for a folder that was published before manifests existed. */
 async function adoptFolder(
   storage: Storage,
   prefix: string,

@@ -1,4 +1,6 @@
-/** A purge waits for the jobs that say that they write files of items, so no other job may do it. */
+/**
+ * Proves that only jobs that declare it may write files of items, because a purge waits for them.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -34,7 +36,7 @@ const writes = {
 
 async function inJob(job: typeof silent, write: () => Promise<void>): Promise<void> {
   const handled = handle(job, async () => {
-    // Covers everything that the handler calls, at any time.
+    // The rule covers everything that the handler calls, at any time.
     await new Promise(setImmediate);
     await write();
     return done;

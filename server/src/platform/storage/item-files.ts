@@ -1,13 +1,14 @@
 /**
- * Files of items are written by requests, by live streams and by jobs that declare it (`writesFilesOf`):
- * a purge waits for those jobs, so that no file of a deleted item appears behind it.
+ * Files of items are written by requests, by live streams and by jobs that declare it
+ * (`writesFilesOf`). A purge waits for those jobs, so that no file of a deleted item appears after
+ * it.
  */
 import { runningJob } from '../queue/running-job.ts';
 import type { Storage } from './storage.ts';
 
 const itemFolders = ['media/', 'sources/'] as const;
 
-/** A storage in which a job that does not declare it can't write a file of an item. */
+/** A storage in which a job can write files of items only if it declares it. */
 export function guardItemFiles(storage: Storage): Storage {
   const guarded: Pick<Storage, 'put' | 'putMany' | 'join' | 'openPieces'> = {
     async put(key, source, signal) {
@@ -36,7 +37,7 @@ export function guardItemFiles(storage: Storage): Storage {
   });
 }
 
-/** @throws Error when the present job writes files of items without declaring it */
+/** @throws Error if the current job writes files of items without declaring it */
 function checkJob(keys: readonly string[]): void {
   const job = runningJob.getStore();
   if (job === undefined || job.writesFilesOf !== undefined) return;

@@ -1,18 +1,18 @@
 /**
- * Keys name files and prefixes name folders: segments of `[A-Za-z0-9._-]` joined by `/`.
- * A segment never starts with a dot and never holds two in a row, so that no key can climb out of
- * the root, and none means something else on another file system or in a URL.
+ * Keys name files and prefixes name folders: segments of `[A-Za-z0-9._-]` joined by `/`. A segment
+ * never starts with a dot and never contains two in a row, so that no key can escape the root or
+ * mean something else on another file system or in a URL.
  */
 import { InvalidKeyError } from './storage-errors.ts';
 
 const segment = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 
-/** Both bounds stay far below what file systems (255 a name) and S3 (1,024 a key) can take. */
+/** Both limits are far below those of file systems (255 per name) and S3 (1,024 per key). */
 const maxKeyLength = 512;
 const maxSegmentLength = 200;
 const maxSegments = 16;
 
-/** Says what is wrong with one name inside a key, or null when it is fine. */
+/** Describes the problem of one name inside a key, or returns null if it is valid. */
 export function segmentProblem(name: string): string | null {
   if (name === '') return 'an empty segment';
   if (name.length > maxSegmentLength) return `a segment over ${maxSegmentLength} characters`;

@@ -10,8 +10,8 @@ import type { Storage } from './storage.ts';
 export type StorageConfig = SettingValues<typeof storageSettings> & { readonly dataDir: string };
 
 /**
- * Opens the storage. The scratch area is in the data directory in either case. `observe` is called
- * after each request to S3.
+ * Opens the storage. The scratch area is always in the data directory. `observe` is called after
+ * each request to S3.
  *
  * @throws StorageUnavailableError for a bucket that can't be used
  */
@@ -19,17 +19,17 @@ export async function openStorage(config: StorageConfig, observe?: S3Observer): 
   const folder = path.join(config.dataDir, 'media');
   const options = s3Options(config);
   if (options === null) return openDiskStorage(folder);
-  // Only those who use it pay for the memory of the SDK.
+  // Imported on demand, because the SDK takes memory.
   const { openS3Storage } = await import('./s3/s3-storage.ts');
   return openS3Storage(options, path.join(folder, 'work'), observe);
 }
 
-/** Null when the media are on the disk. @throws ConfigurationError */
+/** Null if the media are on disk. @throws ConfigurationError */
 export function s3Options(config: StorageConfig): S3Options | null {
   return config.mediaUrl === null ? null : placeOptions(config, config.mediaUrl);
 }
 
-/** How to reach a place in a bucket. @throws ConfigurationError */
+/** The connection options for a place in a bucket. @throws ConfigurationError */
 export function placeOptions(
   config: StorageConfig,
   place: { readonly bucket: string; readonly prefix: string },

@@ -1,31 +1,31 @@
-/** Writing a stream of unknown length and origin into one file, with flat memory. */
+/** Writes an untrusted stream of unknown length to one file, with constant memory. */
 import { createHash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { untilAborted } from '../until-aborted.ts';
 import { asStorageError, FileTooLargeError, StorageFullError } from './storage-errors.ts';
 
 export type ReceiveOptions = {
-  /** Most bytes to accept. One more throws `FileTooLargeError`. */
+  /** Maximum bytes to accept. One more throws `FileTooLargeError`. */
   readonly maxBytes: number;
-  /** The size that the sender has announced. One that cannot fit is refused before the first byte. */
+  /** The size announced by the sender. A size that cannot fit is rejected before the first byte. */
   readonly declaredBytes?: number;
-  /** Free bytes that must stay on the device, or `StorageFullError`. Default 0. */
+  /** Free bytes that must remain on the device, or `StorageFullError`. Default 0. */
   readonly minFreeBytes?: number;
   /** The maximum number of bytes that `onFirstBytes` gets. Default 4,096. */
   readonly headBytes?: number;
   /**
-   * Sees the beginning (all of a shorter file, even an empty one) before anything is written;
-   * what it throws refuses the file.
+   * Receives the beginning (all of a shorter file, even an empty one) before anything is written; a
+   * throw rejects the file.
    */
   readonly onFirstBytes?: (head: Buffer) => void | Promise<void>;
   /**
-   * Says that nobody else looks at the chunks, so that the memory of each is freed once it is copied.
-   * The garbage collector would let tens of megabytes of them pile up first.
+   * Declares that nobody else uses the chunks, so that the memory of each can be freed once it is
+   * copied. Otherwise tens of megabytes would accumulate before garbage collection.
    */
   readonly ownsChunks?: boolean;
   /**
-   * How long bytes may wait for a block to become full, in milliseconds, looked at when others come.
-   * Without it a block is always filled.
+   * How long bytes may wait for a block to fill up, in milliseconds, checked when more bytes
+   * arrive. Without it, blocks are always filled.
    */
   readonly maxHoldMs?: number;
 };
@@ -37,22 +37,27 @@ export type WrittenFile = {
   readonly sha256: string;
 };
 
-/** A synced file in the scratch area. Disposing removes it, unless it was moved away by a put. */
+/**
+ * A synced file in the scratch area. Disposing of it removes it, unless a put has moved it away.
+ */
 export type ReceivedFile = WrittenFile & AsyncDisposable;
 
 /**
- * Between two checks of the free space. The data is also synced here, so that the last sync of a
- * large file stays short and the page cache never fills with one upload.
+ * Interval between two checks of the free space. Data is also synced here, so that the last sync of
+ * a large file is short and one upload never fills the page cache.
  */
 const checkpointBytes = 32 * 2 ** 20;
 
-/** Chunks are gathered for one write: those of TLS have 16 kB, and each write is a turn of the loop. */
+/**
+ * Chunks are combined into one write: TLS chunks have 16 kB, and each write costs a turn of the
+ * loop.
+ */
 const writeBytes = 256 * 1024;
 
 /**
- * Writes `source` to the new file `filePath` and syncs it. No chunk is asked for while a write is under
- * way, so a slow disk slows the sender. On any error or abort the file is removed;
- * the source is left as it is and not destroyed, so that a server can still answer on its socket.
+ * Writes `source` to the new file `filePath` and syncs it. No chunk is requested during a write, so
+ * a slow disk slows the sender. On any error or abort the file is removed; the source is not
+ * destroyed, so that a server can still respond on its socket.
  */
 export async function receiveFile(
   source: AsyncIterable<Uint8Array>,
@@ -92,7 +97,7 @@ export async function receiveFile(
   }
 }
 
-/** Passes the source on within `maxBytes`, holding the head back until it was approved. */
+/** Passes the source on up to `maxBytes`, holding the head back until it is approved. */
 export async function* checkedChunks(
   source: AsyncIterable<Uint8Array>,
   options: ReceiveOptions,
@@ -119,7 +124,10 @@ export async function* checkedChunks(
   yield* held;
 }
 
-/** Joins chunks to blocks of `writeBytes`, the last one shorter. Each is valid until the next is asked for. */
+/**
+ * Combines chunks into blocks of `writeBytes`; the last one may be shorter. A block is valid until
+ * the next is requested.
+ */
 export async function* blocksOf(
   chunks: AsyncIterable<Uint8Array>,
   { ownsChunks = false, maxHoldMs = Infinity }: Pick<ReceiveOptions, 'ownsChunks' | 'maxHoldMs'>,
@@ -145,7 +153,10 @@ export async function* blocksOf(
   freeMemory(block);
 }
 
-/** Frees the memory of a chunk that is all of its buffer; others share theirs, as in Node's pool. */
+/**
+ * Frees the memory of a chunk that occupies its whole buffer; others share theirs, as in Node's
+ * pool.
+ */
 function freeMemory({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
@@ -154,7 +165,7 @@ async function requireFree(freeBytes: () => Promise<number>, neededBytes: number
   if (neededBytes > 0 && (await freeBytes()) < neededBytes) throw new StorageFullError();
 }
 
-/** One write may take only a part, for example the last one before the disk is full. */
+/** A write may be partial, for example the last one before the disk is full. */
 export async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   let offset = 0;
   while (offset < chunk.length) {

@@ -1,6 +1,6 @@
 /**
- * The private local space for files that aren't finished: uploads that arrive, folders that FFmpeg
- * writes. A disk storage keeps it on its own device, so that a put needs no copy.
+ * The private local space for unfinished files: incoming uploads, and folders that FFmpeg writes. A
+ * disk storage keeps it on its own device, so that a put needs no copy.
  */
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, opendir, rm, statfs } from 'node:fs/promises';
@@ -14,13 +14,13 @@ import {
   StorageFullError,
 } from './storage-errors.ts';
 
-/** A fresh empty folder that only this process's user can read. Disposing removes it. */
+/** A new empty folder that only this process's user can read. Disposing of it removes it. */
 export type ScratchFolder = AsyncDisposable & { readonly path: string };
 
-/** A folder's own time doesn't move while FFmpeg appends to a file in it, so these are asked too. */
+/** Appending to a file does not change its folder's time, so this many entries are checked too. */
 const maxEntriesAsked = 1_000;
 
-/** A scratch area at `root`, an existing folder, which other processes may share. */
+/** A scratch area at `root`, an existing folder that other processes may share. */
 export class Scratch {
   readonly #root: string;
   /** Paths in use by this process, which no age limit removes. */
@@ -30,7 +30,7 @@ export class Scratch {
     this.#root = root;
   }
 
-  /** `name` says in a directory listing whose folder it is; the rest is random. */
+  /** `name` identifies the purpose of the folder in a directory listing; the rest is random. */
   async createFolder(name: string): Promise<ScratchFolder> {
     const folder = this.#claim(name);
     try {
@@ -43,9 +43,10 @@ export class Scratch {
   }
 
   /**
-   * Writes a stream to a synced file with flat memory and back-pressure; see `ReceiveOptions`.
-   * Throws `FileTooLargeError`, `StorageFullError`, what `onFirstBytes` throws, or the signal's
-   * reason, and leaves no file then. The source is never destroyed here.
+   * Writes a stream to a synced file with constant memory and back-pressure; see `ReceiveOptions`.
+   * The source is never destroyed here, and no file is left after an error.
+   *
+   * @throws FileTooLargeError, StorageFullError, what `onFirstBytes` throws, or the signal's reason
    */
   async receive(
     source: AsyncIterable<Uint8Array>,
@@ -62,7 +63,7 @@ export class Scratch {
     }
   }
 
-  /** @throws StorageFullError when the device has less free space */
+  /** @throws StorageFullError if the device has less free space */
   async requireFree(bytes: number): Promise<void> {
     if (bytes > 0 && (await this.freeBytes()) < bytes) throw new StorageFullError();
   }
@@ -74,8 +75,8 @@ export class Scratch {
   }
 
   /**
-   * Removes entries that this process doesn't hold and that have not changed for `olderThanMs`.
-   * Returns how many. Other processes share the area, so only age shows what a crash left.
+   * Removes entries that this process doesn't hold and that have not changed for `olderThanMs`, and
+   * returns how many. Other processes share the area, so only age identifies leftovers of a crash.
    */
   async cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number> {
     let removed = 0;
@@ -88,7 +89,7 @@ export class Scratch {
     return removed;
   }
 
-  /** Reserves a path that nobody else has. */
+  /** Reserves a unique path. */
   #claim(name: string): string {
     const problem = segmentProblem(name);
     if (problem !== null) throw new InvalidKeyError(problem);
@@ -97,14 +98,14 @@ export class Scratch {
     return claimed;
   }
 
-  /** Releases a claimed path and removes what is there, unless it was moved away. */
+  /** Releases a claimed path and removes its contents, unless they were moved away. */
   async #release(claimed: string): Promise<void> {
     await rm(claimed, { recursive: true, force: true, maxRetries: 2 });
     this.#held.delete(claimed);
   }
 }
 
-/** The paths right in a folder that have not changed for `olderThanMs`. */
+/** The direct children of a folder that have not changed for `olderThanMs`. */
 export async function* staleEntries(folder: string, olderThanMs: number): AsyncGenerator<string> {
   const keepSince = Date.now() - olderThanMs;
   for await (const { name } of await opendir(folder)) {
@@ -113,7 +114,7 @@ export async function* staleEntries(folder: string, olderThanMs: number): AsyncG
   }
 }
 
-/** The newest modification time, in Unix milliseconds, of a path and the entries right in it. */
+/** The newest modification time, in Unix milliseconds, of a path and its direct children. */
 async function lastTouchedAt(leftover: string): Promise<number> {
   const own = await lstat(leftover).catch(absentAsNull);
   if (own === null || !own.isDirectory()) return own?.mtimeMs ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Buckets that imports read from, with the credentials of the service. Which ones is a setting. The
- * service's own media are never among them: they belong to all organizations.
+ * Buckets that imports read from with the credentials of the service, as listed in a setting. The
+ * service's own media are never among them, because they belong to all organizations.
  */
 import type { Readable } from 'node:stream';
 import { placeOptions, type StorageConfig } from './open-storage.ts';
@@ -9,13 +9,13 @@ import type { Bucket, S3Observer } from './s3/bucket.ts';
 export type SourceObject = { readonly sizeBytes: number; readonly stream: Readable };
 
 export type SourceBuckets = {
-  /** Why nothing may be read from an `s3://` URL, to be told to whoever sent it; null when it may. */
+  /** Why an `s3://` URL must not be read, as a message for its sender; null if it may. */
   problemOf(url: string): string | null;
 
   /**
-   * Opens an object, whose stream must be read to its end or destroyed; null when it is absent.
+   * Opens an object, whose stream must be read to its end or destroyed; null if it is absent.
    *
-   * @throws StorageUnavailableError also where the credentials don't suffice
+   * @throws StorageUnavailableError, including for insufficient credentials
    */
   open(url: string, signal: AbortSignal): Promise<SourceObject | null>;
 };
@@ -23,12 +23,12 @@ export type SourceBuckets = {
 type Place = { readonly bucket: string; readonly prefix: string };
 type Named = { readonly bucket: string; readonly name: string };
 
-/** @throws ConfigurationError when no bucket could be reached by the settings */
+/** @throws ConfigurationError if the settings do not allow access to any bucket */
 export function openSourceBuckets(config: StorageConfig, observe: S3Observer): SourceBuckets {
   const { importBuckets, mediaUrl } = config;
   const buckets = new Map<string, Bucket>();
   const bucketOf = async (bucket: string): Promise<Bucket> => {
-    // Only those who use it pay for the memory of the SDK.
+    // Imported on demand, because the SDK takes memory.
     const module = await import('./s3/bucket.ts');
     const known = buckets.get(bucket);
     if (known !== undefined) return known;
@@ -56,7 +56,7 @@ export function openSourceBuckets(config: StorageConfig, observe: S3Observer): S
   };
 }
 
-/** Keys are taken as they are written, without percent-decoding, as the tools of S3 do. */
+/** Keys are taken literally, without percent-decoding, as in the tools of S3. */
 function parse(url: string): Named | null {
   const [, bucket, name] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/(.+)$/s.exec(url) ?? [];
   return bucket === undefined || name === undefined ? null : { bucket, name };

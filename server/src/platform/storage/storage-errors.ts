@@ -1,11 +1,11 @@
-/** Errors of the storage layer. What is merely absent is `null`, never an error. */
+/** Errors of the storage layer. Absence is `null`, never an error. */
 
 /** A key or prefix that can't name anything; it never reached the disk. */
 export class InvalidKeyError extends Error {
   override readonly name = 'InvalidKeyError';
 
   constructor(reason: string) {
-    // The key itself may be hostile or huge, so the message carries only the reason.
+    // The key itself may be hostile or huge, so the message contains only the reason.
     super(`invalid storage key: ${reason}`);
   }
 }
@@ -20,17 +20,17 @@ export class StorageFullError extends Error {
 }
 
 /**
- * The storage is out of reach, or refuses what the service needs. The message is one sentence for the
- * operator, and holds no secret.
+ * The storage is unreachable, or denies the service required access. The message is one sentence
+ * for the operator without secrets.
  */
 export class StorageUnavailableError extends Error {
   override readonly name = 'StorageUnavailableError';
 }
 
-/** The storage does not know an operation, and never will. */
+/** The storage does not support an operation, so a retry is pointless. */
 export class StorageUnsupportedError extends StorageUnavailableError {}
 
-/** The key or prefix is already in use by something that this write must not replace. */
+/** The key or prefix is in use by something that this write must not replace. */
 export class KeyTakenError extends Error {
   override readonly name = 'KeyTakenError';
   readonly key: string;
@@ -52,7 +52,10 @@ export class PrefixMissingError extends Error {
   }
 }
 
-/** A local file or folder that must not be published: empty, too large, links, devices, odd names. */
+/**
+ * A local file or folder that must not be published: empty, too large, or with links, devices or
+ * invalid names.
+ */
 export class UnsafeSourceError extends Error {
   override readonly name = 'UnsafeSourceError';
 
@@ -89,18 +92,18 @@ export function systemCode(error: unknown): string {
   return typeof error.code === 'string' ? error.code : '';
 }
 
-/** ENOENT, and a path that runs through a file or a link: nothing is stored there. */
+/** ENOENT, or a path that runs through a file or a link: nothing is stored there. */
 export function isAbsent(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error));
 }
 
-/** Handles a rejection: an absent path becomes null, everything else is thrown on. */
+/** Handles a rejection: an absent path becomes null, everything else is rethrown. */
 export function absentAsNull(error: unknown): null {
   if (isAbsent(error)) return null;
   throw error;
 }
 
-/** Translates a full disk or an exhausted quota; every other error stays what it is. */
+/** Translates a full disk or an exhausted quota; returns all other errors unchanged. */
 export function asStorageError(error: unknown): unknown {
   return ['ENOSPC', 'EDQUOT'].includes(systemCode(error)) ? new StorageFullError(error) : error;
 }

@@ -1,4 +1,4 @@
-/** The settings of the storage. The names that start with `AWS_` are those of AWS's own tools. */
+/** The settings of the storage. Names that start with `AWS_` are those of AWS's own tools. */
 import { bucketPlaces, choice, httpUrl, optional, s3Url, text } from '../config-values.ts';
 import { setting } from '../settings.ts';
 

@@ -1,18 +1,18 @@
 /**
- * Where media bytes live: objects by key, and a local scratch area for what isn't finished. There are
- * two implementations: a local folder (`disk-storage.ts`) and an S3 bucket (`s3/s3-storage.ts`). Both
- * pass the conformance suite in `conformance.ts`.
+ * Storage of media bytes: objects by key, and a local scratch area for unfinished files. There are
+ * two implementations: a local folder (`disk-storage.ts`) and an S3 bucket (`s3/s3-storage.ts`).
+ * Both pass the conformance suite in `conformance.ts`.
  *
  * Rules that hold for every implementation:
- *  1. A put that resolved survives power loss.
- *  2. A reader sees an object whole or not at all, with its old bytes or its new ones.
- *  3. Keys are checked before anything else (`keys.ts`); a bad one throws `InvalidKeyError`.
- *  4. What is absent is `null` when read and nothing when removed.
- *  5. A device without room throws `StorageFullError`, and what was half written is gone.
- *  6. A storage that is out of reach, or refuses the service, throws `StorageUnavailableError`.
+ * 1. A put that resolved survives power loss.
+ * 2. A reader sees an object completely or not at all, with its old bytes or its new ones.
+ * 3. Keys are checked before anything else (`keys.ts`); an invalid one throws `InvalidKeyError`.
+ * 4. Reading an absent object returns `null`, and removing one does nothing.
+ * 5. A device without room throws `StorageFullError`, and partial writes are removed.
+ * 6. A storage that is unreachable, or denies the service access, throws `StorageUnavailableError`.
  *
- * Nothing here moves or renames an object, and no two objects change together. What consists of
- * several files is published by `folders.ts`, whose manifest says that all of them are there.
+ * Nothing here moves or renames an object, and no two objects change together. Sets of several
+ * files are published by `folders.ts`, whose manifest guarantees that they are complete.
  */
 import type { Readable } from 'node:stream';
 import type { Scratch } from './scratch.ts';
@@ -21,11 +21,11 @@ export type StoredFile = {
   readonly key: string;
   readonly sizeBytes: number;
   readonly modifiedAt: Date;
-  /** A strong validator with its quotes: other bytes under the same key have another one. */
+  /** A strong validator including its quotes: it changes when the bytes of the key change. */
   readonly etag: string;
 };
 
-/** `end` is inclusive and may lie behind the end of the file, as in an HTTP range. */
+/** `end` is inclusive and may lie beyond the end of the file, as in an HTTP range. */
 export type ByteRange =
   | { readonly start: number; readonly end?: number }
   | { readonly lastBytes: number };
@@ -34,35 +34,35 @@ export type StoredRead = StoredFile & {
   /** Must be read to its end or destroyed, or its descriptor stays open. */
   readonly stream: Readable;
   /**
-   * Reads everything to the beginning of a buffer, in place of the stream and for less work. Absent
-   * where the storage has streams alone.
+   * Reads everything to the beginning of a buffer, as a cheaper alternative to the stream. Absent
+   * if the storage supports only streams.
    */
   readonly readInto?: (buffer: Buffer) => Promise<void>;
-  /** What `stream` carries: `lengthBytes` bytes from `offsetBytes` on. */
+  /** The contents of `stream`: `lengthBytes` bytes from `offsetBytes` on. */
   readonly offsetBytes: number;
   readonly lengthBytes: number;
 };
 
-/** A finished local file, such as one that `Scratch.receive` wrote. A put takes it over. */
+/** A finished local file, such as one written by `Scratch.receive`. A put takes it over. */
 export type LocalFile = { readonly path: string };
 
 /** The first `sizeBytes` bytes of an object. */
 export type Piece = { readonly key: string; readonly sizeBytes: number };
 
 /**
- * Bytes that are stored while they arrive. Disposing keeps what a `flush` has answered, and forgets
- * the rest.
+ * Bytes that are stored while they arrive. Disposing of it keeps flushed bytes, and discards the
+ * rest.
  */
 export type PieceWriter = AsyncDisposable & {
-  /** Takes the next bytes; what comes after an error is not taken. @throws StorageFullError */
+  /** Takes the next bytes; after an error no more are taken. @throws StorageFullError */
   write(bytes: Uint8Array): Promise<void>;
 
   /**
-   * Makes everything durable that was taken, and readable by every process.
+   * Makes everything taken so far durable, and readable by every process.
    *
-   * @param isLast says that no byte follows, which lets a storage tidy its pieces
-   * @returns the pieces that hold all bytes now, those before this writer included. Objects that are
-   *   no longer among them may be removed.
+   * @param isLast true if no byte follows, which lets a storage merge its pieces
+   * @returns the pieces that now hold all bytes, including those before this writer. Objects that
+   * are no longer among them may be removed
    */
   flush(isLast: boolean): Promise<readonly Piece[]>;
 };
@@ -74,7 +74,7 @@ export type JoinOptions = {
 
 export type SignedUrlOptions = {
   readonly expiresInMs: number;
-  /** What the answer says about the file, as headers. */
+  /** Headers of the response. */
   readonly contentType: string;
   readonly contentDisposition: string;
 };
@@ -83,29 +83,34 @@ export type Storage = {
   /** The private local space for unfinished files. */
   readonly scratch: Scratch;
 
-  /** How far the times of objects may be away from this process's clock, in milliseconds. */
+  /**
+   * The maximum difference between the times of objects and this process's clock, in milliseconds.
+   */
   readonly maxClockSkewMs: number;
 
-  /** Returns once the storage has answered. @throws StorageUnavailableError */
+  /** Resolves once the storage has responded. @throws StorageUnavailableError */
   check(signal?: AbortSignal): Promise<void>;
 
   /** Size, time and ETag of an object, or null. A prefix is not an object. */
   head(key: string, signal?: AbortSignal): Promise<StoredFile | null>;
 
   /**
-   * Opens an object: the whole of it, or the part of a range that it holds. A reader keeps its bytes
-   * when the key is replaced or removed meanwhile.
+   * Opens an object, completely or in the given range. A reader keeps its bytes even if the key is
+   * replaced or removed in the meantime.
    *
-   * @throws RangeNotSatisfiableError for a range that starts behind the end
+   * @throws RangeNotSatisfiableError for a range that starts beyond the end
    */
   read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<StoredRead | null>;
 
-  /** Every object below a prefix, in no promised order, with flat memory. `''` is everything. */
+  /**
+   * All objects below a prefix, in no particular order, with constant memory. `''` lists
+   * everything.
+   */
   list(prefix: string, signal?: AbortSignal): AsyncIterable<StoredFile>;
 
   /**
-   * Stores a local file or a stream under `key`, replacing what is there. A local file may be gone
-   * afterwards. The source of a stream is never destroyed here.
+   * Stores a local file or a stream under `key`, replacing an existing object. A local file may be
+   * gone afterwards. The source of a stream is never destroyed here.
    *
    * @throws UnsafeSourceError for a path that isn't a plain file
    */
@@ -127,11 +132,11 @@ export type Storage = {
   ): Promise<void>;
 
   /**
-   * Stores the bytes of `parts`, which are objects, one after the other under `key`. The parts stay.
-   * An upload in many parts is this: each part is put by whichever process receives it, the join
-   * completes it, and `removePrefix` of the parts aborts it.
+   * Concatenates the objects `parts` under `key`. The parts are kept. This supports uploads in many
+   * parts: each part is put by whichever process receives it, the join completes the upload, and
+   * `removePrefix` of the parts aborts it.
    *
-   * @throws Error when a part is absent or short; nothing is stored then
+   * @throws Error if a part is absent or too short; nothing is stored then
    */
   join(
     key: string,
@@ -141,34 +146,34 @@ export type Storage = {
   ): Promise<void>;
 
   /**
-   * Opens a writer for bytes that follow those of `held`, below `prefix`. The object of its last piece
-   * may grow until the writer is disposed, so a piece is read as far as its size says.
+   * Opens a writer for bytes that follow those of `held`, below `prefix`. The object of its last
+   * piece may grow until the writer is disposed of, so a piece must only be read up to its size.
    */
   openPieces(prefix: string, held: readonly Piece[]): PieceWriter;
 
-  /** Removes an object; nothing happens when there is none. */
+  /** Removes an object; does nothing if it is absent. */
   remove(key: string, signal?: AbortSignal): Promise<void>;
 
-  /** Removes every object below a prefix; nothing happens when there is none. */
+  /** Removes every object below a prefix; does nothing if there is none. */
   removePrefix(prefix: string, signal?: AbortSignal): Promise<void>;
 
   /**
-   * Puts an object where a program can open it: returns a path inside `localFolder`, or null when
-   * the object is absent. It must be treated as read-only (on a disk it shares the stored bytes)
-   * and stays readable when the key is removed meanwhile.
+   * Makes an object available to programs as a file: returns a path inside `localFolder`, or null
+   * if the object is absent. The file is read-only (on a disk it shares the stored bytes) and stays
+   * readable if the key is removed in the meantime.
    */
   materialize(key: string, localFolder: string, signal?: AbortSignal): Promise<string | null>;
 
   /**
-   * A URL by which anybody can fetch the object from the storage itself until it expires. Null when
-   * clients cannot reach the storage: then the service sends the bytes. It does not say whether the
-   * object exists.
+   * A URL by which anybody can fetch the object from the storage itself until it expires. Null if
+   * clients cannot reach the storage: then the service sends the bytes. It does not tell whether
+   * the object exists.
    */
   signedUrl(key: string, options: SignedUrlOptions): Promise<string | null>;
 
   /**
-   * Removes what crashed processes left behind: scratch files, puts and removals that were cut short
-   * and have not been touched for `olderThanMs`. Returns how many leftovers went. Run it at start and regularly.
+   * Removes leftovers of crashed processes: scratch files, and interrupted puts and removals, that
+   * have not changed for `olderThanMs`. Returns how many. Run it at start and regularly.
    */
   cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number>;
 };

@@ -4,7 +4,7 @@ import { randomName } from '../ids.ts';
 import type { Storage } from './storage.ts';
 
 /**
- * Does once with small objects everything that the service does with media files, and removes them.
+ * Performs each storage operation of the service once with small objects, and removes them.
  *
  * @throws Error saying what does not work
  */

@@ -5,13 +5,13 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import { ConfigurationError } from '../settings.ts';
 
 export type CertificateFiles = {
-  /** The certificate of this host, followed by those of the authorities between it and the root. */
+  /** The certificate of this host, followed by the intermediate ones. */
   readonly certificate: string;
   readonly key: string;
 };
 
 export type CertificatePair = {
-  /** What connections are made with. */
+  /** The TLS context of connections. */
   readonly context: SecureContext;
   /** Changes with the certificate. */
   readonly fingerprint: string;
@@ -22,7 +22,7 @@ export type CertificatePair = {
 
 export type TlsSettings = { readonly tlsCert: string | null; readonly tlsKey: string | null };
 
-/** @returns null without TLS. @throws ConfigurationError when only one of the two is set */
+/** @returns null without TLS. @throws ConfigurationError if only one of the two is set */
 export function certificateFiles({ tlsCert, tlsKey }: TlsSettings): CertificateFiles | null {
   if (tlsCert === null && tlsKey === null) return null;
   if (tlsCert !== null && tlsKey !== null) return { certificate: tlsCert, key: tlsKey };
@@ -31,7 +31,7 @@ export function certificateFiles({ tlsCert, tlsKey }: TlsSettings): CertificateF
   );
 }
 
-/** What the two files hold. */
+/** The contents of the two files. */
 export type CertificateText = { readonly certificate: string; readonly key: string };
 
 /** @throws ConfigurationError naming the file that can't be read */
@@ -47,9 +47,9 @@ export async function readCertificateFiles(files: CertificateFiles): Promise<Cer
 }
 
 /**
- * Checks that the two belong together and can be used at `now`.
+ * Checks that the two match and are usable at `now`.
  *
- * @throws ConfigurationError with one sentence about what is wrong
+ * @throws ConfigurationError with one sentence about the problem
  */
 export function parseCertificatePair(
   { certificate, key }: CertificateText,
@@ -96,7 +96,7 @@ function parseKey(pem: string, file: string): KeyObject {
   }
 }
 
-/** A key that is too short, or a broken certificate of an authority, is found here. */
+/** Detects a key that is too short, or a broken intermediate certificate. */
 function createContext({ certificate, key }: CertificateText, file: string): SecureContext {
   try {
     return createSecureContext({ cert: certificate, key, minVersion: 'TLSv1.2' });

@@ -1,12 +1,12 @@
 /**
- * The certificate that this process shows to clients. Its files are read again every two seconds, so a
- * new pair is found however it was put there: written in place, renamed, or by a symbolic link that
- * leads elsewhere.
+ * The certificate that this process presents to clients. Its files are reread every two seconds, so
+ * a new pair is found however it was installed: written in place, renamed, or by changing a
+ * symbolic link.
  *
- * 1. A pair that can't be used never takes the place of one that can. The log says so once for each
- *    content of the files.
- * 2. Renewal replaces two files, one after the other. What is read is judged once it has been the same
- *    twice, so a renewal that takes less than two seconds is never judged half-way.
+ * 1. An unusable pair never replaces a usable one. The problem is logged once for each content of
+ *    the files.
+ * 2. Renewal replaces two files, one after the other. Contents are only judged once they were read
+ *    twice in a row, so a renewal that takes less than two seconds is never judged half-way.
  * 3. Open connections keep the certificate that they began with.
  */
 import type { Socket } from 'node:net';
@@ -31,7 +31,9 @@ export class ServedCertificate implements AsyncDisposable {
   readonly #log: Logger;
   readonly #reading: AsyncDisposable;
   #pair: CertificatePair;
-  /** What was read last, and what was judged last: the contents, or why there are none. */
+  /**
+   * What was last read, and what was last judged: the contents, or the reason why there are none.
+   */
   #read: string | null = null;
   #judged: string | null = null;
 
@@ -47,7 +49,7 @@ export class ServedCertificate implements AsyncDisposable {
     this.#reading = background('certificate', (signal) => this.#follow(intervalMs, signal), log);
   }
 
-  /** @throws ConfigurationError with one sentence when the pair can't be used, or has expired */
+  /** @throws ConfigurationError with one sentence if the pair can't be used, or has expired */
   static async open(
     files: CertificateFiles,
     log: Logger,
@@ -61,9 +63,9 @@ export class ServedCertificate implements AsyncDisposable {
     return this.#pair.expiresAt;
   }
 
-  /** The server's side of TLS over a connection that nothing was read from. */
+  /** The server's side of TLS over a connection from which nothing has been read. */
   secure(socket: Socket): TLSSocket {
-    // TLS reads and writes below this socket, and tells errors to the one above.
+    // TLS reads and writes below this socket, and reports errors on the outer one.
     socket.on('error', () => undefined);
     return new ServedSocket(socket, {
       isServer: true,
@@ -112,9 +114,9 @@ function onlyOurs(error: unknown): ConfigurationError {
 }
 
 /**
- * Opens the certificate that the settings name; null when they name none.
+ * Opens the certificate that the settings name; null if they name none.
  *
- * @throws ConfigurationError when one of the two files is missing, or the pair can't be used
+ * @throws ConfigurationError if one of the two files is missing, or the pair can't be used
  */
 export async function openCertificate(
   settings: TlsSettings,

@@ -1,16 +1,16 @@
 import { TLSSocket } from 'node:tls';
 
 const pieceBytes = 64 * 1024;
-/** What streams call the encoding of bytes. */
+/** The encoding that streams report for bytes. */
 const ofBytes = 'buffer' as BufferEncoding;
 
 type Done = (error?: Error | null) => void;
 type Piece = { chunk: Uint8Array | string; encoding: BufferEncoding };
 
 /**
- * Encrypts large writes piece by piece. Node would encrypt all of a write at once, which takes its size in
- * memory once more, and would show no progress before the last byte has gone: a client that reads slowly
- * would look like one that does not read.
+ * Encrypts large writes piece by piece. Node would encrypt a whole write at once, which takes its
+ * size in memory again, and would show no progress until the last byte is sent, so a slow reader
+ * would look like a stalled one.
  */
 export class ServedSocket extends TLSSocket {
   override _write(chunk: Uint8Array | string, encoding: BufferEncoding, done: Done): void {

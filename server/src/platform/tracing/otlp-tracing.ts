@@ -1,7 +1,7 @@
 /**
- * Spans by OpenTelemetry, sent in batches by OTLP over HTTP. Trouble with the receiver never reaches what
- * is traced: at most `maxQueued` spans wait, others are dropped, and the log says once that it began and
- * once that it is over.
+ * OpenTelemetry spans, sent in batches by OTLP over HTTP. Problems of the receiver never affect
+ * traced code: at most `maxQueued` spans wait, others are dropped, and the log has one line for the
+ * beginning of a problem and one for its end.
  */
 import { ROOT_CONTEXT, SpanKind as ApiKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Context, Span as ApiSpan, Tracer } from '@opentelemetry/api';
@@ -33,7 +33,7 @@ const maxQueued = 2_048;
 const maxBatch = 512;
 const sendEveryMs = 1_000;
 const sendTimeoutMs = 5_000;
-/** How long a shutdown waits for what is queued. */
+/** How long a shutdown waits for queued spans. */
 const drainMs = 5_000;
 
 const kinds: Record<SpanKind, ApiKind> = {
@@ -110,7 +110,7 @@ export class OtlpTracing implements Tracing {
   }
 }
 
-/** A `traceparent` that is none begins a new trace. */
+/** An invalid `traceparent` begins a new trace. */
 function contextOf(traceparent: string): Context {
   const [, traceId, spanId, flags] =
     /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(traceparent) ?? [];
@@ -137,7 +137,7 @@ function samplerOf(name: SamplerName, ratio: number): Sampler {
   }
 }
 
-/** Says in the log when batches begin to be lost, and when they no longer are. */
+/** Logs when batches begin to be lost, and when they no longer are. */
 function watched(exporter: SpanExporter, log: Logger): SpanExporter {
   let isInTrouble = false;
   return {

@@ -1,4 +1,4 @@
-/** The settings of traces. They have the names that OpenTelemetry gives them, where it has one. */
+/** The settings of tracing. They have OpenTelemetry's names where these exist. */
 import { choice, httpUrl, optional, text, type Parser } from '../config-values.ts';
 import { setting, type SettingValues } from '../settings.ts';
 

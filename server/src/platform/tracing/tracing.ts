@@ -1,10 +1,10 @@
 /**
- * Traces of what the service does: requests, jobs, media tasks and webhook attempts, for a receiver of
- * OpenTelemetry. They are off unless a setting names one. Nothing of OpenTelemetry is loaded while they
- * are off: `otlp-tracing.ts`, the only module that imports it, is imported when they are on.
+ * Traces of requests, jobs, media tasks and webhook attempts, for an OpenTelemetry receiver.
+ * Tracing is off unless a setting names a receiver. While it is off, nothing of OpenTelemetry is
+ * loaded: only `otlp-tracing.ts` imports it, and is itself imported on demand.
  *
- * A trace goes on in another process through the row of a job or of a delivery, as a `traceparent` of W3C
- * Trace Context. What runs within a span finds it by `currentSpan`.
+ * A trace continues in another process through the row of a job or a delivery, which holds a W3C
+ * Trace Context `traceparent`. Code inside a span finds it with `currentSpan`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
@@ -12,16 +12,18 @@ import type { TracingSettings } from './tracing-settings.ts';
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** Who waits for what: a request that came, work from a queue, a request of ours, a step of any. */
+/** An incoming request, work from a queue, an outgoing request, or a step of any of these. */
 export type SpanKind = 'server' | 'consumer' | 'client' | 'internal';
 
 export type Span = {
   readonly traceId: string;
   readonly spanId: string;
-  /** Names this span as the parent of another one, as in the header of W3C Trace Context. */
+  /**
+   * Names this span as the parent of another one, in the format of the W3C Trace Context header.
+   */
   readonly traceparent: string;
   set(attributes: SpanAttributes): void;
-  /** Marks it as failed. The reason must hold no secret. */
+  /** Marks it as failed. The reason must not contain a secret. */
   fail(reason: string): void;
   /** Starts a step of this span. */
   child(name: string, attributes: SpanAttributes): Span;
@@ -30,7 +32,7 @@ export type Span = {
 };
 
 export type Tracing = AsyncDisposable & {
-  /** Starts a span of the trace that `parent` names; of a new trace where it names none. */
+  /** Starts a span in the trace of `parent`, or in a new trace if it names none. */
   start(
     name: string,
     options: { kind: SpanKind; parent: string | null; attributes: SpanAttributes },
@@ -39,17 +41,17 @@ export type Tracing = AsyncDisposable & {
 
 const current = new AsyncLocalStorage<Span>();
 
-/** The span that the present code runs for, or null. */
+/** The span of the current code, or null. */
 export function currentSpan(): Span | null {
   return current.getStore() ?? null;
 }
 
-/** Runs `work` for a span; without one, as it is. */
+/** Runs `work` within a span, or unchanged if there is none. */
 export function withinSpan<T>(span: Span | null, work: () => T): T {
   return span === null ? work() : current.run(span, work);
 }
 
-/** Runs a step of the current span, if there is one, which fails if the step rejects. */
+/** Runs a step of the current span, if there is one. The step's span fails if the step rejects. */
 export async function step<T>(
   name: string,
   attributes: SpanAttributes,
@@ -67,7 +69,7 @@ export async function step<T>(
   }
 }
 
-/** @returns null while traces are off */
+/** @returns null if tracing is off */
 export async function openTracing(
   settings: TracingSettings,
   about: { version: string; log: Logger },

@@ -1,4 +1,4 @@
-/** Copies the service's database from one server to another, without a file in between. */
+/** Copies the service's database from one server to another, without an intermediate file. */
 import type { Client } from 'pg';
 import type { Logger } from 'pino';
 import { beginSnapshot, quote, readDatabase } from '../backup/database-dump.ts';
@@ -11,7 +11,9 @@ import { ConfigurationError } from '../settings.ts';
 export type CopiedDatabase = {
   readonly tables: number;
   readonly rows: number;
-  /** Databases and schemas of the old server that are not the service's, and were not copied. */
+  /**
+   * Databases and schemas of the old server that do not belong to the service, and were not copied.
+   */
   readonly leftBehind: readonly string[];
 };
 
@@ -20,7 +22,7 @@ export type CopiedDatabase = {
  * sides, and a difference fails the copy.
  *
  * @param to an empty database
- * @throws ConfigurationError when a newer release has written the old database
+ * @throws ConfigurationError if a newer release wrote the old database
  */
 export async function copyDatabase(
   from: DatabaseConnection,
@@ -35,7 +37,7 @@ export async function copyDatabase(
   }
   return withBackupClient(from, async (client) => {
     const leftBehind = await namesOfOthers(client);
-    // A first start that was cut short has left a cluster without tables.
+    // An interrupted first start has left a cluster without tables.
     if (applied.length === 0) return { tables: 0, rows: 0, leftBehind };
     await beginSnapshot(client);
     const source = await readSource(client);
@@ -49,7 +51,7 @@ export async function copyDatabase(
   });
 }
 
-/** The rows are counted before they are read: the load compares what arrives. */
+/** Counts the rows before reading them, so that the load can compare the numbers. */
 async function readSource(client: Client): Promise<RowSource> {
   const { tables, ...part } = await readDatabase(client);
   const counted = [];

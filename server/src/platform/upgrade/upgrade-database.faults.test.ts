@@ -1,6 +1,6 @@
 /**
- * The same as `upgrade-database.test.ts` with a kill at each step, and an upgrade whose old programs come as a
- * package.
+ * The same as `upgrade-database.test.ts`, but with a kill at each step, and an upgrade whose old
+ * programs come from a package.
  */
 import './upgrade-database.test.ts';
 import assert from 'node:assert/strict';
@@ -15,7 +15,9 @@ import { fetchPrograms, givenPrograms } from './old-programs.ts';
 import { makeOldCluster } from './testing.ts';
 import { upgradeDatabase } from './upgrade-database.ts';
 
-/** The programs with the links between their libraries, which the service makes in a copy of its own. */
+/**
+ * The programs with the links between their libraries, which the service creates in its own copy.
+ */
 async function withLinks(nativeFolder: string, copyTo: string): Promise<string> {
   const { postgres } = await usableBinaries({ kind: 'own' }, copyTo, nativeFolder);
   return givenPrograms(join(postgres, '..'), '17');

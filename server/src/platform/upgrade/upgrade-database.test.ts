@@ -1,4 +1,4 @@
-/** Proves that an upgrade to a newer PostgreSQL loses nothing, killed at whichever step. */
+/** Proves that an upgrade to a newer PostgreSQL loses nothing, even if it is killed at any step. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ const countOrganizations = 'select count(*)::int from organization';
 const addOrganization = (name: string) =>
   `insert into organization (organization_id, name) values ('org_${name}', 'Ünïcode 🎬 ${name}')`;
 
-/** A data directory whose database an older PostgreSQL has made. */
+/** A data directory whose database was created by an older PostgreSQL. */
 async function oldInstallation(path: string): Promise<void> {
   await using dataDir = await claimDataDirectory(path);
   await using server = await makeOldCluster(dataDir, programs);
@@ -60,13 +60,13 @@ test(
       const isOld = (await readdir(data)).includes('postgres') && step !== 'upgraded';
       let organizations = 1;
       if (isOld) {
-        // The release before this one may run once more, and what it writes counts.
+        // The previous release may run once more, and its writes must be kept.
         await using dataDir = await claimDataDirectory(data);
         await using server = await startOldServer(dataDir, programs, options);
         await query(server.connection, addOrganization('second'));
         organizations = 2;
       } else if (step === 'apart') {
-        // An empty database in the place of the old one would look like a loss.
+        // An empty database in place of the old one would look like data loss.
         await assert.rejects(
           withPostgres(data, async () => undefined),
           /was cut short: run `npx reelfeed upgrade-database`/,

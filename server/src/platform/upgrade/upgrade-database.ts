@@ -1,6 +1,6 @@
 /**
- * Moves the embedded database to the major version of PostgreSQL that this release carries: the old
- * server gives its rows to a new one beside it, and the folders change places.
+ * Moves the embedded database to this release's major version of PostgreSQL: the rows are copied
+ * from the old server to a new one beside it, and the folders are swapped.
  *
  *   old ──copy──▶ copied ──old set aside──▶ apart ──new in place──▶ upgraded
  *
@@ -11,11 +11,11 @@
  * | apart    |            | new                 | old                    |
  * | upgraded | new        |                     | old                    |
  *
- * Invariants: (1) the old cluster is whole in every state, and so is a folder named
- * `postgres-upgraded`; (2) each state differs from the one before by one rename, so a kill leaves one
- * of them; (3) from `old` and `copied` the upgrade begins anew, because the old release may have
- * written since; `apart` is only completed, and no service starts in it; (4) the old cluster is removed
- * by `removeOldClusters` alone.
+ * Invariants: (1) the old cluster is complete in every state, and so is a folder named
+ * `postgres-upgraded`; (2) each state differs from the previous one by a single rename, so a kill
+ * leaves one of them; (3) from `old` and `copied` the upgrade starts over, because the old release
+ * may have written since; `apart` can only be completed, and no service starts in it; (4) only
+ * `removeOldClusters` removes the old cluster.
  */
 import { readdir, readFile, rename, rm, stat, statfs, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,10 +32,13 @@ import { makeFolder, sync } from '../storage/durable.ts';
 import { copyDatabase, type CopiedDatabase } from './copy-database.ts';
 import { startOldServer } from './old-server.ts';
 
-/** Work that is removed at the end; what a killed upgrade left here is removed by the next one. */
+/** Work that is removed at the end; the next upgrade removes leftovers of a killed one. */
 const WORK_FOLDER = 'upgrade';
 const OLD_PREFIX = 'postgres-old-';
-/** Beside the rows, a new cluster has its catalogues and its log, which grows up to `max_wal_size`. */
+/**
+ * Besides the rows, a new cluster contains its catalogues and its log, which grows up to
+ * `max_wal_size`.
+ */
 const spareBytes = 128 * 2 ** 20;
 const maxLogBytes = 2 ** 30;
 
@@ -49,13 +52,13 @@ export type UpgradeOptions = {
   readonly onStep?: (step: UpgradeStep) => void;
 };
 
-/** @property copied null where an upgrade that was cut short had copied all rows before */
+/** @property copied null if an interrupted upgrade had already copied all rows */
 export type Upgrade = { readonly from: string; readonly copied: CopiedDatabase | null };
 
 /**
  * @param ownMajor the major version of the programs of this release
- * @returns what was done, or null when the database is of that version already
- * @throws ConfigurationError when there is nothing to upgrade, or no room for it
+ * @returns what was done, or null if the database already has that version
+ * @throws ConfigurationError if there is nothing to upgrade, or not enough space
  */
 export async function upgradeDatabase(
   dataDir: DataDirectory,
@@ -90,14 +93,14 @@ export async function upgradeDatabase(
   return { from: from ?? 'unknown', copied };
 }
 
-/** The names of the folders that hold clusters of older versions. */
+/** The names of the folders that contain clusters of older versions. */
 export async function listOldClusters(dataDirectory: string): Promise<string[]> {
   const names = (await readdir(dataDirectory)).filter((name) => name.startsWith(OLD_PREFIX));
   return names.toSorted((one, other) => one.localeCompare(other, 'en', { numeric: true }));
 }
 
 /**
- * Removes the clusters of older versions, where a newer one has taken their place.
+ * Removes the clusters of older versions, if a newer one is in their place.
  *
  * @returns the names of their folders
  */
@@ -156,7 +159,7 @@ async function copyToNewCluster(
     await using old = await startOldServer(dataDir, programs, { log, signal });
     onStep('old server runs');
     await using newDir = await claimDataDirectory(join(work, 'data'), signal);
-    // Both clusters have one password, so that the folders can change places.
+    // Both clusters share one password, so that the folders can be swapped.
     await copyFile(join(dataDir.path, PASSWORD_FILE), join(newDir.path, PASSWORD_FILE));
     await using server = await startEmbeddedPostgres({ dataDir: newDir, log, signal });
     onStep('new cluster made');
@@ -167,7 +170,10 @@ async function copyToNewCluster(
   return copied;
 }
 
-/** Stops what a killed upgrade left running, and removes its files and private copies of programs. */
+/**
+ * Stops processes that a killed upgrade left running, and removes its files and private copies of
+ * programs.
+ */
 async function removeWork({ path }: DataDirectory, { log, signal }: UpgradeOptions): Promise<void> {
   const work = join(path, WORK_FOLDER);
   for (const data of [path, join(work, 'data')]) {

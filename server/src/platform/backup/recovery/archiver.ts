@@ -1,11 +1,12 @@
 /**
  * Archives the write-ahead log of the embedded database.
  *
- * A replication slot keeps the server from removing what is not archived yet. Each pass stores the
- * finished segments since the one before, and the current one as far as it is flushed, and then moves
- * the slot on. So there is no archive command that runs as another user, and an idle service does not
- * fill a segment a minute. The server bounds what the slot keeps (`max_slot_wal_keep_size`): if a place
- * is away for too long the slot is lost, the log has a gap, and the next pass begins anew with a base.
+ * A replication slot keeps the server from removing segments that are not archived yet. Each pass
+ * stores the segments finished since the previous pass and the flushed part of the current one,
+ * then advances the slot. This needs no archive command that runs as another user, and an idle
+ * service does not fill a segment every minute. The server limits how much WAL the slot keeps
+ * (`max_slot_wal_keep_size`): if a place is unavailable for too long, the slot is lost, the log has
+ * a gap, and the next pass starts over with a new base.
  */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ import { archiveKey, parseLsn, segmentName, walKey, type Archive } from './chain
 export const slotName = 'reelfeed_archive';
 
 export type ArchivePass = Archive & {
-  /** Whether the log before this pass is not connected to what follows. */
+  /** Whether there is a gap between the log before this pass and what follows. */
   isNew: boolean;
   segments: number;
 };
@@ -35,7 +36,7 @@ type ServerState = {
 /**
  * @param client a superuser's session
  * @param cluster the folder of the server's files
- * @param commit makes a small commit: a restore to a moment needs one behind it
+ * @param commit makes a small commit, because a point-in-time restore needs one after its target
  */
 export async function archivePass(
   client: Client,
@@ -71,7 +72,7 @@ export async function archivePass(
     segmentBytes,
   };
   await repository.putJson(archiveKey(system), archive);
-  // Only now may the server remove them. The current segment is stored again by the next pass.
+  // Only now may the server remove them. The next pass stores the current segment again.
   const needed = flushed - (flushed % size);
   if (needed > first) {
     await client.query('select pg_replication_slot_advance($1, $2::pg_lsn)', [
@@ -82,7 +83,7 @@ export async function archivePass(
   return { ...archive, isNew, segments };
 }
 
-/** Lets the server remove its log, where nothing archives it any more. */
+/** Lets the server remove its log once nothing archives it. */
 export async function dropSlot(client: Client): Promise<void> {
   await client.query(
     `select pg_drop_replication_slot(slot_name) from pg_replication_slots

@@ -8,11 +8,11 @@ import { packCluster } from './cluster-files.ts';
 type Start = { lsn: string; system: string; timeline: number; segmentBytes: number; now: Date };
 
 /**
- * Must come after a pass of the archiver, whose slot keeps the log that the copy needs.
+ * Must follow a pass of the archiver, whose slot keeps the log that the copy needs.
  *
- * @param client a superuser's session, which the copy holds to its end
- * @param archive runs a pass of the archiver: the log of the copy has to be there before the base is
- * @returns the base once a restore can begin with it
+ * @param client a superuser's session, which the copy holds until it ends
+ * @param archive runs a pass of the archiver: the log must be stored before the base that needs it
+ * @returns the base, once it can be restored
  */
 export async function takeBase(
   client: Client,

@@ -1,11 +1,12 @@
 /**
- * What a repository has for restoring the embedded database to a moment: copies of the server's files
- * ("bases"), and its write-ahead log from then on, in segments of 16 MB. Both lie below the server's
- * system identifier, because another server's log has the same names:
+ * The parts of a repository that a point-in-time restore of the embedded database needs: copies of
+ * the server's files ("bases"), and the write-ahead log that follows them, in segments of 16 MB.
+ * Both are stored under the server's system identifier, because segments of different servers share
+ * names:
  *
  *   recovery/<system>/bases/<id>/cluster.zst   the files of one copy
  *   recovery/<system>/bases/<id>/base.json     written last
- *   recovery/<system>/wal/<segment>            the log; the last one as far as it was written
+ *   recovery/<system>/wal/<segment>            the log; the last segment may be partial
  *   recovery/<system>/archive.json             how far the log reaches
  */
 import { beginningOf } from '../manifest.ts';
@@ -18,10 +19,10 @@ export type Base = {
   postgres: string;
   version: string;
   timeline: number;
-  /** The first segment that a restore of it needs. */
+  /** The first segment needed to restore it. */
   firstSegment: string;
   startedAt: string;
-  /** A restore reaches any moment after this one, as far as the log does. */
+  /** Any later moment that the log covers can be restored. */
   completedAt: string;
   clusterBytes: number;
 };
@@ -29,9 +30,9 @@ export type Base = {
 export type Archive = {
   system: string;
   timeline: number;
-  /** When the log was archived without a gap from then on. */
+  /** The start of the current gapless archive. */
   since: string;
-  /** A restore reaches any moment before this one. */
+  /** Any moment before this one can be restored. */
   coveredUntil: string;
   segmentBytes: number;
 };
@@ -43,7 +44,7 @@ export const clusterKey = (system: string, id: string) =>
 export const walKey = (system: string, segment: string) => `${root}/${system}/wal/${segment}`;
 export const archiveKey = (system: string) => `${root}/${system}/archive.json`;
 
-/** The name that PostgreSQL gives to the segment that holds a place of the log. */
+/** PostgreSQL's name for the segment that contains a log position. */
 export function segmentName(timeline: number, lsn: bigint, segmentBytes: number): string {
   const number = lsn / BigInt(segmentBytes);
   const perFile = 0x1_0000_0000n / BigInt(segmentBytes);
@@ -57,13 +58,13 @@ export function segmentNumber(name: string, segmentBytes: number): bigint {
   return BigInt(`0x${name.slice(8, 16)}`) * perFile + BigInt(`0x${name.slice(16, 24)}`);
 }
 
-/** A place such as `0/16B3748` as a number. */
+/** Parses a log position such as `0/16B3748`. */
 export function parseLsn(text: string): bigint {
   const [high = '0', low = '0'] = text.split('/');
   return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`);
 }
 
-/** Every complete base, the oldest first. */
+/** All complete bases, oldest first. */
 export async function listBases(repository: Repository): Promise<Base[]> {
   const bases: Base[] = [];
   for await (const { key } of repository.storage.list(root)) {
@@ -89,8 +90,8 @@ export async function listSegments(
 }
 
 /**
- * Removes bases and log that no moment of the last `keptMs` needs. The newest base before that window
- * stays, since the moments at its beginning are reached from there.
+ * Removes bases and log that no moment of the last `keptMs` needs. The newest base before that
+ * window is kept, because moments at the start of the window are restored from it.
  */
 export async function pruneRecovery(
   repository: Repository,
@@ -102,7 +103,7 @@ export async function pruneRecovery(
   const kept = keptMs === 0 ? [] : bases.slice(Math.max(0, before.length - 1));
   const { storage } = repository;
   for (const { system, id } of bases.filter((base) => !kept.includes(base))) {
-    // The description first: what is half removed must not look complete.
+    // The description goes first, so that a partially removed base does not look complete.
     await storage.remove(baseKey(system, id));
     await storage.remove(clusterKey(system, id));
   }
@@ -124,5 +125,5 @@ export async function pruneRecovery(
   }
 }
 
-/** A base without its description may still be under way. */
+/** A base without a description may still be in progress. */
 const unfinishedMs = 24 * 60 * 60_000;

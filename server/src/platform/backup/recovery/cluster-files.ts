@@ -1,25 +1,27 @@
 /**
- * The files of a database server as one stream. PostgreSQL lets them be copied while it runs, between
- * `pg_backup_start` and `pg_backup_stop`: the log from then on repairs what was copied in the middle of
- * a change, so a file that grows, shrinks or vanishes meanwhile does no harm.
+ * The files of a database server as one stream. PostgreSQL allows copying them while it runs,
+ * between `pg_backup_start` and `pg_backup_stop`: replaying the log from then on repairs files that
+ * were copied in the middle of a change, so files may grow, shrink or vanish during the copy.
  *
- * Each entry is the length of its head (4 bytes), the head as JSON, and the bytes of the file.
+ * Each entry is the length of its header (4 bytes), the header as JSON, and the bytes of the file.
  */
 import { lstat, mkdir, open, opendir, readlink, writeFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 
 type Head = { path: string; sizeBytes: number; isFolder?: true };
 
-/** What a server makes anew, or must not find: the list of PostgreSQL's manual, section 25.3.4. */
+/**
+ * Files that a server recreates or must not find, as listed in PostgreSQL's manual, section 25.3.4.
+ */
 const emptied =
   /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\//;
 const leftOut =
   /^(postmaster\.(pid|opts)|recovery\.signal|standby\.signal|backup_label)$|(^|\/)pgsql_tmp|pg_internal\.init/;
-/** It says where recovery begins, so it is copied last. */
+/** Determines where recovery begins, so it is copied last. */
 const controlFile = 'global/pg_control';
 const readBytes = 256 * 1_024;
 
-/** Packs the folder, with more files that exist in memory alone. */
+/** Packs the folder and additional files that exist only in memory. */
 export async function* packCluster(
   folder: string,
   extra: () => Promise<Readonly<Record<string, string>>>,
@@ -36,7 +38,7 @@ export async function* packCluster(
   }
 }
 
-/** Files, and folders with a slash at their end. */
+/** Yields files, and folders with a trailing slash. */
 async function* walk(root: string, folder: string): AsyncGenerator<string> {
   const entries = await opendir(join(root, folder)).catch(absent);
   if (entries === null) return;
@@ -67,7 +69,7 @@ async function* packOne(root: string, path: string): AsyncGenerator<Buffer> {
     for (let at = 0; at < sizeBytes;) {
       const wanted = Math.min(readBytes, sizeBytes - at);
       const { bytesRead, buffer } = await file.read(Buffer.alloc(wanted), 0, wanted, at);
-      // A file that has shrunk since: the log knows, and truncates it again.
+      // The file has shrunk since. Replaying the log truncates it again.
       yield bytesRead === 0 ? Buffer.alloc(wanted) : buffer.subarray(0, bytesRead);
       at += bytesRead === 0 ? wanted : bytesRead;
     }
@@ -117,7 +119,7 @@ class ByteReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** Exactly so many bytes, or null at the end. */
+  /** Returns exactly this many bytes, or null at the end. */
   async take(bytes: number): Promise<Buffer | null> {
     while (this.#held.length < bytes) {
       const next = await this.#source.next();
@@ -149,7 +151,6 @@ function absent(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-/** Whether a path is a folder. */
 export async function isFolder(path: string): Promise<boolean> {
   return lstat(path).then(
     (stats) => stats.isDirectory(),

@@ -1,7 +1,7 @@
 /**
- * Makes the embedded database of a moment: a base, and the log from then on. PostgreSQL replays the log
- * up to the last commit before the moment, and the data directory then has a server's folder that can be
- * started like any other.
+ * Restores the embedded database to a point in time from a base and the log that follows it.
+ * PostgreSQL replays the log up to the last commit before that moment. The result is a cluster
+ * folder that starts like any other.
  */
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,12 +24,12 @@ import {
 } from './chain.ts';
 import { isFolder, unpackCluster } from './cluster-files.ts';
 
-/** Present while a recovery is under way, so that one that was cut short can begin anew. */
+/** Present while a recovery is in progress, so that an interrupted one can start over. */
 const markerName = 'recovery.unfinished';
 
 export type RecoveryPlan = { base: Base; archive: Archive; segments: readonly string[]; to: Date };
 
-/** @throws ConfigurationError saying which moments can be reached */
+/** @throws ConfigurationError saying which moments can be restored */
 export async function planRecovery(repository: Repository, to: Date): Promise<RecoveryPlan> {
   const bases = await listBases(repository);
   const base = bases.findLast(({ completedAt }) => Date.parse(completedAt) <= to.getTime());
@@ -63,7 +63,7 @@ export async function planRecovery(repository: Repository, to: Date): Promise<Re
   return { base, archive, segments, to };
 }
 
-/** @throws ConfigurationError when the directory holds a database that no recovery has begun */
+/** @throws ConfigurationError if the directory holds a database that no recovery has created */
 export async function requireRecoverable(dataDirectory: string): Promise<void> {
   const isUnfinished = await open(join(dataDirectory, markerName)).then(
     async (file) => file.close().then(() => true),
@@ -76,8 +76,8 @@ export async function requireRecoverable(dataDirectory: string): Promise<void> {
 }
 
 /**
- * Fills the data directory with the database of the plan's moment. Until `endRecovery`, it can be done again,
- * so that a restore may be cut short at any step.
+ * Fills the data directory with the database as of the plan's moment. Can be repeated until
+ * `endRecovery`, so a restore may be interrupted at any step.
  */
 export async function recoverDatabase(
   { base, archive, segments, to }: RecoveryPlan,
@@ -92,7 +92,7 @@ export async function recoverDatabase(
   await sync(dataDir.path);
   const staging = join(dataDir.path, 'postgres.new-recovery');
   const cluster = join(dataDir.path, 'postgres');
-  // The password of an attempt that was cut short is not that of the copy: the next start sets a new one.
+  // The password of an interrupted attempt does not match the copy; the next start sets a new one.
   for (const path of [staging, cluster, join(dataDir.path, PASSWORD_FILE)]) {
     await rm(path, { recursive: true, force: true });
   }
@@ -110,13 +110,13 @@ export async function recoverDatabase(
   await recoverCluster({ dataDir, log, signal, to });
 }
 
-/** Says that all that belongs to the moment is restored. */
+/** Marks the recovery as complete. */
 export async function endRecovery(dataDir: DataDirectory): Promise<void> {
   await rm(join(dataDir.path, markerName), { force: true });
   await sync(dataDir.path);
 }
 
-/** A segment has its full size, whatever of it was written. */
+/** A segment always has its full size, however much of it was written. */
 async function putSegment(
   repository: Repository,
   system: string,

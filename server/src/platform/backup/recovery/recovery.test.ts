@@ -1,4 +1,4 @@
-/** Proves that the embedded database can be restored to a moment from what a repository holds. */
+/** Proves that the embedded database can be restored to a point in time from a repository. */
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -42,7 +42,7 @@ test('the moment before a bad delete is restored, once more after a cut, and oth
       assert.equal((await pass()).isNew, true);
       await run(`insert into item select n, repeat('kept', 100) from generate_series(1, 5000) n`);
       await takeBase(client, postgres.folder, repository, { version: '1', archive: pass, signal });
-      // More than a segment of log, in two passes.
+      // Writes more than one log segment, in two passes.
       await run(`insert into item select n, repeat('x', 1000) from generate_series(5001, 25000) n`);
       await run('checkpoint');
       assert.ok((await pass()).segments >= 1);
@@ -75,7 +75,7 @@ test('the moment before a bad delete is restored, once more after a cut, and oth
   await withPostgres(target, async ({ connection, superuserConnection, folder: cluster }) => {
     assert.deepEqual(await query(connection, 'select count(*)::int from item'), [25_000]);
     await query(connection, 'insert into item values (0, null)');
-    // The restored server writes a log of its own, which is archived anew.
+    // The restored server starts a log of its own, which is archived from the beginning.
     const done = await withSession(superuserConnection, session, (client) =>
       archivePass(client, cluster, repository, async () => new Date()),
     );

@@ -1,17 +1,17 @@
 /**
- * Throws away connections whose answer will never come.
+ * Discards connections whose response will never arrive.
  *
- * TCP does not tell that the other side has frozen, or that a firewall has forgotten a connection: a
- * statement on it would wait for ever and keep its place in the pool. So a statement that has been
- * waiting for `suspiciousAfterMs` makes the watch ask the server on a connection of its own:
+ * TCP does not report that the other side has frozen, or that a firewall has dropped a connection:
+ * a statement on it would wait forever and keep its place in the pool. So once a statement has been
+ * waiting for `suspiciousAfterMs`, the watch asks the server on a connection of its own:
  *
- * - No answer: the server is away. All waiting connections are broken, so that their requests fail
- *   now and the pool starts again when the server is back.
- * - The server works on the statement: it is slow, and the server's own time-out bounds it.
- * - The server does not: the statement or its answer was lost, and the connection is broken. Idle
- *   connections are suspects too then, because they went the same way.
+ * - No answer: the server is unavailable. All waiting connections are broken, so that their
+ *   requests fail now and the pool reconnects when the server is back.
+ * - The server is working on the statement: it is slow, and the server's own timeout limits it.
+ * - The server is not working on it: the statement or its response was lost, and the connection is
+ *   broken. Idle connections are then suspect too, because they use the same route.
  *
- * Behind a pooler such as PgBouncer the server can't be asked about a connection; there, only
+ * Behind a pooler such as PgBouncer, the server can't be asked about a connection; there, only
  * `maxWaitMs` ends a wait.
  */
 import { Client, type PoolConfig } from 'pg';
@@ -22,19 +22,19 @@ import { breakSocket, processIdOf } from './driver-internals.ts';
 const sweepMs = 500;
 const suspiciousAfterMs = 2_000;
 const probeTimeoutMs = 3_000;
-/** A statement that was found to be slow is asked about again after this time. */
+/** A slow statement is checked again after this time. */
 const askAgainAfterMs = 5_000;
 
 /** A client of the pool, with the state that the watch needs. */
 export type WatchedClient = Client & {
-  /** When the statement under way was sent; null while there is none. */
+  /** When the current statement was sent; null while there is none. */
   waitingSince?: number | null;
 };
 
 type State = { isIdle: boolean; askedAt: number };
 type Suspect = { client: WatchedClient; since: number; state: State };
 
-/** `null`: the server does not answer. `unknown`: it does, and can't be asked about connections. */
+/** `null`: the server does not answer. `unknown`: it does, but can't be asked about connections. */
 type Finding = Map<number, string> | 'unknown' | null;
 
 export class ConnectionWatch implements Disposable {
@@ -65,7 +65,7 @@ export class ConnectionWatch implements Disposable {
     this.#clients.delete(client);
   }
 
-  /** Ends all connections, also those with statements under way. */
+  /** Ends all connections, including those with statements in flight. */
   breakAll(reason: string): void {
     for (const client of this.#clients.keys()) breakSocket(client, connectionLost(reason));
   }
@@ -99,7 +99,7 @@ export class ConnectionWatch implements Disposable {
 
   #judge(suspects: readonly Suspect[], finding: Finding): void {
     const now = performance.now();
-    // An answer may have come meanwhile.
+    // A response may have arrived in the meantime.
     const still = suspects.filter(({ client, since }) => client.waitingSince === since);
     const lost = still.filter(({ client, state }) => {
       state.askedAt = now;
@@ -122,7 +122,7 @@ function breakOff(client: WatchedClient): void {
   breakSocket(client, connectionLost('it did not answer'));
 }
 
-/** Asks the server for the states of its connections by their process ids. */
+/** Asks the server for the states of its connections, by process id. */
 async function probe(connection: PoolConfig): Promise<Finding> {
   const client: WatchedClient = new Client({
     ...connection,
@@ -140,7 +140,7 @@ async function probe(connection: PoolConfig): Promise<Finding> {
     const isDirect = rows.some(({ pid, own }) => own && pid === processIdOf(client));
     return isDirect ? new Map(rows.map(({ pid, state }) => [pid, state ?? 'active'])) : 'unknown';
   } catch (error) {
-    // A refusal by the server itself, such as too many connections, is an answer.
+    // An error from the server itself, such as too many connections, is an answer.
     return error instanceof Error && 'severity' in error ? 'unknown' : null;
   } finally {
     clearTimeout(timer);

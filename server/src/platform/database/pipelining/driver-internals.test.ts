@@ -1,4 +1,7 @@
-/** Names each private part of `pg` that a new version no longer has, before anything fails oddly. */
+/**
+ * Names each private part of `pg` that a new version no longer has, before it causes obscure
+ * failures.
+ */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';

@@ -1,10 +1,10 @@
 /**
  * The parts of `pg` that this folder uses beyond its published types. `pg` is pinned to one
- * version, and `driver-internals.test.ts` names whatever another version no longer has.
+ * version, and `driver-internals.test.ts` names every part that another version no longer has.
  */
 import type { Client, Connection, Query, QueryResult } from 'pg';
 
-/** The methods that the client calls on a query while its answer arrives. */
+/** The methods that the client calls on a query while its response arrives. */
 export type QueryHandler = {
   handleRowDescription(message: unknown): void;
   handleDataRow(message: unknown): void;
@@ -27,7 +27,7 @@ export function handlerOf(query: Query): QueryHandler {
   return query as unknown as QueryHandler;
 }
 
-/** Has a query report to `done` instead of returning a promise. */
+/** Makes a query report to `done` instead of returning a promise. */
 export function setCallback(
   query: Query,
   done: (error: Error | null, result: QueryResult) => void,
@@ -44,7 +44,7 @@ export function breakSocket(client: Client, error: Error): void {
   (client as unknown as Internals).connection.stream.destroy(error);
 }
 
-/** The id of the server process that serves a client; 0 before it is known. */
+/** The id of the server process that serves a client; 0 until it is known. */
 export function processIdOf(client: Client): number {
   return (client as unknown as Internals).processID ?? 0;
 }

@@ -1,7 +1,8 @@
 /**
- * The driver beneath Kysely. It saves round trips: `begin` travels with the first statement of its
- * transaction, and a statement whose result is not needed at once (`sendAhead`) with the next one,
- * at the latest with `commit`. A transaction that sends nothing costs none.
+ * The driver beneath Kysely. It saves round trips: `begin` is sent together with the first
+ * statement of its transaction, and a statement whose result is not needed at once (`sendAhead`)
+ * with the next one, or with `commit` at the latest. A transaction without statements sends
+ * nothing.
  */
 import {
   AbortedTransactionError,
@@ -30,15 +31,12 @@ export function createDialect(pool: Pool, nameOf: NameOf): Dialect {
   };
 }
 
-/** A statement on its way: `result` settles with the statement that it travels with. */
+/** A statement sent ahead: `result` settles together with the statement that it is sent with. */
 export type Ahead<Row> = { readonly result: Promise<QueryResult<Row>> };
 
 type Waiting = Statement & PromiseWithResolvers<QueryResult<unknown>>;
 
-/**
- * The state of a transaction as PostgreSQL knows it. `announced`: its `begin` has not been sent
- * yet.
- */
+/** The state of a transaction as PostgreSQL knows it. `announced`: its `begin` is not sent yet. */
 type TransactionState = 'none' | 'announced' | 'begun';
 
 export class RoundTripConnection implements DatabaseConnection {
@@ -50,7 +48,7 @@ export class RoundTripConnection implements DatabaseConnection {
   #begin: Statement = statement('begin');
   #isBroken = false;
   /**
-   * A connection can break between two statements. The next one fails then; without a listener,
+   * A connection can break between two statements, and then the next one fails. Without a listener,
    * the process would end here.
    */
   readonly #onLost = () => {
@@ -90,7 +88,8 @@ export class RoundTripConnection implements DatabaseConnection {
   async commit(): Promise<void> {
     if (this.#transaction === 'begun' || this.#ahead.length > 0) {
       const { command } = await this.#send(statement('commit'));
-      // PostgreSQL ends an aborted transaction so when a failure was overlooked.
+      // If a failure was overlooked, PostgreSQL answers `commit` on the aborted transaction with
+      // ROLLBACK.
       if (command !== 'COMMIT') throw new AbortedTransactionError();
     }
     this.#transaction = 'none';
@@ -115,7 +114,7 @@ export class RoundTripConnection implements DatabaseConnection {
 
   release(): void {
     this.#client.release(this.#isBroken);
-    // The pool listens again from here on.
+    // From here on the pool listens again.
     this.#client.off('error', this.#onLost);
   }
 
@@ -202,7 +201,7 @@ function toResult(result: SentResult | undefined): QueryResult<unknown> {
   return { numAffectedRows: BigInt(rowCount ?? 0), rows };
 }
 
-/** Errors come from the socket: this adds who had asked. */
+/** Errors are created in the socket's code; this adds the caller's stack. */
 function withStack(error: unknown): unknown {
   if (error instanceof Error) Error.captureStackTrace(error, withStack);
   return error;

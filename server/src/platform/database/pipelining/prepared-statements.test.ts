@@ -1,4 +1,7 @@
-/** Proves that statements sent again and again are prepared, under one name, in bounded number. */
+/**
+ * Proves that recurring statements are prepared, each under one name, and that their number is
+ * bounded.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';

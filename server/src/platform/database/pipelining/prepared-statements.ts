@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Client, type ClientConfig } from 'pg';
 
-/** A statement is prepared when it has been sent this often: one-off texts never are. */
+/** A statement is prepared once it has been sent this often, so one-off texts never are. */
 const sentBefore = 5;
 /** PostgreSQL keeps each prepared statement in every connection, so their number is bounded. */
 const maxPrepared = 200;
 const maxCounted = 2_000;
 
 /**
- * A client class that lets PostgreSQL keep the parsed statements that are sent again and again, so
- * that it does not plan them each time. A statement is named by its text, so a name means the same
- * on every connection. Statements without parameters (`begin`, `commit`) are left alone.
+ * A client class that prepares recurring statements, so that PostgreSQL does not parse and plan
+ * them each time. The name is derived from the text, so it means the same on every connection.
+ * Statements without parameters (`begin`, `commit`) are left alone.
  *
- * @param connectionOf where a client connects to, asked when it is made
+ * @param connectionOf returns where a client connects to; called when the client is created
  */
 export function preparingClient(
   nameOf: NameOf = nameStatements(),
@@ -37,7 +37,7 @@ export function preparingClient(
   };
 }
 
-/** The name of a statement that is worth preparing, else null. */
+/** Returns the name of a statement that is worth preparing, otherwise null. */
 export type NameOf = (text: string) => string | null;
 
 export function nameStatements(): NameOf {

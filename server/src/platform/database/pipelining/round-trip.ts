@@ -18,11 +18,12 @@ type Sent = {
 };
 
 /**
- * Several statements in one round trip: they are sent one after another with a single Sync behind
- * them, so PostgreSQL runs them in order, each with a snapshot of its own, and skips everything
- * behind the first that fails. That is why `begin` may travel with what must not run without it.
+ * Several statements in one round trip. They are sent one after another, followed by a single Sync,
+ * so PostgreSQL runs them in order, each with a snapshot of its own, and skips everything after the
+ * first failure. That is why `begin` may be sent together with statements that must not run without
+ * it.
  *
- * It is handed to `client.query`, which drives it by the methods below.
+ * An instance is passed to `client.query`, which drives it through the methods below.
  */
 export class RoundTrip {
   readonly #sent: Sent[];
@@ -43,7 +44,8 @@ export class RoundTrip {
   }
 
   submit(connection: Connection): void {
-    // Each statement would end with a Sync of its own: they are given a connection without it.
+    // Each statement would end with a Sync of its own, so they get a connection whose `sync` does
+    // nothing.
     const withoutSync = Object.create(connection, {
       sync: { value: () => undefined },
     }) as Connection;
@@ -51,7 +53,7 @@ export class RoundTrip {
     try {
       for (const { query } of this.#sent) {
         query.submit(withoutSync);
-        // A value that cannot be written has failed already; what follows must not be sent.
+        // Preparing a value failed, so the statements that follow must not be sent.
         if (this.#failure() !== null) break;
       }
       connection.sync();
@@ -78,8 +80,8 @@ export class RoundTrip {
   }
 
   /**
-   * Name and text of the statement that is being answered: the client writes down that it is
-   * prepared when it is told so.
+   * Name and text of the statement being answered. The client records it as prepared when the
+   * server confirms it.
    */
   get name(): string | undefined {
     return this.#sent[this.#current]?.name ?? undefined;
@@ -124,7 +126,7 @@ function prepare(
   nameOf: NameOf,
 ): Sent {
   const name = values.length > 0 ? nameOf(text) : null;
-  // The extended protocol also for statements without values: the simple one has no Sync to share.
+  // Uses the extended protocol even without values, because the simple one cannot share a Sync.
   const config = {
     text,
     values: [...values],

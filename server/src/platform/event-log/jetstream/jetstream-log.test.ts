@@ -1,4 +1,4 @@
-/** The log with its bytes in JetStream: the conformance suite, and what is special to a stream. */
+/** The log with its bytes in JetStream: the conformance suite, and tests specific to a stream. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sql } from 'kysely';
@@ -102,7 +102,7 @@ function testStream(): void {
     assert.equal(await messages(), 3);
     await removeGarbage(db, stream, signal);
     assert.equal(await messages(), 2, 'the repeated block was noted when it was appended');
-    // The first search looks how far the stream goes, the second one goes there.
+    // The first search determines the end of the stream, the second one reads up to it.
     for (let search = 0; search < 2; search += 1) await findLostMessages(db, stream, 0);
     await removeGarbage(db, stream, signal);
     assert.equal(await messages(), 1);

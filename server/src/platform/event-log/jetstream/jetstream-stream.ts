@@ -1,4 +1,4 @@
-/** The bytes of blocks in a stream of NATS JetStream. One message holds one block. */
+/** Stores the bytes of blocks in a NATS JetStream stream, one block per message. */
 import { randomUUID } from 'node:crypto';
 import {
   DiscardPolicy,
@@ -22,19 +22,19 @@ import type { StreamUrl } from './stream-url.ts';
 
 const connectTimeoutMs = 10_000;
 const requestTimeoutMs = 4_000;
-/** Electing a new leader takes longer; blocks go to the database meanwhile. */
+/** Electing a new leader takes longer; blocks go to the database in the meantime. */
 const publishTimeoutMs = 2_000;
 /** After a failure, nothing is published for this long. */
 const restMs = 2_000;
 const idHeader = 'Nats-Msg-Id';
-/** Subjects spread over so many partitions. */
+/** Subjects are spread over this many partitions. */
 const partitions = 16;
-/** Requests under way at once. */
+/** Maximum number of concurrent requests. */
 const pipeline = 64;
 /** For headers and the subject of a message. */
 const messageOverheadBytes = 1_024;
 
-/** @throws Error naming what an operator has to do */
+/** @throws Error telling the operator what to do */
 export async function openJetStream(url: StreamUrl, log: Logger): Promise<BlockStream> {
   const connection = await connectTo(url);
   try {
@@ -158,7 +158,7 @@ class JetStream implements BlockStream {
     const { name } = this.identity;
     try {
       const near = await this.#manager.direct.getMessage(name, { seq: sequence });
-      // Any replica answers that, also one that lags behind; the leader knows.
+      // Any replica may answer, including one that lags behind; the leader knows for sure.
       return near ?? (await this.#manager.streams.getMessage(name, { seq: sequence }));
     } catch (error) {
       if (isApiError(error, JetStreamApiCodes.NoMessageFound)) return null;
@@ -197,7 +197,7 @@ class JetStream implements BlockStream {
   }
 }
 
-/** The server's code for removing a message that it does not have. */
+/** The server's error code for removing a message that does not exist. */
 const noSuchSequence = 10_043;
 
 function unavailable(what: string, error: unknown): EventLogUnavailableError {
@@ -220,7 +220,10 @@ function partitionOf(organizationId: string): number {
   return hash % partitions;
 }
 
-/** Does the work for each value, so many at once. @returns the results in the order of the values */
+/**
+ * Runs `work` for each value with limited concurrency. @returns the results in the order of the
+ * values
+ */
 async function pipelined<In, Out>(
   values: readonly In[],
   work: (value: In) => Promise<Out>,

@@ -1,4 +1,4 @@
-/** Streams for tests, on the NATS server that runs on the machine. */
+/** Streams for tests, on the local NATS server. */
 import { randomUUID } from 'node:crypto';
 import { after } from 'node:test';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -24,7 +24,7 @@ export function streamUrlOf(stream: string, servers = [sharedServer]): StreamUrl
   return { servers, isEncrypted: false, user: null, password: null, stream, replicas: null };
 }
 
-/** A stream of its own, which is deleted at the end of the file. */
+/** Creates a separate stream, which is deleted at the end of the test file. */
 export async function openTestStream() {
   const name = `TEST_${randomUUID().slice(0, 8)}`;
   const connection = await connect({ servers: [sharedServer] });

@@ -1,14 +1,17 @@
-/** `nats://user:password@one:4222,two:4222/STREAM?replicas=3`: where JetStream holds the event log. */
+/**
+ * `nats://user:password@one:4222,two:4222/STREAM?replicas=3`: the JetStream that holds the event
+ * log.
+ */
 import type { Parsed, Parser } from '../../config-values.ts';
 
 export type StreamUrl = {
-  /** `host:port` of each server to begin with; the others of a cluster are found through them. */
+  /** `host:port` of the initial servers; the rest of a cluster is discovered through them. */
   readonly servers: readonly string[];
   readonly isEncrypted: boolean;
   readonly user: string | null;
   readonly password: string | null;
   readonly stream: string;
-  /** Null: three in a cluster, one on a single server. */
+  /** Null means three in a cluster and one on a single server. */
   readonly replicas: number | null;
 };
 
@@ -19,7 +22,7 @@ const form =
   /^(nats|tls):\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^/?@]+)(?:\/([A-Za-z0-9_-]{1,64})?)?(?:\?replicas=([135]))?$/;
 const server = /^(?:\[[0-9a-f:]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?$/i;
 
-/** Parses the setting; null is the log in PostgreSQL. */
+/** Parses the setting; null means the log in PostgreSQL. */
 export function streamUrl(): Parser<StreamUrl | null> {
   return (raw): Parsed<StreamUrl | null> => {
     if (raw === '' || raw === 'postgres') return { value: null };

@@ -1,16 +1,17 @@
 /**
- * Keys of the deduplication ledger: 16 bytes from organization and event id, never from a time, so
- * that an event whose moment was adjusted is the same event when it is sent again.
+ * Keys of the deduplication ledger: 16 bytes derived from organization and event id, never from a
+ * time, so that an event whose timestamp was adjusted is still the same event when it is sent
+ * again.
  *
- * An id in the form of a UUID keeps its order: it is mixed by XOR with a mask of its organization,
- * so time-ordered ids land next to each other in the index, which is what keeps it fast. Any other
- * id is hashed. Upper and lower case of a UUID are one id; other ids are taken letter by letter.
+ * A UUID keeps its order: it is XORed with a mask of its organization, so time-ordered ids are
+ * adjacent in the index, which keeps the index fast. Any other id is hashed. UUIDs are
+ * case-insensitive, other ids are case-sensitive.
  */
 import { createHash } from 'node:crypto';
 
 export const keyBytes = 16;
 
-/** An organization's part of its keys; worth keeping, since it is made by hashing. */
+/** An organization's part of its keys. Worth caching, because it is computed by hashing. */
 export type KeyScope = { readonly organizationId: string; readonly mask: Uint8Array };
 
 export function keyScope(organizationId: string): KeyScope {
@@ -40,7 +41,7 @@ for (const [value, digit] of Array.from('0123456789abcdef').entries()) {
 /** The index of each byte's digits in `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`. */
 const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 
-/** Writes the masked bytes of a UUID. Returns false when the text is not a UUID. */
+/** Writes the masked bytes of a UUID. Returns false if the text is not a UUID. */
 function writeUuid(text: string, mask: Uint8Array, target: Uint8Array, offset: number): boolean {
   for (let place = 8; place <= 23; place += 5) if (text.charCodeAt(place) !== dash) return false;
   for (let index = 0; index < keyBytes; index += 1) {

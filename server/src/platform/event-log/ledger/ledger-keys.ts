@@ -2,7 +2,7 @@ import { filledUuidArray } from '../../database/binary-arrays.ts';
 import type { BlockDraft, LogEntry } from '../event-log.ts';
 import { keyScope, writeEventKey } from './event-key.ts';
 
-/** The keys of all events of the drafts, in their order, as `uuid[]` in PostgreSQL's binary form. */
+/** The keys of all events of the drafts, in order, as `uuid[]` in PostgreSQL's binary format. */
 export function ledgerKeys(drafts: readonly BlockDraft<LogEntry>[]): Buffer {
   const count = drafts.reduce((sum, { events }) => sum + events.length, 0);
   return filledUuidArray(count, (bytes, offsetOf) => {

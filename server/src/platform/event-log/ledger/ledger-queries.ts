@@ -1,4 +1,4 @@
-/** The SQL of the deduplication ledger, beside its functions in functions.sql. */
+/** The SQL of the deduplication ledger; its functions are in functions.sql. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../database/database.ts';
 import { keyBytes, keyScope, writeEventKey } from './event-key.ts';
@@ -7,8 +7,8 @@ import { keyBytes, keyScope, writeEventKey } from './event-key.ts';
 export const leastKeyAgeHours = 72;
 
 /**
- * Starts a new generation when the current one is `leastAgeHours` old, by the database's clock.
- * Keys are known for at least that long, and at most twice as long.
+ * Starts a new generation if the current one is at least `leastAgeHours` old, by the database's
+ * clock. Keys are therefore kept for at least that long, and at most twice as long.
  */
 export async function rotateKeys(tx: Tx, leastAgeHours: number): Promise<boolean> {
   await sql`select set_config('lock_timeout', '2s', true)`.execute(tx);
@@ -18,7 +18,7 @@ export async function rotateKeys(tx: Tx, leastAgeHours: number): Promise<boolean
   return rows[0]?.rotated ?? false;
 }
 
-/** Forgets an event id: the key of one that is no UUID is a hash of it. */
+/** Removes the key of an event id: even a hash of an id must not be kept. */
 export async function forgetEventKey(
   tx: Tx,
   organizationId: string,
@@ -37,7 +37,7 @@ export type GenerationSize = {
   readonly bytes: number;
 };
 
-/** Reads the catalogue only, however large the ledger is. */
+/** Reads only the catalogue, so it is cheap for a ledger of any size. */
 export async function measureLedger(db: Db): Promise<GenerationSize[]> {
   const { rows } = await sql<GenerationSize>`
     select case name when current_generation then 'current' else 'previous' end as generation,

@@ -1,22 +1,22 @@
-/** The SQL of adding blocks to the event log. */
+/** The SQL for adding blocks to the event log. */
 import { sql } from 'kysely';
 import { bytesArray } from '../../database/binary-arrays.ts';
 import type { Db } from '../../database/database.ts';
 import type { StreamPlace } from '../block-stream.ts';
 import type { AddedBlock } from '../event-log.ts';
 
-/** A block in the form that the database receives. */
+/** A block in the form that the database stores. */
 export type NewBlock = {
   organizationId: string;
   eventCount: number;
-  /** Empty when a stream holds the bytes. */
+  /** Empty if a stream holds the bytes. */
   bytes: Buffer;
   place: StreamPlace | null;
 };
 
 /**
- * Adds blocks and the keys of their events, in order, as `filledUuidArray` has them. It is one
- * statement, so it is a transaction by itself and takes one round trip: that is why it wants no `Tx`.
+ * Adds blocks and the keys of their events, in order, in the format of `filledUuidArray`. A single
+ * statement is a transaction by itself and takes one round trip, which is why this takes no `Tx`.
  */
 export async function insertBlocks(
   db: Db,
@@ -42,7 +42,7 @@ export type PlaceArrays = {
   sizes: (number | null)[];
 };
 
-/** Places as arrays of columns, which are empty when there is no place at all. */
+/** Places as arrays of columns; the arrays are empty if there are no places at all. */
 export function placeArrays(places: readonly (StreamPlace | null)[]): PlaceArrays {
   if (places.every((place) => place === null)) return { sequences: [], messages: [], sizes: [] };
   return {

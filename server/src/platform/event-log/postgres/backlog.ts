@@ -5,7 +5,9 @@ import { isUnread, type BlockRange } from './block-queries.ts';
 import type { PostgresPosition } from './position.ts';
 
 const maxBacklog = 10_000;
-/** Among so many of the first blocks is the oldest: commits pass one another by seconds at most. */
+/**
+ * The oldest block is among this many first ones: commits overtake one another by seconds at most.
+ */
 const maxLagBlocks = 100;
 
 /** Measures how far a reader is behind the log. */
@@ -14,7 +16,7 @@ export async function measureBacklog(db: Db, position: PostgresPosition): Promis
   return { blocks: Math.min(blocks, maxBacklog), ageMs };
 }
 
-/** The age of the oldest block that a reader has not had; 0 where there is none. */
+/** The age of the oldest unread block; 0 if there is none. */
 export async function measureLag(db: Db, position: PostgresPosition): Promise<number> {
   return (await measure(db, position, maxLagBlocks)).ageMs;
 }
@@ -23,7 +25,7 @@ async function measure(db: Db, position: PostgresPosition, limit: number): Promi
   const range = { ...position, receivedBeforeMs: null };
   const next = { ...range, base: position.target ?? position.base, target: null, after: null };
   if (position.target === null) return measureRange(db, next, limit);
-  // What is left of the step, and what has come since it began.
+  // The rest of the step, and the blocks added since it began.
   const rest = await measureRange(db, range, limit);
   const since = await measureRange(db, next, limit);
   return { blocks: rest.blocks + since.blocks, ageMs: Math.max(rest.ageMs, since.ageMs) };
@@ -44,7 +46,7 @@ async function measureRange(db: Db, range: BlockRange, limit: number): Promise<B
   return { blocks: row?.blocks ?? 0, ageMs: Math.max(0, row?.age_ms ?? 0) };
 }
 
-/** Events in the log. */
+/** The number of events in the log. */
 export async function countEvents(db: Db): Promise<number> {
   const { rows } = await sql<{ events: number }>`
     select coalesce(sum(event_count), 0)::bigint as events from event_block`.execute(db);
@@ -52,8 +54,8 @@ export async function countEvents(db: Db): Promise<number> {
 }
 
 /**
- * The day of the first block: days are dropped as a whole. While the log still has the block with the
- * first number, which is among the first in the order of the log, no day was dropped.
+ * The day of the first block, because days are dropped as a whole. As long as the log contains the
+ * block with the first number, which is among the first in log order, no day was dropped.
  */
 export async function readFirstDay(db: Db): Promise<number> {
   const { rows } = await sql<{ is_whole: boolean; day_s: number | null }>`

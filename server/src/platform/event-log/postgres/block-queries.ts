@@ -1,19 +1,19 @@
-/** The SQL of reading the event log in pages. */
+/** The SQL for reading the event log in pages. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../database/database.ts';
 import { dayMs } from '../../time.ts';
 import type { StreamPlace } from '../block-stream.ts';
 import { oldestUnseen, type BlockKey, type Place } from './position.ts';
 
-/** One read: the blocks that `target` sees and `base` does not. */
+/** One read: the blocks visible to `target` but not to `base`. */
 export type BlockRange = {
   base: string;
-  /** Null: a snapshot taken by the statement. */
+  /** Null to use a snapshot taken by the statement. */
   target: string | null;
   after: Place | null;
-  /** Blocks that were received before are left out. */
+  /** Skips blocks received earlier. */
   receivedFromMs: number;
-  /** Blocks that were received then or later are left out; null for none. */
+  /** Skips blocks received then or later; null for no limit. */
   receivedBeforeMs: number | null;
 };
 
@@ -33,9 +33,9 @@ export type BlockRow = {
   writtenBy: string;
   eventCount: number;
   duplicates: number[];
-  /** Null for a block that joins nothing. */
+  /** Null for a block that was not joined. */
   members: Member[] | null;
-  /** Null for a block that the caller has named as known; empty where a stream holds the bytes. */
+  /** Null for a block that the caller named as known; empty if a stream holds the bytes. */
   events: Buffer | null;
   place: StreamPlace | null;
 };
@@ -51,11 +51,11 @@ export type BlockPage = {
 
 export type BlockPageOptions = {
   limitBlocks: number;
-  /** The block with which this many events are reached is the last one. */
+  /** The page ends with the block that reaches this many events. */
   limitEvents: number;
-  /** Left out: the blocks of all organizations. */
+  /** Default: the blocks of all organizations. */
   organizationId?: string;
-  /** Blocks whose events the caller has, as long as they were never rewritten. */
+  /** Blocks whose events the caller already has; they are fetched only if they were rewritten. */
   known: readonly number[];
 };
 
@@ -74,10 +74,10 @@ type Row = {
 } & PlaceColumns;
 
 /**
- * A page of blocks in order of (written_by, sequence), the primary key: both for a tail, which
- * reads the end of the index, and for a rebuild, which reads all of it, a page is a short range.
- * By sequence alone, a tail would have to look at every block since the log began. The bounds of
- * received_at leave out the partitions of other days.
+ * A page of blocks in order of (written_by, sequence), the primary key. A page is a short range
+ * both for a tail, which reads the end of the index, and for a rebuild, which reads all of it. By
+ * sequence alone, a tail would have to look at every block since the log began. The bounds of
+ * received_at exclude the partitions of other days.
  */
 export async function selectBlocks(
   db: Db,
@@ -124,18 +124,18 @@ export async function selectBlocks(
 }
 
 /**
- * Which blocks of `event_block as block` belong to a range, with `moment.target` beside it. All
+ * The condition for rows of `event_block as block` in a range, with `moment.target` in scope. All
  * members of a block were written by transactions up to its own `written_by`, so the same bounds
- * find blocks of either kind.
+ * find both kinds of blocks.
  *
- * The blocks of one organization are a range of (organization_id, written_by, sequence), and not an
- * equality: then only the index by organization gives their order. With an equality, a plan that is
- * kept for all organizations may go through everybody's blocks in the order of the primary key.
+ * The blocks of one organization are selected by a range of (organization_id, written_by, sequence)
+ * rather than an equality, because then only the index by organization provides their order. With
+ * an equality, a generic plan may scan the blocks of all organizations in primary key order.
  *
- * The subqueries hide the organization from the planner. When it knows the value, it multiplies the
- * shares of rows on both sides of it and may expect a single row from each partition. It then sorts all
- * blocks that are left instead of merging the partitions in order, so each page reads everything behind
- * it: 22,474 pages of storage instead of 3,378 for a walk over 10,000 blocks.
+ * The subqueries hide the organization from the planner. If it knows the value, it multiplies the
+ * selectivities of both bounds and may expect a single row from each partition. It then sorts all
+ * remaining blocks instead of merging the partitions in order, so each page reads everything after
+ * it: 22,474 storage pages instead of 3,378 for a walk over 10,000 blocks.
  */
 export function isUnread(range: BlockRange, organizationId?: string): RawBuilder<unknown> {
   const from = laterOf(range.after, oldestUnseen(range.base));
@@ -156,7 +156,7 @@ export function isUnread(range: BlockRange, organizationId?: string): RawBuilder
 
 const maxXid = '18446744073709551615';
 
-/** What belongs to the range of two snapshots and two moments. */
+/** The condition for the range between two snapshots and two moments. */
 function isInRange(
   { base, receivedFromMs, receivedBeforeMs }: BlockRange,
   { writtenBy, receivedAt }: Record<'writtenBy' | 'receivedAt', RawBuilder<unknown>>,
@@ -171,7 +171,7 @@ const members = sql`unnest(block.joined_written_by, block.joined_sequences,
     block.joined_received_at, block.joined_counts) with ordinality
   as member (writer, number, received, events, place)`;
 
-/** Whether a reader at the beginning of the range has not had a member: see `Place`. */
+/** Whether a reader at the start of the range has yet to read a member: see `Place`. */
 function isUnreadMember(range: BlockRange): RawBuilder<unknown> {
   const { writtenBy, sequence } = range.after?.membersAfter ?? range.after ?? startPlace;
   return sql`${isInRange(range, { writtenBy: sql`member.writer`, receivedAt: sql`member.received` })}
@@ -190,7 +190,7 @@ function isBefore(column: RawBuilder<unknown>, moment: number | null): RawBuilde
   return sql`and ${column} < to_timestamp(${moment}::double precision / 1000)`;
 }
 
-/** A joined block lies at the moment of its last member, on the same day as all of them. */
+/** A joined block has the time of its last member, which is on the same day as the others. */
 function endOfDay(momentMs: number | null): number | null {
   return momentMs === null ? null : Math.ceil(momentMs / dayMs) * dayMs;
 }

@@ -1,4 +1,4 @@
-/** The SQL of joining old blocks. */
+/** The SQL for joining old blocks. */
 import { sql } from 'kysely';
 import { bytesArray, int8Array } from '../../database/binary-arrays.ts';
 import type { Db, Tx } from '../../database/database.ts';
@@ -20,8 +20,8 @@ export type OldBlock = {
 };
 
 /**
- * The first blocks behind those that have been joined, in the order of the log. Every transaction up to
- * the last of them has ended, so that nothing comes between them any more.
+ * The first blocks after those already joined, in log order. All transactions up to that of the
+ * last block have ended, so no block can be inserted between them.
  */
 export async function selectOldBlocks(db: Db, limit: number): Promise<OldBlock[]> {
   const { rows } = await sql<OldBlock>`
@@ -36,7 +36,7 @@ export async function selectOldBlocks(db: Db, limit: number): Promise<OldBlock[]
   return rows;
 }
 
-/** The database's clock, in milliseconds of the Unix epoch. */
+/** The database's clock, in milliseconds since the Unix epoch. */
 export async function databaseNow(db: Db): Promise<number> {
   const { rows } = await sql<{ now_ms: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::double precision as now_ms`.execute(db);
@@ -45,12 +45,12 @@ export async function databaseNow(db: Db): Promise<number> {
 
 export type BlockBytes = {
   readonly duplicates: number[];
-  /** Empty where a stream holds them. */
+  /** Empty if a stream holds them. */
   events: Buffer;
   readonly place: StreamPlace | null;
 };
 
-/** The events of blocks, in the order in which they are named. */
+/** The events of blocks, in the order of `blocks`. */
 export async function selectBytes(tx: Tx, blocks: readonly OldBlock[]): Promise<BlockBytes[]> {
   const { rows } = await sql<Omit<BlockBytes, 'place'> & PlaceColumns>`
     select block.duplicates, block.events, block.stream_sequence, block.stream_message,
@@ -70,17 +70,17 @@ export async function selectBytes(tx: Tx, blocks: readonly OldBlock[]): Promise<
 /** Blocks of one organization and day that become one block. */
 export type JoinedGroup = {
   readonly blocks: readonly OldBlock[];
-  /** The events of all; null to keep the bytes of the only one, wherever they are. */
+  /** The events of all blocks; null to keep the bytes of a single block wherever they are. */
   readonly bytes: Buffer | null;
-  /** Where a stream holds the bytes, which are empty then. */
+  /** The place in the stream if one holds the bytes, which are then empty. */
   readonly place: StreamPlace | null;
 };
 
 /**
- * Puts a block in the place of each group, at the end of the range that is joined: `writtenBy` is its
- * last transaction.
+ * Replaces each group by one block at the end of the joined range: `writtenBy` is the range's last
+ * transaction.
  *
- * @throws Error when a block was changed since it was read
+ * @throws Error if a block was changed since it was read
  */
 export async function replaceGroups(
   tx: Tx,
@@ -134,7 +134,7 @@ export async function replaceGroups(
   if (rows[0]?.removed !== blocks.length) throw new Error('A block has changed since it was read.');
 }
 
-/** Nothing up to this transaction has to be joined any more. */
+/** Records that everything up to this transaction is joined. */
 export async function saveJoinedTo(tx: Tx, writtenBy: string): Promise<void> {
   await sql`update event_block_joining set joined_to = ${writtenBy}::xid8`.execute(tx);
 }
@@ -142,7 +142,7 @@ export async function saveJoinedTo(tx: Tx, writtenBy: string): Promise<void> {
 const sequencesOf = (blocks: readonly OldBlock[]): Buffer =>
   int8Array(blocks.map(({ sequence }) => sequence));
 
-/** Leaves out the partitions of other days. */
+/** Excludes the partitions of other days. */
 function isBetween(blocks: readonly OldBlock[]) {
   const moments = blocks.map(({ receivedAtMs }) => receivedAtMs);
   const [first, last] = [Math.min(...moments) - 1, Math.max(...moments) + 1];

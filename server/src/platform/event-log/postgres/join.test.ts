@@ -1,4 +1,7 @@
-/** Proves that joining old blocks loses, repeats and reorders nothing, whoever reads and whatever dies. */
+/**
+ * Proves that joining old blocks never loses, repeats or reorders events, with concurrent readers
+ * and after any kill.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql, type KyselyPlugin } from 'kysely';
@@ -16,12 +19,12 @@ import { createPostgresLog } from './postgres-log.ts';
 const { db, connection } = await openTestDatabase();
 const log = createPostgresLog<SampleEvent>({ db });
 const signal = new AbortController().signal;
-/** Blocks of the last minute are old enough. */
+/** Makes blocks of the last minute old enough. */
 const atOnceMs = -60_000;
 const join = (through: Db = db) => joinOldBlocks({ db: through, stream: null }, signal, atOnceMs);
 const pageLimits = { limitBlocks: 100, limitEvents: 10_000 };
 
-/** Joins all that can be joined. Transactions in other databases of the server hold it up. */
+/** Joins all that can be joined. Transactions in other databases of the server delay it. */
 async function joinAll(): Promise<void> {
   const unjoined = async () => {
     await join();
@@ -40,7 +43,7 @@ async function countBlocks(organizationId: string): Promise<number> {
   return rows[0]?.blocks ?? 0;
 }
 
-/** Pseudo-random, so that a failure can be repeated. */
+/** Pseudo-random, so that a failure is reproducible. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -112,7 +115,7 @@ test('whatever writers, readers and joining do at once, each reader gets each ev
     if (seed % 2 === 0) await joinAll();
     for (const reader of readers) {
       while (!(await readPage(reader, 3)));
-      // A step that had begun ends before what has come since.
+      // A step that had already begun ends before newer blocks.
       while (!(await readPage(reader, 100)));
       const { organizationId } = reader;
       const expected =
@@ -134,7 +137,7 @@ test('there is one block for each organization and minute, and large ones stay a
       { organizationId: 'org_large', events: Array.from({ length: 1_500 }, () => sample()) },
     ]);
   }
-  // Appending may have gone on into the next minute.
+  // Appending may have run into the next minute.
   await sql`update event_block set received_at = date_trunc('minute', now())
     where organization_id in ('org_small', 'org_large')`.execute(db);
   const before = await log.read(log.start, { ...pageLimits, organizationId: 'org_small' });
@@ -198,7 +201,7 @@ test('a kill at any step leaves the blocks as they were, and the next run joins 
     assert.deepEqual((await log.read(log.start, limits)).blocks, before.blocks, `step ${step}`);
     const left = await countBlocks(organizationId);
     assert.ok(left === 1 || left === 6, `${left} blocks after step ${step}`);
-    // Without a kill, transactions in other databases of the server hold the joining up.
+    // Without a kill, transactions in other databases of the server delay the joining.
     if (wasKilled()) step += 1;
     return left;
   };
@@ -209,7 +212,7 @@ test('a kill at any step leaves the blocks as they were, and the next run joins 
   assert.deepEqual((await log.read(log.start, limits)).blocks, before.blocks);
 });
 
-/** Has the server end the connection of a transaction when its n-th statement has been answered. */
+/** Makes the server terminate the connection of a transaction after its n-th statement. */
 function killAfter(step: number): { plugin: KyselyPlugin; wasKilled: () => boolean } {
   let statements = 0;
   let killed = false;

@@ -1,19 +1,21 @@
 /**
- * Joining old blocks, so that a log of many small blocks does not stay one. The blocks of each minute
- * become one block for each organization, or a few large ones.
+ * Joins old blocks, so that many small blocks become few. The blocks of each minute become one
+ * block per organization, or a few large ones.
  *
  *   …joined │ a1 b1 a2 c1 a3 b2 │ a4 …      →      …joined  A B C │ a4 …
  *                    a range                          at its end
  *
- * 1. A range holds whole transactions, all of which have ended. It is joined in one transaction: a kill
- *    leaves it as it was, and every statement of a reader sees it before or after.
- * 2. The joined blocks of a range lie at its end: they carry its last transaction as `written_by`. Every
- *    block of the range moves there, also one that has nothing to be joined with.
- * 3. A joined block remembers its members, and readers get these, as they were appended. So a position
- *    stays valid wherever it is: of each joined block that the reader has not come to, the members behind
- *    the place where it was when it came to the range are unread (`Place.membersAfter`).
- * 4. Rewriting and joining exclude each other by a lock. A process of the version before, which does not
- *    know the lock, is noticed by the block's revision.
+ * 1. A range consists of whole transactions, all of which have ended. It is joined in one
+ *    transaction: a kill leaves it unchanged, and each statement of a reader sees it either before
+ *    or after.
+ * 2. The joined blocks are at the end of their range: their `written_by` is its last transaction.
+ *    Every block of the range moves there, even one that is not joined with others.
+ * 3. A joined block remembers its members, and readers get these as they were appended. Any
+ *    position therefore stays valid: of each joined block that the reader has not reached, the
+ *    unread members are those after the reader's place when it reached the range
+ *    (`Place.membersAfter`).
+ * 4. A lock keeps rewriting and joining from running at once. A process of the previous version,
+ *    which does not know the lock, is detected by the block's revision.
  * 5. Members of one block are of one UTC day, whose partition expires as a whole.
  */
 import { isContention } from '../../database/database-errors.ts';
@@ -37,17 +39,17 @@ import { fetchBytes, type LogSource } from './source.ts';
 import { addGarbage } from './stream-queries.ts';
 
 const rangeMs = 60_000;
-/** Followers have read younger blocks a moment ago, out of memory where they can. */
+/** Followers have just read younger blocks, from memory if possible. */
 const defaultMinAgeMs = 10 * 60_000;
 const maxRangeBlocks = 5_000;
 const maxRangeBytes = 16 * 1024 * 1024;
-/** As many events as a flush of the intake has at most. */
+/** The maximum number of events in one flush of the intake. */
 const maxJoinedEvents = 4_000;
-/** The share of the time that joining takes while there is much to join. */
+/** The share of time spent on joining while there is a backlog. */
 const duty = 0.25;
 
 /**
- * Joins what is old enough, until there is nothing more or the signal aborts.
+ * Joins blocks that are old enough until there are no more or the signal aborts.
  *
  * @param minAgeMs how long ago a minute must have ended
  */
@@ -61,7 +63,7 @@ export async function joinOldBlocks(
     try {
       if (!(await inTransaction(db, (tx) => joinRange(tx, stream, minAgeMs)))) return;
     } catch (error) {
-      // Somebody rewrites blocks; the next run continues.
+      // Blocks are being rewritten; the next run continues.
       if (isContention(error)) return;
       throw error;
     }
@@ -70,7 +72,7 @@ export async function joinOldBlocks(
   }
 }
 
-/** Joins the next range. @returns false when there is none that is old enough */
+/** Joins the next range. @returns false if none is old enough */
 async function joinRange(tx: Tx, stream: BlockStream | null, minAgeMs: number): Promise<boolean> {
   await lockForJoining(tx);
   const blocks = cutRange(
@@ -86,7 +88,7 @@ async function joinRange(tx: Tx, stream: BlockStream | null, minAgeMs: number): 
   return true;
 }
 
-/** The blocks of the first minute, as whole transactions; none while it is too young. */
+/** The blocks of the first minute, as whole transactions; none while it is too recent. */
 function cutRange(blocks: readonly OldBlock[], nowMs: number, minAgeMs: number): OldBlock[] {
   const [first] = blocks;
   if (first === undefined || first.receivedAtMs + rangeMs + minAgeMs > nowMs) return [];
@@ -99,16 +101,16 @@ function cutRange(blocks: readonly OldBlock[], nowMs: number, minAgeMs: number):
     const isFull = sizeBytes > maxRangeBytes || block.receivedAtMs >= first.receivedAtMs + rangeMs;
     if (isNew && index > 0 && isFull) return blocks.slice(0, end);
   }
-  // The last transaction may go on behind the last block that was read.
+  // The last transaction may have more blocks than were read.
   return blocks.slice(0, blocks.length < maxRangeBlocks || end === 0 ? blocks.length : end);
 }
 
-/** The blocks of each organization and day, in their order. */
+/** Groups the blocks by organization and day, in order. */
 function groupBlocks(blocks: readonly OldBlock[]): OldBlock[][] {
   return [...Map.groupBy(blocks, ({ organizationId, day }) => `${organizationId} ${day}`).values()];
 }
 
-/** Joins the blocks of each group, as far as they are small and can be read. */
+/** Joins the blocks of each group if they are small and readable. */
 async function joinGroups(
   tx: Tx,
   stream: BlockStream | null,
@@ -140,7 +142,7 @@ async function joinGroups(
   return stream === null ? joined : storeGroups(stream, joined);
 }
 
-/** Puts the bytes of joined blocks into the stream. */
+/** Stores the bytes of joined blocks in the stream. */
 async function storeGroups(
   stream: BlockStream,
   groups: readonly JoinedGroup[],
@@ -159,7 +161,7 @@ async function storeGroups(
   });
 }
 
-/** Cuts a group where a block would get too large. A damaged block stays by itself. */
+/** Splits a group where a block would become too large. A damaged block stays alone. */
 function cutGroup(
   group: readonly OldBlock[],
   texts: ReadonlyMap<OldBlock, string | null>,
@@ -177,7 +179,9 @@ function cutGroup(
   return parts;
 }
 
-/** The events of a block as JSON, separated by commas, without duplicates; null for a damaged one. */
+/**
+ * The events of a block as comma-separated JSON, without duplicates; null if the block is damaged.
+ */
 function innerText(block: BlockBytes | undefined): string | null {
   if (block === undefined) return null;
   try {

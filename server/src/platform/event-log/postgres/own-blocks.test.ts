@@ -1,4 +1,4 @@
-/** Proves that a walk over an organization's own blocks, as an erasure makes it, takes linear time. */
+/** Proves that walking over an organization's own blocks, as an erasure does, takes linear time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -20,7 +20,7 @@ for (let day = 1; day <= days; day += 1) {
   await sql`select create_day_partition('event_block', 'received_at', ${date}::date)`.execute(db);
 }
 
-/** Fills the log anew, with as many blocks of another organization beside them. */
+/** Refills the log, with as many blocks of another organization among them. */
 async function fill(organizationId: string, count: number): Promise<void> {
   await sql`truncate event_block`.execute(db);
   for (let day = days; day >= 1; day -= 1) {
@@ -30,7 +30,7 @@ async function fill(organizationId: string, count: number): Promise<void> {
         to_timestamp(${(today - day * dayMs) / 1000}::float8 + n)
       from generate_series(1, ${count / days}::int) n`.execute(db);
   }
-  // The planner must know the organization well: that is what led it astray.
+  // The planner needs accurate statistics of the organization: they led to the bad plan.
   await sql`vacuum analyze event_block`.execute(db);
 }
 
@@ -50,13 +50,13 @@ async function pagesOfWalk(organizationId: string, expected: number): Promise<nu
 
 const count = 8_000;
 const blocksOfPage = 100;
-/** A look into each day's index and at the rows of the page. When each page read all blocks behind it: 247. */
+/** Reads each day's index and the rows of the page. If each page read all blocks after it: 247. */
 const maxPages = 60;
 
 for (const organizationId of ['org_a', 'org_z']) {
   test(`a page of the log of ${organizationId} costs the same, however many blocks are behind it`, async () => {
     await fill(organizationId, count);
-    // What other sessions have read is reported late and can only add to a measurement.
+    // Statistics of other sessions arrive late, and can only increase a measurement.
     const measured = [];
     for (let turn = 0; turn < 3; turn += 1) {
       measured.push(await pagesOfWalk(organizationId, count));

@@ -1,4 +1,4 @@
-/** Reading the log in pages: see position.ts for the order. */
+/** Reads the log in pages: see position.ts for the order. */
 import { decodeBlock } from '../block-codec.ts';
 import {
   UnreadableBlockError,
@@ -28,7 +28,7 @@ export async function readLog<Event>(
   const blocks: LogBlock<Event>[] = [];
   for (const { sequence, organizationId, receivedAt, decode } of page.blocks) {
     const events = decode();
-    // Blocks may leave the memory while the statement runs.
+    // Blocks may be evicted from memory while the statement runs.
     if (events === null) return readLog({ ...source, recent: null }, from, limits);
     blocks.push({ sequence, organizationId, receivedAt, events });
   }
@@ -50,7 +50,9 @@ type RowPage = {
   readonly isLast: boolean;
 };
 
-/** Reads the next page of the log in its stored form. `next.target` is null when it ends a step. */
+/**
+ * Reads the next page of the log in its stored form. `next.target` is null at the end of a step.
+ */
 export async function readRows(
   { db, recent, stream }: LogSource<unknown>,
   from: LogPosition,
@@ -60,7 +62,8 @@ export async function readRows(
   const position = parsePosition(from);
   const bound = until === undefined ? null : parsePosition(until).base;
   const isBounded = bound !== null && position.target === null;
-  // Never backwards: a bound that does not see all that the reader has had is already passed.
+  // Never go backwards: if the bound does not include all that the reader has read, it is already
+  // passed.
   if (isBounded && !isBehind(position.base, bound))
     return { rows: [], next: position, isLast: true };
   const range = isBounded ? { ...position, target: bound } : position;
@@ -76,12 +79,12 @@ export async function readRows(
     isEndOfRange || last === undefined
       ? betweenSteps(target, nowMs)
       : { ...range, target, after: placeOf(last, range.after) };
-  // A step that began earlier ends before what has come since.
+  // A step that began earlier ends before newer blocks.
   const isLast = isEndOfRange && (bound === null ? position.target === null : target === bound);
   return { rows, next, isLast };
 }
 
-/** Behind a block, for a reader that came from `before`. */
+/** The place after a block, for a reader that came from `before`. */
 function placeOf({ writtenBy, sequence, members }: BlockRow, before: Place | null): Place {
   if (members === null) return { writtenBy, sequence };
   const { membersAfter = before ?? startPlace } = before ?? {};
@@ -92,7 +95,7 @@ function placeOf({ writtenBy, sequence, members }: BlockRow, before: Place | nul
   };
 }
 
-/** The blocks of a row: of a joined one, its members as they were appended. */
+/** The blocks of a row. A joined block yields its members as they were appended. */
 function toStoredBlocks<Event>(row: BlockRow, { recent }: LogSource<Event>): StoredBlock<Event>[] {
   const { sequence, organizationId, receivedAtMs: receivedAt, eventCount, members } = row;
   if (members === null) {
@@ -106,7 +109,7 @@ function toStoredBlocks<Event>(row: BlockRow, { recent }: LogSource<Event>): Sto
   for (const member of members) {
     const start = from;
     const end = (from += member.eventCount);
-    // Rewriting may have taken everything out of it.
+    // Rewriting may have removed all of its events.
     if (!member.isUnread || member.eventCount === 0) continue;
     blocks.push({
       sequence: member.sequence,

@@ -1,11 +1,11 @@
 /**
  * Positions in a log that PostgreSQL keeps.
  *
- * Blocks are numbered in another order than their transactions commit, so "everything behind number
- * n" would lose blocks. A position therefore is a pair of snapshots: a reader gets the blocks that the
- * first does not see and the second does, in pages; then the second becomes the first. Every block is
- * seen by exactly one such step: nothing is missed, nothing repeated, and no long transaction holds a
- * reader up.
+ * Block numbers are assigned in another order than transactions commit, so "everything after number
+ * n" would lose blocks. A position is therefore a pair of snapshots: a reader gets, in pages, the
+ * blocks that are visible to the second but not to the first; then the second becomes the first.
+ * Every block is in exactly one such step: nothing is missed, nothing is repeated, and no long
+ * transaction delays a reader.
  */
 import type { LogOrder, LogPosition } from '../event-log.ts';
 
@@ -13,20 +13,20 @@ import type { LogOrder, LogPosition } from '../event-log.ts';
 export type BlockKey = { readonly writtenBy: string; readonly sequence: number };
 
 /**
- * Where a reader is within a step: it has had the blocks up to this key. Behind a joined block,
- * `membersAfter` is where it was when it came to the blocks that were joined together: up to there it has
- * had their members as they were before. See join.ts.
+ * A reader's place within a step: it has read the blocks up to this key. After a joined block,
+ * `membersAfter` is its place when it reached the joined range: it has read the members up to there
+ * before they were joined. See join.ts.
  */
 export type Place = BlockKey & { readonly membersAfter?: BlockKey };
 
 export type PostgresPosition = {
-  /** The reader has had everything that this snapshot sees. */
+  /** The reader has read everything that is visible to this snapshot. */
   readonly base: string;
   /** The snapshot that the reader is reading up to; null between two steps. */
   readonly target: string | null;
-  /** The last block of this step that the reader has had. */
+  /** The last block of this step that the reader has read. */
   readonly after: Place | null;
-  /** Blocks that were received before are left out, in milliseconds of the Unix epoch. */
+  /** Skips blocks received before this moment, in milliseconds since the Unix epoch. */
   readonly receivedFromMs: number;
 };
 
@@ -38,15 +38,15 @@ export const startOfLog: PostgresPosition = {
   receivedFromMs: 0,
 };
 
-/** Before the blocks that were received at a moment or later. */
+/** Before the blocks received at a moment or later. */
 export function startAt(timeMs: number): PostgresPosition {
   return { ...startOfLog, receivedFromMs: timeMs };
 }
 
 /**
- * A block carries the moment at which its transaction began, and transactions of this service end
- * within minutes, or PostgreSQL ends them. Two days is far more, and costs nothing: it only decides
- * which partitions are looked at.
+ * A block's timestamp is the start of its transaction, and transactions of this service end within
+ * minutes, or PostgreSQL ends them. Two days is far more and costs nothing: it only determines
+ * which partitions are read.
  */
 const maxTransactionMs = 2 * 24 * 3_600_000;
 
@@ -54,7 +54,7 @@ export function betweenSteps(base: string, nowMs: number): PostgresPosition {
   return { base, target: null, after: null, receivedFromMs: nowMs - maxTransactionMs };
 }
 
-/** @throws Error when the position was made by another kind of log */
+/** @throws Error if the position was created by another kind of log */
 export function parsePosition(position: LogPosition): PostgresPosition {
   const { base, target, after, receivedFromMs } = position;
   if (
@@ -89,7 +89,7 @@ export function comparePositions(one: PostgresPosition, other: PostgresPosition)
       if (!isAtTime) return comparePlaces(one.after, other.after);
       return orderOf(one.receivedFromMs - other.receivedFromMs);
     }
-    // In a step beyond what the other has: whoever is between steps is behind.
+    // Inside a step that extends beyond what the other has read; a reader between steps is behind.
     if (one.target === null) return 'before';
     return other.target === null ? 'after' : 'apart';
   }
@@ -104,7 +104,7 @@ function comparePlaces(one: PostgresPosition['after'], other: PostgresPosition['
   }
   const order = compareKeys(one, other);
   if (one.writtenBy !== other.writtenBy) return order;
-  // They may have had different parts of the blocks that are joined there.
+  // The two readers may have read different members of the blocks joined there.
   const [part, otherPart] = [one.membersAfter, other.membersAfter];
   if (part === undefined || otherPart === undefined) return part === otherPart ? order : 'apart';
   return compareKeys(part, otherPart) === 'same' ? order : 'apart';
@@ -120,14 +120,15 @@ function orderOf(difference: number): LogOrder {
   return difference < 0 ? 'before' : 'after';
 }
 
-/** The oldest transaction that a snapshot, in its text form, may not see. */
+/** The oldest transaction that may be invisible to a snapshot in text form. */
 export function oldestUnseen(snapshot: string): string {
   return snapshot.split(':')[0] ?? '0';
 }
 
 /**
- * Whether a snapshot, in its text form, sees less than another one of the same server, which sees all
- * that it sees. Reading to a snapshot that does not see all of one's own would be going back.
+ * Whether a snapshot sees less than another one of the same server, both in text form, and nothing
+ * that the other does not. Reading up to a snapshot that does not include all of one's own would go
+ * backwards.
  */
 export function isBehind(snapshot: string, other: string): boolean {
   if (snapshot === other) return false;
@@ -139,7 +140,7 @@ export function isBehind(snapshot: string, other: string): boolean {
   return later.end > one.end || later.open.size < one.open.size;
 }
 
-/** `end`: it sees no transaction from this one on; `open`: nor these. */
+/** `end`: transactions from this one on are invisible; `open`: so are these. */
 function parseSnapshot(snapshot: string): { end: number; open: ReadonlySet<number> } {
   const [, end = '0', open = ''] = snapshot.split(':');
   return { end: Number(end), open: new Set(open === '' ? [] : open.split(',').map(Number)) };

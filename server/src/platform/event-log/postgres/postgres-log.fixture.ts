@@ -1,4 +1,4 @@
-/** What the tests of logs in PostgreSQL share, with and without a stream. */
+/** Shared by the tests of logs in PostgreSQL, with and without a stream. */
 import { sql } from 'kysely';
 import { silentLog, type openTestDatabase } from '../../../../test/database.ts';
 import { until } from '../../../../test/waiting.ts';
@@ -11,12 +11,12 @@ import { createPostgresLog } from './postgres-log.ts';
 
 type TestDatabase = Awaited<ReturnType<typeof openTestDatabase>>;
 
-/** Blocks of the last minute are old enough. */
+/** Makes blocks of the last minute old enough. */
 const joinAtOnceMs = -60_000;
 
 const signal = new AbortController().signal;
 
-/** @param stream what holds the bytes of blocks; null for the database */
+/** @param stream holds the bytes of blocks; null if the database does */
 export function logUnderTest(
   { db, connection }: TestDatabase,
   stream: BlockStream | null = null,
@@ -40,7 +40,7 @@ export function logUnderTest(
     },
     arrange: () => joinAll(db, stream),
     async pagesRead(work) {
-      // One connection, whose own statistics are complete once it has sent them.
+      // A single connection: its own statistics are complete once it has reported them.
       await using one = openDatabase({ connection, poolSize: 1, log: silentLog });
       const log = createPostgresLog<SampleEvent>({ db: one.db, stream });
       await work(log);
@@ -51,7 +51,7 @@ export function logUnderTest(
   };
 }
 
-/** Pages of the log's tables and indexes that were read so far, from memory or from disk. */
+/** Pages of the log's tables and indexes read so far, from memory or from disk. */
 async function touchedPages(one: Db): Promise<number> {
   await sql`select pg_stat_force_next_flush()`.execute(one);
   await sql`select pg_stat_clear_snapshot()`.execute(one);
@@ -61,7 +61,7 @@ async function touchedPages(one: Db): Promise<number> {
   return rows[0]?.pages ?? 0;
 }
 
-/** Transactions of other databases of the server hold joining up for as long as they run. */
+/** Transactions in other databases of the server delay joining for as long as they run. */
 async function joinAll(db: Db, stream: BlockStream | null): Promise<void> {
   await until(
     'all blocks to be joined',

@@ -1,6 +1,6 @@
 /**
- * The event log in PostgreSQL: a table of blocks, partitioned by day. See position.ts for reading. With
- * a stream, the table holds the places of the bytes instead of the bytes.
+ * The event log in PostgreSQL: a table of blocks, partitioned by day. See position.ts for reading.
+ * With a stream, the table holds the places of the bytes instead of the bytes.
  */
 import {
   dropOldDays,
@@ -45,9 +45,11 @@ export type PostgresLogOptions<Event> = {
   readonly db: Db;
   /** Blocks that this process has appended, which need not be fetched. */
   readonly recent?: RecentBlocks<Event>;
-  /** For upkeep that needs a session of its own. Without it, that is left to other processes. */
+  /**
+   * For maintenance that needs a session of its own. Without it, other processes must do that work.
+   */
   readonly connection?: DatabaseConnection;
-  /** What holds the bytes of new blocks; without one, the table does. */
+  /** Holds the bytes of new blocks; without it, the table does. */
   readonly stream?: BlockStream | null;
 };
 
@@ -78,7 +80,7 @@ export function createPostgresLog<Event extends LogEntry>({
       const page = await inTransaction(db, (tx) =>
         rewritePage<Event>(tx, stream, from, limits, edit),
       );
-      // What was taken out is gone when this resolves.
+      // The removed events are gone when this resolves.
       if (stream !== null) await removeGarbage(db, stream, new AbortController().signal);
       return page;
     },
@@ -125,17 +127,17 @@ function streamUpkeep(db: Db, stream: BlockStream): ElectedChore {
   };
 }
 
-/** Behind everything that is in the log now. */
+/** The position after everything that is in the log now. */
 async function endOfLog(db: Db): Promise<PostgresPosition> {
   const { snapshot, nowMs } = await currentSnapshot(db);
   return betweenSteps(snapshot, nowMs);
 }
 
 /**
- * Adds events to the log in one statement, unless their ids are in the ledger already. With a stream,
- * their bytes are safe there before.
+ * Adds events to the log in one statement, unless their ids are already in the ledger. With a
+ * stream, their bytes are stored there first.
  *
- * @returns what became of each block, in the order of `drafts`
+ * @returns the outcome of each block, in the order of `drafts`
  */
 async function appendToLog<Event extends LogEntry>(
   { db, stream, recent }: LogSource<Event>,

@@ -1,4 +1,4 @@
-/** The SQL of rewriting blocks of the log. */
+/** The SQL for rewriting blocks of the log. */
 import { sql } from 'kysely';
 import type { Tx } from '../../database/database.ts';
 import type { StreamPlace } from '../block-stream.ts';
@@ -9,13 +9,14 @@ export type BlockName = {
   readonly sequence: number;
 };
 
-/** Any other numbers would do; they must differ from those of other locks. */
+/** Arbitrary numbers that differ from those of other locks. */
 const rewriteLock = 1_402_778_190;
 const joinLock = 1_402_778_191;
 
 /**
- * Waits until nobody else rewrites the organization's blocks or joins blocks, until the transaction
- * ends. A page is read and written back under this lock, or one could restore what another removed.
+ * Waits until nobody else rewrites the organization's blocks or joins blocks, and holds the lock
+ * until the transaction ends. A page is read and written back under this lock; otherwise one writer
+ * could restore what another removed.
  */
 export async function lockForRewriting(tx: Tx, organizationId: string): Promise<void> {
   await sql`
@@ -24,9 +25,9 @@ export async function lockForRewriting(tx: Tx, organizationId: string): Promise<
 }
 
 /**
- * Waits until nobody else rewrites or joins blocks, until the transaction ends.
+ * Waits until nobody else rewrites or joins blocks, and holds the lock until the transaction ends.
  *
- * @throws an error of contention when that takes more than two seconds
+ * @throws a contention error if that takes more than two seconds
  */
 export async function lockForJoining(tx: Tx): Promise<void> {
   await sql`select set_config('lock_timeout', '2s', true)`.execute(tx);
@@ -34,9 +35,9 @@ export async function lockForJoining(tx: Tx): Promise<void> {
 }
 
 /**
- * Replaces the events of a block; `written_by` stays, so that no reader gets it once more.
+ * Replaces the events of a block; `written_by` stays the same, so that no reader gets it again.
  *
- * @param memberCounts how many events are left of each member; null for a block that joins nothing
+ * @param memberCounts the remaining events of each member; null for a block that was not joined
  */
 export async function replaceBlock(
   tx: Tx,

@@ -1,4 +1,4 @@
-/** Rewriting a page of one organization's blocks: for erasures and purges. */
+/** Rewrites a page of one organization's blocks, for erasures and purges. */
 import type { Tx } from '../../database/database.ts';
 import { blockText, encodeBlock } from '../block-codec.ts';
 import { dayOf, type BlockStream, type StreamPlace } from '../block-stream.ts';
@@ -23,7 +23,7 @@ export async function rewritePage<Event>(
     if (parts === null) continue;
     const kept = parts.flat();
     const memberCounts = row.members === null ? null : parts.map(({ length }) => length);
-    // Duplicates, which readers leave out, go for good.
+    // Duplicates, which readers skip, are removed for good.
     if (kept.length === 0) await removeBlock(tx, row);
     else {
       const encoded = await encodeBlock(kept);
@@ -47,9 +47,9 @@ async function storeBytes(
 }
 
 /**
- * Edits a block, and all members of a joined one, also those that the position has passed.
+ * Edits a block, or all members of a joined one, including those that the position has passed.
  *
- * @returns what is left of each member, or of the block as the only one; null to leave it as it is
+ * @returns the remaining events of each member, or of the block as the only one; null for no change
  */
 function editRow<Event>(row: BlockRow, edit: BlockEditor<Event>): (readonly Event[])[] | null {
   const events = () => decodeRow<Event>(row);

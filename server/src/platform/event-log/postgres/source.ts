@@ -1,4 +1,4 @@
-/** Where the log is read from: the database, what this process remembers, and a stream. */
+/** The sources of the log: the database, the memory of this process, and a stream. */
 import type { Db } from '../../database/database.ts';
 import type { BlockStream, StreamPlace } from '../block-stream.ts';
 import { EventLogUnavailableError } from '../event-log.ts';
@@ -8,15 +8,15 @@ export type LogSource<Event> = {
   readonly db: Db;
   /** Blocks that this process has appended, which need not be fetched. */
   readonly recent: RecentBlocks<Event> | null;
-  /** What holds the bytes of blocks; null when the database does. */
+  /** Holds the bytes of blocks; null if the database does. */
   readonly stream: BlockStream | null;
 };
 
-/** The bytes of a block: null when the caller has them already, empty when a stream holds them. */
+/** The bytes of a block: null if the caller has them already, empty if a stream holds them. */
 type WithBytes = { events: Buffer | null; readonly place: StreamPlace | null };
 
 /**
- * Fills in the bytes that a stream holds. They stay empty where it has lost them.
+ * Fills in the bytes that a stream holds. They stay empty if the stream has lost them.
  *
  * @throws EventLogUnavailableError
  */

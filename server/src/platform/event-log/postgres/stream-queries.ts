@@ -1,23 +1,23 @@
-/** The SQL of blocks whose bytes are in a stream. */
+/** The SQL for blocks whose bytes are in a stream. */
 import { sql } from 'kysely';
 import { int8Array } from '../../database/binary-arrays.ts';
 import type { Db, Tx } from '../../database/database.ts';
 import type { StreamIdentity } from '../block-stream.ts';
 
-/** Any other number would do; it must differ from those of other locks. */
+/** An arbitrary number that differs from those of other locks. */
 const garbageLock = 1_402_778_192;
 
 /** A statement after which no garbage is removed until the session ends. */
 export const keepGarbage = `select pg_advisory_lock_shared(${garbageLock})`;
 
-/** @returns false while somebody wants the garbage to be kept */
+/** @returns false while another session holds the garbage */
 export async function lockGarbage(tx: Tx): Promise<boolean> {
   const { rows } = await sql<{ is_ours: boolean }>`
     select pg_try_advisory_xact_lock(${garbageLock}::bigint) as is_ours`.execute(tx);
   return rows[0]?.is_ours === true;
 }
 
-/** Notes messages that no block names once the transaction has committed. */
+/** Records messages that no block refers to once the transaction has committed. */
 export async function addGarbage(db: Db, sequences: readonly number[]): Promise<void> {
   if (sequences.length === 0) return;
   await sql`
@@ -38,7 +38,7 @@ export async function deleteGarbage(tx: Tx, sequences: readonly number[]): Promi
     where stream_sequence = any(${int8Array(sequences)}::int8[])`.execute(tx);
 }
 
-/** Remembers the stream when it is the first one. @returns the one that is remembered */
+/** Stores the identity of the first stream. @returns the stored identity */
 export async function rememberStream(db: Db, identity: StreamIdentity): Promise<StreamIdentity> {
   await sql`
     insert into event_stream (stream_name, stream_created)
@@ -68,8 +68,7 @@ export async function saveSearch(
 }
 
 /**
- * Messages of a range that no block names: those behind `after`, up to `last`. Most of them have been
- * removed already.
+ * Messages in (`after`, `last`] that no block refers to. Most of them have already been removed.
  */
 export async function selectUnnamed(tx: Tx, after: number, last: number): Promise<number[]> {
   const { rows } = await sql<{ sequence: number }>`

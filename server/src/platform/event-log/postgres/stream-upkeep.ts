@@ -1,10 +1,11 @@
 /**
- * Upkeep of the stream that holds the bytes of blocks: what no block names is removed.
+ * Maintenance of the stream that holds the bytes of blocks: removes messages that no block refers
+ * to.
  *
- * Blocks that are joined or rewritten leave their messages behind, which their transaction notes as
- * garbage. A process that dies between storing a message and naming it leaves one that nobody has
- * noted; the search finds it among the messages that are old enough. Messages of expired days go with
- * their day, one day later than the blocks, because a block may be stored at midnight.
+ * Joining or rewriting blocks leaves their messages behind; the same transaction records these as
+ * garbage. A process that dies after storing a message, but before a block refers to it, leaves one
+ * that is not recorded; a search finds it among messages that are old enough. Messages of expired
+ * days are removed one day later than the blocks, because a block may be stored at midnight.
  */
 import { inTransaction, type Db } from '../../database/database.ts';
 import { dayMs } from '../../time.ts';
@@ -20,13 +21,13 @@ import {
   selectUnnamed,
 } from './stream-queries.ts';
 
-/** Far more than a transaction of the log may take. */
+/** Far longer than a transaction of the log may take. */
 const defaultMinAgeMs = 10 * 60_000;
 const garbageBatch = 1_000;
 const searchBatch = 50_000;
 
 /**
- * @throws Error when the database has used another stream so far, whose blocks this one does not have
+ * @throws Error if the database has used another stream so far, whose blocks this one does not have
  */
 export async function bindStream(db: Db, stream: BlockStream): Promise<void> {
   const { name, created } = stream.identity;
@@ -39,7 +40,7 @@ export async function bindStream(db: Db, stream: BlockStream): Promise<void> {
   );
 }
 
-/** Removes what has been noted as garbage, unless a backup wants it to be kept. */
+/** Removes recorded garbage, unless a backup holds it. */
 export async function removeGarbage(
   db: Db,
   stream: BlockStream,
@@ -61,9 +62,9 @@ function removeSome(db: Db, stream: BlockStream): Promise<boolean> {
 }
 
 /**
- * Notes messages as garbage that a process has stored and never named.
+ * Records messages as garbage that a process stored but no block refers to.
  *
- * @param minAgeMs how long ago a message must have been stored at least
+ * @param minAgeMs minimum age of a message
  */
 export async function findLostMessages(
   db: Db,

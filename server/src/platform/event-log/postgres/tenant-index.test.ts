@@ -1,4 +1,7 @@
-/** Proves that a log which has blocks already gets its index beside writers, a partition after another. */
+/**
+ * Proves that a log with existing blocks gets its index one partition at a time without blocking
+ * writers.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -18,7 +21,7 @@ async function isComplete(): Promise<boolean> {
   return rows[0]?.valid ?? false;
 }
 
-/** Indexes by organization of all partitions, with those that are not used. */
+/** Indexes by organization of all partitions, including unused ones. */
 async function listParts(): Promise<number> {
   const { rows } = await sql`
     select from pg_index join pg_class on pg_class.oid = indrelid
@@ -36,7 +39,7 @@ async function countPartitions(): Promise<number> {
 test('each partition gets its part, also after a kill, and so do days that come', async () => {
   await log.prepare();
   await log.append([{ organizationId: 'org_a', events: [sample()] }]);
-  // As the migration leaves a log that had blocks.
+  // The state in which the migration leaves a log that had blocks.
   await sql`drop index event_block_by_organization`.execute(db);
   await sql`create index event_block_by_organization
     on only event_block (organization_id, written_by, sequence)`.execute(db);
@@ -46,7 +49,7 @@ test('each partition gets its part, also after a kill, and so do days that come'
     1,
     'it is read meanwhile',
   );
-  // A killed run has left a part that nothing uses.
+  // A killed run has left an unused partition index.
   await sql`create index event_block_default_by_organization on event_block_default (sequence)`.execute(
     db,
   );

@@ -1,7 +1,8 @@
 /**
- * The index that finds the blocks of one organization. Where a migration has found blocks, it made the
- * index of the whole table only, and each partition gets its part here, while others write. Until then,
- * reading one organization reads everybody's blocks of the partitions that lack it.
+ * The index that finds the blocks of one organization. If a migration finds existing blocks, it
+ * creates only the index of the parent table; here each partition gets its index without blocking
+ * writers. Until then, reading one organization reads all blocks of the partitions without an
+ * index.
  */
 import { sql } from 'kysely';
 import type { DatabaseConnection, Db } from '../../database/database.ts';
@@ -10,10 +11,11 @@ import { withSession } from '../../database/session.ts';
 const index = 'event_block_by_organization';
 
 /**
- * Builds what is missing, the newest day first. A kill leaves a part that the next call replaces.
+ * Builds missing indexes, newest day first. A kill leaves an unused index that the next call
+ * replaces.
  *
- * @param connection for a session without time limits: it takes as long as reading a day of the log, and
- *   waits for transactions that are under way
+ * @param connection for a session without time limits: building takes as long as reading a day of
+ * the log, and waits for open transactions
  */
 export async function completeTenantIndex(
   db: Db,

@@ -1,4 +1,4 @@
-/** A bucket: the client with its time-outs and retries, and what its errors mean. */
+/** A bucket: the client with its timeouts and retries, and the interpretation of its errors. */
 import { S3, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { StorageUnsupportedError } from '../storage-errors.ts';
 import { untilSettled } from './s3-errors.ts';
@@ -11,21 +11,24 @@ export type S3Credentials = {
 
 export type S3Options = {
   readonly bucket: string;
-  /** Above all keys, without slashes at its ends. Empty: the keys are at the top of the bucket. */
+  /**
+   * Prefix of all keys, without slashes at its ends. Empty: keys are at the top level of the
+   * bucket.
+   */
   readonly prefix: string;
   /** Null: where the SDK finds it, such as `~/.aws/config`. */
   readonly region: string | null;
-  /** Of a compatible server. Null: AWS. */
+  /** The URL of a compatible server. Null: AWS. */
   readonly endpoint: string | null;
   /** Where clients reach the bucket, for signed URLs. Null: they don't. */
   readonly publicEndpoint: string | null;
-  /** Whether the bucket is in the path of URLs and not in the host name. */
+  /** Whether URLs have the bucket in the path rather than in the host name. */
   readonly pathStyle: boolean;
   /** Null: where the SDK finds them, such as the role of the machine. */
   readonly credentials: S3Credentials | null;
 };
 
-/** Called after each operation, its retries included. */
+/** Called after each operation, including its retries. */
 export type S3Observer = (call: {
   readonly operation: string;
   /** `unsupported`: the server does not know the operation. */
@@ -33,16 +36,16 @@ export type S3Observer = (call: {
   readonly durationMs: number;
 }) => void;
 
-/** How an operation is sent: with the signal that stops it. */
+/** Options for sending an operation: the signal that stops it. */
 type SendOptions = { readonly abortSignal?: AbortSignal };
 
 const connectTimeoutMs = 5_000;
 /** Without a byte in either direction; a reader that pauses for longer resumes where it was. */
 const silenceTimeoutMs = 30_000;
 const maxAttempts = 4;
-/** Each reader holds one while it reads, so this bounds those who watch through one process. */
+/** Each reader holds a socket while it reads, so this limits the number of viewers per process. */
 const maxSockets = 1_000;
-/** The name that servers other than AWS expect when nothing else is said. */
+/** The name that servers other than AWS expect by default. */
 const defaultRegion = 'us-east-1';
 
 export class Bucket {
@@ -64,12 +67,12 @@ export class Bucket {
     this.publicClient = publicEndpoint === null ? null : openClient(options, publicEndpoint);
   }
 
-  /** What names an object in each operation. */
+  /** Identifies an object in each operation. */
   at(key: string): { Bucket: string; Key: string } {
     return { Bucket: this.name, Key: this.#prefix + key };
   }
 
-  /** What names the objects below a prefix, `''` for all. */
+  /** Identifies the objects below a prefix, `''` for all. */
   below(prefix: string): { Bucket: string; Prefix: string } {
     return { Bucket: this.name, Prefix: this.#prefix + (prefix === '' ? '' : `${prefix}/`) };
   }
@@ -80,7 +83,7 @@ export class Bucket {
   }
 
   /**
-   * Sends an operation. Null says that the object is absent.
+   * Sends an operation. Null means that the object is absent.
    *
    * @throws StorageUnavailableError, StorageFullError, or the signal's reason
    */
@@ -103,7 +106,7 @@ export class Bucket {
     throw settled.error;
   }
 
-  /** As `call`, of what must be there. */
+  /** Like `call`, for objects that must exist. */
   async require<T>(
     operation: string,
     send: (client: S3, options: SendOptions) => Promise<T>,
@@ -121,7 +124,7 @@ function openClient(options: S3Options, endpoint: string | null): S3 {
   const config: S3ClientConfig = {
     forcePathStyle: pathStyle,
     maxAttempts,
-    // A body that is read in ranges, and resumed, has no checksum that could be compared.
+    // A body that is read in ranges and resumed has no checksum to compare.
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
       connectionTimeout: connectTimeoutMs,

@@ -1,17 +1,17 @@
-/** Byte ranges as S3 is asked for them, and what it answers. */
+/** Byte ranges in requests to S3, and in its responses. */
 import { resolveRange } from '../ranges.ts';
 import type { ByteRange, StoredRead } from '../storage.ts';
 
-/** Whether an answer has the bytes of the range. */
+/** Whether a response contains the bytes of the range. */
 export function holds(read: StoredRead, range: ByteRange | undefined): boolean {
   if (range === undefined) return true;
-  // Only a server that ignores ranges answers one of an empty object.
+  // Only a server that ignores ranges answers a range request for an empty object.
   if (read.sizeBytes === 0) return false;
   const { offsetBytes, lengthBytes } = resolveRange(range, read.sizeBytes);
   return read.offsetBytes === offsetBytes && read.lengthBytes === lengthBytes;
 }
 
-/** The `Range` header, or null for one that can't be written. */
+/** The `Range` header, or null for a range that can't be expressed. */
 export function toHeader(range: ByteRange): string | null {
   if ('lastBytes' in range) return range.lastBytes > 0 ? `bytes=-${range.lastBytes}` : null;
   const { start, end } = range;

@@ -1,10 +1,10 @@
-/** Reading an object by its whole name, through breaks of connections. */
+/** Reads an object by its full name, resuming after broken connections. */
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { SourceObject } from '../source-buckets.ts';
 import type { Bucket } from './bucket.ts';
 import { ResumingBody } from './resuming-body.ts';
 
-/** Opens an object of a bucket without a prefix; null when it is absent. */
+/** Opens an object of a bucket without a prefix; null if it is absent. */
 export async function openObject(
   bucket: Bucket,
   name: string,

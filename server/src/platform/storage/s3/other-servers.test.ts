@@ -1,6 +1,6 @@
 /**
- * Proves that storage in a bucket works with servers that others wrote. They know a part of S3 alone: neither
- * lists unfinished uploads.
+ * Proves that bucket storage works with third-party servers. They implement only part of S3:
+ * neither lists unfinished uploads.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -25,7 +25,7 @@ async function startS3rver(): Promise<Started> {
     address: '127.0.0.1',
     port: 0,
     silent: true,
-    // It leaves out the slash at the end of a bucket's path when it computes what a request should be signed by.
+    // It drops the slash at the end of a bucket's path when it computes the expected signature.
     allowMismatchedSignatures: true,
     directory: path.join(folder, 's3rver'),
     configureBuckets: [{ name: bucket }],

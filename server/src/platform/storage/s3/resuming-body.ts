@@ -1,15 +1,17 @@
-/** Reading an object to its end although connections break. */
+/** Reads an object to its end even if connections break. */
 import { Readable } from 'node:stream';
 
-/** Opens the object again from `offsetBytes` on; it must be the same version. */
+/** Reopens the object from `offsetBytes` on; it must be the same version. */
 export type Reopen = (offsetBytes: number) => Promise<Readable>;
 
-/** In a row, without a byte between them. The client has retried each request by itself. */
+/**
+ * Consecutive attempts without a byte between them. The client also retries each request by itself.
+ */
 const maxFruitlessResumes = 3;
 
 /**
- * The bytes of an object from `startBytes` up to `endBytes`, which is not included. A connection that
- * breaks before the end, or that S3 closes while the reader pauses, is followed by another one.
+ * The bytes of an object from `startBytes` up to `endBytes` (exclusive). If a connection breaks
+ * before the end, or S3 closes it while the reader pauses, reading resumes on another one.
  */
 export class ResumingBody extends Readable {
   #body: Readable;

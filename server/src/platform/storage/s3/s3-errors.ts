@@ -1,4 +1,4 @@
-/** What an error of S3 means, as one sentence for the operator. */
+/** Explains an error of S3 to the operator in one sentence. */
 import {
   StorageFullError,
   StorageUnavailableError,
@@ -11,7 +11,7 @@ export type Settled<T> =
   | { readonly outcome: 'absent' }
   | { readonly outcome: 'error'; readonly error: unknown };
 
-/** Waits for an operation, and sorts what came of it. */
+/** Waits for an operation and classifies its outcome. */
 export async function untilSettled<T>(
   sent: Promise<T>,
   operation: string,
@@ -26,14 +26,14 @@ export async function untilSettled<T>(
   }
 }
 
-/** The answer to a HEAD has no body, so `NotFound` is all that the SDK can say of it. */
+/** The response to a HEAD has no body, so `NotFound` is all that the SDK can report. */
 const absentNames = new Set(['NoSuchKey', 'NotFound', 'NoSuchUpload']);
 
 type Failure = {
   readonly name: string;
   readonly message: string;
   readonly status: number | null;
-  /** Of a call that got no answer, such as `ECONNREFUSED`. */
+  /** The code of a call without a response, such as `ECONNREFUSED`. */
   readonly system: string;
   readonly requestId: string | null;
 };
@@ -60,12 +60,12 @@ const unknownKeyNames = new Set([
   'TokenRefreshRequired',
 ]);
 
-/** What servers answer that know only a part of S3. */
+/** Responses of servers that implement only part of S3. */
 const unsupportedNames = new Set(['NotImplemented', 'MethodNotAllowed']);
 
 /**
- * The error to throw. The one of the SDK isn't its cause: it can carry the request with its signature,
- * and a log would show it.
+ * The error to throw. The SDK's error is not its cause: it can contain the request with its
+ * signature, which would appear in the log.
  */
 function explain(failure: Failure, operation: string, where: string): Error {
   const { name, status, requestId } = failure;

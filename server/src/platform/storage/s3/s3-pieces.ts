@@ -1,12 +1,12 @@
 /**
- * Bytes that are stored while they arrive, in a bucket, whose objects can't grow:
+ * Bytes that are stored in a bucket while they arrive, although its objects can't grow:
  *
  *   written (in a local file) → an object of its own by each flush → one object of all, from 6 MiB on
  *
- * 1. What a flush has answered is in the bucket; the local file may be lost at any time.
- * 2. All objects but those of the last block have the size that a copy inside S3 needs, so that a join
- *    moves no byte through the service. A writer that continues takes small objects at the end into
- *    its block.
+ * 1. The bytes of a completed flush are in the bucket; the local file may be lost at any time.
+ * 2. All objects except those of the last block are large enough for a copy inside S3, so a join
+ *    moves no bytes through the service. A writer that continues takes small objects at the end
+ *    into its block.
  */
 import { randomUUID } from 'node:crypto';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import { asStorageError } from '../storage-errors.ts';
 import type { Piece, PieceWriter, Storage } from '../storage.ts';
 import { minPartBytes, type Puts } from './s3-put.ts';
 
-/** One PutObject sends a block: it stays below the size from which a put has several parts. */
+/** One PutObject sends a block, so it is smaller than the threshold for multipart puts. */
 const blockBytes = 6 * 2 ** 20;
 
 type Parts = { readonly storage: Storage; readonly puts: Puts };
@@ -27,7 +27,7 @@ type Local = { readonly folder: ScratchFolder; readonly file: string; readonly h
 export class S3Pieces implements PieceWriter {
   readonly #prefix: string;
   readonly #parts: Parts;
-  /** Whole blocks, and then the pieces of the block that is in the local file. */
+  /** Whole blocks, then the pieces of the block that is in the local file. */
   #done: readonly Piece[];
   #tail: Piece[];
   #local: Local | null = null;
@@ -66,7 +66,7 @@ export class S3Pieces implements PieceWriter {
     await this.#local?.folder[Symbol.asyncDispose]();
   }
 
-  /** The local file, with the bytes of the block that are in the bucket already. */
+  /** The local file, filled with the bytes of the block that are already in the bucket. */
   async #open(): Promise<Local> {
     const { storage } = this.#parts;
     const folder = await storage.scratch.createFolder('pieces');
@@ -108,7 +108,7 @@ export class S3Pieces implements PieceWriter {
   }
 }
 
-/** Where the small pieces at the end begin; behind all of them where they are more than a block. */
+/** The index where the small pieces at the end begin; after all pieces if they exceed a block. */
 function tailStart(pieces: readonly Piece[]): number {
   let first = pieces.length;
   let bytes = 0;

@@ -1,11 +1,11 @@
 /**
- * Putting objects into a bucket. An object of several parts is a multipart upload:
+ * Puts objects into a bucket. An object of several parts is a multipart upload:
  *
- *   created → parts sent → complete (the object is there, whole)
+ *   created → parts sent → complete (the object exists in full)
  *                        └→ aborted; after a kill, by `abortUnfinished`
  *
  * 1. Nothing of an upload is visible before it is complete.
- * 2. At most `maxPartsInMemory` parts are in memory, of all puts of the process together.
+ * 2. At most `maxPartsInMemory` parts are in memory, over all puts of the process.
  */
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
@@ -21,11 +21,11 @@ import type { LocalFile } from '../storage.ts';
 import type { Bucket } from './bucket.ts';
 import { Slots } from './slots.ts';
 
-/** S3 takes at most 10,000 parts, all of the same 5 MiB or more but for the last. */
+/** S3 takes at most 10,000 parts of equal size, at least 5 MiB each except for the last. */
 const maxParts = 10_000;
 export const minPartBytes = 5 * 2 ** 20;
 const filePartBytes = 8 * 2 ** 20;
-/** A stream doesn't tell its size; with these its 10,000 parts are 156 GiB. */
+/** The size of a stream is unknown; 10,000 parts of this size are 156 GiB. */
 const streamPartBytes = 16 * 2 ** 20;
 const maxPartsInMemory = 16;
 const maxParallelParts = 4;
@@ -38,7 +38,7 @@ export class Puts {
   readonly #slots = new Slots(maxPartsInMemory);
   /** Uploads of this process, which are not leftovers. */
   readonly #uploads = new Set<string>();
-  /** False for a server that cannot tell which uploads there are. */
+  /** False for a server that cannot list its uploads. */
   #listsUploads = true;
 
   constructor(bucket: Bucket) {
@@ -67,7 +67,7 @@ export class Puts {
     await this.#put(key, { generator, partBytes: streamPartBytes }, signal);
   }
 
-  /** Joins objects by copies inside S3. All but the last must have `minPartBytes` or more. */
+  /** Joins objects by copies inside S3. All but the last must have at least `minPartBytes`. */
   async join(key: string, parts: readonly string[], signal?: AbortSignal): Promise<void> {
     const bucket = this.#bucket;
     await this.#upload(
@@ -91,8 +91,8 @@ export class Puts {
   }
 
   /**
-   * Aborts the uploads that no living process can complete. A server that cannot list them keeps them until
-   * a rule of the bucket removes them. @returns how many
+   * Aborts uploads that no live process can complete. A server that cannot list them keeps them
+   * until a bucket rule removes them. @returns how many
    */
   async abortUnfinished(olderThanMs: number, signal?: AbortSignal): Promise<number> {
     if (!this.#listsUploads) return 0;
@@ -156,7 +156,7 @@ export class Puts {
     );
   }
 
-  /** Sends the parts that are left, a few at a time. After a failure it begins no more. */
+  /** Sends the remaining parts, a few at a time. Starts no more after a failure. */
   async #sendRest(
     upload: Upload,
     parts: AsyncGenerator<Part>,
@@ -219,7 +219,7 @@ export class Puts {
         signal,
       );
     } catch (error) {
-      // The first error is the one to report, and `abortUnfinished` tries again.
+      // The first error is the one to report; `abortUnfinished` retries the abort.
       await this.#abort(upload).catch(() => undefined);
       throw error;
     } finally {
@@ -238,7 +238,7 @@ export class Puts {
 
 type Upload = { readonly Bucket: string; readonly Key: string; readonly UploadId: string };
 
-/** The checksum goes along where the server has one: a completion can then compare it. */
+/** Includes the checksum if the server returned one, so that the completion can verify it. */
 function completedPart(
   number: number,
   { ETag, ChecksumCRC32 }: { ETag?: string | undefined; ChecksumCRC32?: string | undefined },
@@ -247,7 +247,7 @@ function completedPart(
 }
 
 async function openPlainFile(path: string): Promise<FileHandle> {
-  // A link, or a pipe, which without the last flag would wait for its other end.
+  // Rejects links and pipes. Without the last flag, opening a pipe would wait for its other end.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(path, flags).catch((error: unknown) => {
     const isLink = isAbsent(error) && systemCode(error) === 'ELOOP';
@@ -277,7 +277,7 @@ async function* partsOfFile(
   }
 }
 
-/** As `partsOfFile`. */
+/** Like `partsOfFile`. */
 async function* partsOfStream(
   source: AsyncIterable<Uint8Array>,
   partBytes: number,

@@ -1,4 +1,4 @@
-/** A bounded number of things at a time; who comes later waits in line. */
+/** Limits concurrency; later callers wait in a queue. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Waits for a slot. Disposing gives it back. */
+  /** Waits for a slot. Disposing of it releases the slot. */
   async take(): Promise<Disposable> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
