@@ -17,6 +17,7 @@ import {
   type ImageResult,
   type ImageTask,
   type LiveTask,
+  type RemuxTask,
   type MediaTask,
   type PrepareResult,
   type PrepareTask,
@@ -71,7 +72,7 @@ export function runMediaTask(task: QueuedTask, options: MediaTaskOptions): Promi
 }
 
 /** Tasks of broadcasts run on, so they are no single step. */
-type QueuedTask = Exclude<MediaTask, LiveTask>;
+type QueuedTask = Exclude<MediaTask, LiveTask | RemuxTask>;
 
 type AnyResult =
   | PrepareResult
