@@ -1,5 +1,5 @@
 /**
- * Live streams: an encoder publishes by RTMP, viewers play HLS, and the recording becomes the item's
+ * Live streams: an encoder publishes by RTMP or SRT, viewers play HLS, and the recording becomes the item's
  * video.
  *
  *   idle ── first key frame ──▶ active ── end, delete, or no publisher for the reconnect window ──▶ ended
@@ -195,19 +195,23 @@ export async function lockItemOf(
 }
 
 /** The addresses for encoders, without the key. Each is null where no port is open. */
-export type IngestUrls = { readonly rtmpUrl: string | null; readonly rtmpsUrl: string | null };
+export type IngestUrls = Readonly<Record<'rtmpUrl' | 'rtmpsUrl' | 'srtUrl', string | null>>;
 
 /** For answers that tell nobody where to publish. */
-export const noIngest: IngestUrls = { rtmpUrl: null, rtmpsUrl: null };
+export const noIngest: IngestUrls = { rtmpUrl: null, rtmpsUrl: null, srtUrl: null };
 
 export function ingestUrlsOf(
   publicUrl: string,
-  ports: { rtmp: number; rtmps: number },
+  ports: { rtmp: number; rtmps: number; srt: number },
 ): IngestUrls {
   const { hostname } = new URL(publicUrl);
-  const urlOf = (scheme: 'rtmp' | 'rtmps') =>
-    ports[scheme] === 0 ? null : `${scheme}://${hostname}:${ports[scheme]}/live`;
-  return { rtmpUrl: urlOf('rtmp'), rtmpsUrl: urlOf('rtmps') };
+  const urlOf = (scheme: 'rtmp' | 'rtmps' | 'srt', path: string) =>
+    ports[scheme] === 0 ? null : `${scheme}://${hostname}:${ports[scheme]}${path}`;
+  return {
+    rtmpUrl: urlOf('rtmp', '/live'),
+    rtmpsUrl: urlOf('rtmps', '/live'),
+    srtUrl: urlOf('srt', ''),
+  };
 }
 
 export function presentStream(row: LiveStreamRow, ingestUrls: IngestUrls, currentViewers: number) {

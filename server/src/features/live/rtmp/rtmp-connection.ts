@@ -31,9 +31,15 @@ export type RtmpPublication = {
 /** Why a key is refused: no stream has it, its stream has ended, or too many publish to this server. */
 export type RtmpRefusal = 'unknown' | 'ended' | 'full';
 
+/** A connection that publishes. */
+export type PublisherConnection = {
+  /** Ends the connection. Media that was received is still handed on. */
+  close(): void;
+};
+
 export type RtmpHandlers = {
   /** Judges a key. */
-  publish(key: string, connection: RtmpConnection): Promise<RtmpPublication | RtmpRefusal>;
+  publish(key: string, connection: PublisherConnection): Promise<RtmpPublication | RtmpRefusal>;
   /** Called once, when no more is read, with what went wrong; null for an orderly end. Never rejects. */
   closed(error: Error | null): Promise<void>;
 };
@@ -59,7 +65,7 @@ const refusals: Record<RtmpRefusal, string> = {
   full: 'Too many streams are published to this server. Try again.',
 };
 
-export class RtmpConnection {
+export class RtmpConnection implements PublisherConnection {
   readonly #socket: Socket;
   readonly #handlers: RtmpHandlers;
   readonly #limits: RtmpLimits;
@@ -88,7 +94,6 @@ export class RtmpConnection {
     void this.#run();
   }
 
-  /** Ends the connection. Media that was received is still handed on. */
   close(): void {
     this.#socket.destroy();
   }
