@@ -1,11 +1,15 @@
 /** Broadcasts by SRT: FFmpeg with libsrt publishes, over lines that lose packets and come back. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { test } from 'node:test';
 import { PlaylistFollower } from '../src/features/live/ingest/hls-rules.fixture.ts';
 import { createStream, freePort, type Stream } from './live-publisher.ts';
-import { lossyLine, publishBySrt, transportClip } from './live-srt-publisher.ts';
-import { eventually, local, mediaPatienceMs, startService } from './service.ts';
+import { lossyLine, publishBySrt } from './live-srt-publisher.ts';
+import { local } from './media.ts';
+import { eventually, startService } from './service.ts';
+
+const mediaPatienceMs = 180_000;
 
 const port = await freePort();
 const service = await startService({ REELFEED_SRT_PORT: String(port) });
@@ -59,3 +63,76 @@ for (const codec of ['h264', 'hevc'] as const) {
     assert.ok(Math.abs(duration - 10) < 2, `${duration} s are recorded`);
   });
 }
+
+test('a wrong key is refused, in both forms of the stream id, as is who wants to play', async () => {
+  const stream = await createStream(service, { reconnectWindow: 0 });
+  const key = stream.streamKey;
+  const wrong = `${key.slice(0, -4)}AAAA`;
+  const refused = [wrong, `#!::r=${wrong},m=publish`, `#!::r=${key},m=request`, ''];
+  const encoders = await Promise.all(
+    refused.map((streamId) => publishBySrt(port, streamId, { seconds: 10 })),
+  );
+  for (const encoder of encoders) assert.equal(await encoder.exit, 2);
+  assert.equal((await read(stream)).status, 'idle');
+});
+
+test('lost datagrams are sent again, a cut line comes back, and a delete cuts the encoder', async () => {
+  const stream = await createStream(service, { reconnectWindow: 600 });
+  const line = await lossyLine(port);
+  line.isLost = (count) => count % 20 === 0;
+  const streamId = `#!::r=${stream.streamKey},m=publish`;
+  const first = await publishBySrt(line.port, streamId, { seconds: 10 });
+  assert.equal(await first.exit, 0);
+  const { recordedSeconds, health } = await eventually('its end', async () => {
+    const found = await read(stream);
+    return found.isConnected ? null : found;
+  });
+  assert.equal(health, null);
+  assert.ok(Math.abs(recordedSeconds - 10) < 1, `${recordedSeconds} s of 10 have arrived`);
+
+  const second = await publishBySrt(line.port, streamId, { seconds: 60 });
+  await hasSeconds(stream, recordedSeconds + 2);
+  line.isLost = () => true;
+  second.process.kill('SIGKILL');
+  line.isLost = () => false;
+  const third = await publishBySrt(line.port, streamId, { seconds: 60 });
+  await third.connected;
+  const before = await read(stream);
+  await hasSeconds(stream, before.recordedSeconds + 2);
+  assert.equal((await read(stream)).disconnects, 2);
+
+  const deleted = await service.call('DELETE', `/v1/live-streams/${stream.id}`);
+  assert.equal(deleted.status, 204, deleted.text);
+  assert.equal(await third.exit, 3);
+});
+
+test('the death of the media process is one reconnect', async () => {
+  const stream = await createStream(service, { reconnectWindow: 600 });
+  const encoder = await publishBySrt(port, stream.streamKey, { seconds: 60 });
+  await hasSeconds(stream, 2);
+  for (const pid of await remuxers()) process.kill(pid, 'SIGKILL');
+  assert.equal(await encoder.exit, 3);
+  const again = await publishBySrt(port, stream.streamKey, { seconds: 60 });
+  const before = await read(stream);
+  await hasSeconds(stream, before.recordedSeconds + 2);
+  const { disconnects, status } = await read(stream);
+  assert.deepEqual([disconnects, status], [1, 'active']);
+  await service.call('POST', `/v1/live-streams/${stream.id}/end`);
+  assert.equal(await again.exit, 3);
+});
+
+test('random datagrams harm nobody', async () => {
+  const stream = await createStream(service, { reconnectWindow: 0 });
+  const encoder = await publishBySrt(port, stream.streamKey, { seconds: 10 });
+  const socket = createSocket('udp4');
+  for (let count = 0; count < 5_000; count += 1) {
+    const bytes = randomBytes(count % 200);
+    if (bytes.length >= 16 && count % 3 === 0) bytes.writeUInt32BE(0, 12);
+    if (bytes.length >= 2 && count % 5 === 0) bytes.writeUInt16BE(0x8000);
+    await new Promise((resolve) => socket.send(bytes, port, '127.0.0.1', resolve));
+  }
+  socket.close();
+  assert.equal(await encoder.exit, 0);
+  const { duration } = await recorded(stream);
+  assert.ok(Math.abs(duration - 10) < 2, `${duration} s are recorded`);
+});
