@@ -118,7 +118,7 @@ test('every field that looks like a secret is marked in its schema', () => {
   const suspicious = /secret|password|token|credential|authorization|headers|key$|url$/i;
   // Addresses that the feed shows or that are shown to who may read them, names, public keys, and a moment.
   const harmless =
-    /^(articleUrl|streamingUrl|(thumbnail|preview|storyboard|image)Url|rtmps?Url|downloadUrl|previousSecretExpiresAt|routingKey|publicKey|hasPassword|(put|delete)(Setting|Flag): key|(createLiveStream|addSimulcastTarget): url|\w+: answered url)$/;
+    /^(articleUrl|streamingUrl|(thumbnail|preview|storyboard|image)Url|(rtmps?|srt)Url|downloadUrl|previousSecretExpiresAt|routingKey|publicKey|hasPassword|(put|delete)(Setting|Flag): key|(createLiveStream|addSimulcastTarget): url|\w+: answered url)$/;
   const unmarked = new Set<string>();
   const look = (operation: string, schema: Schema, isAnswer: boolean): void => {
     for (const [field, inner] of fieldsOf(schema)) {

@@ -18,7 +18,7 @@ import { messageType } from '../rtmp/messages.ts';
 import { RtmpError } from '../rtmp/rtmp-error.ts';
 import { FlvReader } from './flv-reader.ts';
 import type { SrtPacket } from './packets.ts';
-import { SrtReceiver } from './srt-receiver.ts';
+import type { SrtReceiver } from './srt-receiver.ts';
 
 export type SessionOptions = {
   readonly receiver: SrtReceiver;
