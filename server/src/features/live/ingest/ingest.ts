@@ -97,7 +97,7 @@ export class Ingest implements AsyncDisposable {
     const over = new AbortController();
     const untilOver = AbortSignal.any([signal, over.signal]);
     try {
-      await Promise.all(this.#listenAll(options, untilOver));
+      await this.#listenAll(options, untilOver);
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
       // A port that cannot be had ends the others as well; all are tried again.
@@ -108,19 +108,16 @@ export class Ingest implements AsyncDisposable {
     }
   }
 
-  #listenAll(options: IngestOptions, signal: AbortSignal): Promise<void>[] {
+  async #listenAll(options: IngestOptions, signal: AbortSignal): Promise<void> {
     const { port, securePort, srtPort, certificate, host } = options;
-    const listening: Promise<void>[] = [];
-    const at = (port: number, listen: (address: Address) => Promise<void>) => {
-      if (port !== 0) listening.push(this.#listen({ port, host }, signal, listen));
-    };
-    at(port, (address) => this.#rtmp.listen(address));
-    if (certificate !== null) {
-      const secure = (socket: Socket) => certificate.secure(socket);
-      at(securePort, (address) => this.#rtmp.listen(address, secure));
-    }
-    at(srtPort, (address) => this.#srt.listen(address));
-    return listening;
+    const secure = certificate === null ? undefined : (raw: Socket) => certificate.secure(raw);
+    const ways: { port: number; listen: (address: Address) => Promise<void> }[] = [
+      { port, listen: (address) => this.#rtmp.listen(address) },
+      { port: securePort, listen: (address) => this.#rtmp.listen(address, secure) },
+      { port: srtPort, listen: (address) => this.#srt.listen(address) },
+    ];
+    const open = ways.filter((way) => way.port !== 0);
+    await Promise.all(open.map(({ port, listen }) => this.#listen({ port, host }, signal, listen)));
   }
 
   /** A port that another program has is tried again and again, until the signal aborts. */
