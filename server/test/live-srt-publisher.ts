@@ -49,7 +49,9 @@ export async function publishBySrt(
   clip: Clip = {},
 ): Promise<SrtEncoder> {
   const file = await transportClip(clip);
-  const url = `srt://127.0.0.1:${port}?streamid=${encodeURIComponent(streamId)}`;
+  // A busy machine answers later than in the usual three seconds.
+  const query = `connect_timeout=20000&streamid=${encodeURIComponent(streamId)}`;
+  const url = `srt://127.0.0.1:${port}?${query}`;
   const child = fork(program, [url, file, String(clip.seconds ?? 10)], {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });

@@ -113,7 +113,10 @@ export class Ingest implements AsyncDisposable {
     const secure = certificate === null ? undefined : (raw: Socket) => certificate.secure(raw);
     const ways: { port: number; listen: (address: Address) => Promise<void> }[] = [
       { port, listen: (address) => this.#rtmp.listen(address) },
-      { port: securePort, listen: (address) => this.#rtmp.listen(address, secure) },
+      {
+        port: certificate === null ? 0 : securePort,
+        listen: (address) => this.#rtmp.listen(address, secure),
+      },
       { port: srtPort, listen: (address) => this.#srt.listen(address) },
     ];
     const open = ways.filter((way) => way.port !== 0);
