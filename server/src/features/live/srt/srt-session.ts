@@ -47,6 +47,8 @@ export class SrtSession implements PublisherConnection {
   #handingBytes = 0;
   #heardMs = performance.now();
   #isClosing = false;
+  /** What went wrong first; null for an orderly end. */
+  #reason: Error | null = null;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -88,7 +90,7 @@ export class SrtSession implements PublisherConnection {
   }
 
   async #run(publication: RtmpPublication): Promise<void> {
-    const { scratch, memoryLimitBytes, handlers } = this.#options;
+    const { scratch, memoryLimitBytes, handlers, receiver } = this.#options;
     let failure: Error | null = null;
     try {
       await using folder = await scratch.createFolder('live-srt');
@@ -106,21 +108,20 @@ export class SrtSession implements PublisherConnection {
     this.#end(failure);
     await this.#handing.catch(() => undefined);
     await handlers.closed(this.#reason);
+    // As with RTMP, the encoder knows by the end of its connection that all of it is stored.
+    receiver.shutDown();
     this.#over.resolve();
   }
-
-  /** What went wrong first. */
-  #reason: Error | null = null;
 
   #end(reason: Error | null): void {
     if (this.#isClosing) return;
     this.#takeReady(Infinity);
     this.#isClosing = true;
     this.#reason = reason;
-    this.#options.receiver.shutDown();
     if (this.#remux !== null) this.#finish(this.#remux);
   }
 
+  /** What has arrived is still copied, within a time. */
   #finish(remux: LiveRemux): void {
     this.#flush(remux);
     remux.end();
