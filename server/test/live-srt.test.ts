@@ -92,7 +92,7 @@ test('lost datagrams are sent again, a lost encoder comes back, and a delete cut
     return found.isConnected ? null : found;
   });
   assert.equal(health, null);
-  assert.ok(Math.abs(recordedSeconds - 10) < 1, `${recordedSeconds} s of 10 have arrived`);
+  assert.ok(Math.abs(recordedSeconds - 10) < 2, `${recordedSeconds} s of 10 have arrived`);
 
   const second = await publishBySrt(line.port, streamId, { seconds: 60 });
   await hasSeconds(stream, recordedSeconds + 2);

@@ -31,7 +31,7 @@ export type SessionOptions = {
 
 const deadlineMs = 25 * hourMs;
 /** How long the end of a connection waits for its last media. */
-const finishMs = 1_500;
+const finishMs = 5_000;
 /** Bytes that wait for the media child, or for the database. */
 const maxUntakenBytes = 32 * 1024 * 1024;
 
