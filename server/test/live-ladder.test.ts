@@ -1,6 +1,6 @@
 /** Proves that a broadcast has aligned lower renditions and survives their loss. */
 import assert from 'node:assert/strict';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { RtmpPublisher } from '../src/features/live/live.ts';
@@ -14,6 +14,7 @@ import {
   type Stream,
 } from './live-publisher.ts';
 import { local } from './media.ts';
+import { signalMediaChildren } from './media-children.ts';
 import { eventually, startService, temporaryFolder } from './service.ts';
 
 const port = await freePort();
@@ -154,41 +155,7 @@ for (const codec of ['h264', 'hevc'] as const) {
   });
 }
 
-/** The media children of this process, including wrapper processes. */
-async function mediaChildren(): Promise<number[]> {
-  const found: { pid: number; parent: number; command: string }[] = [];
-  for (const name of await readdir('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const command = await readFile(`/proc/${name}/cmdline`, 'utf8');
-      const stat = await readFile(`/proc/${name}/stat`, 'utf8');
-      const parent = Number(/\) \S (\d+)/.exec(stat)?.[1]);
-      found.push({ pid: Number(name), parent, command });
-    } catch {
-      // The process has ended.
-    }
-  }
-  const ours = new Set([process.pid]);
-  for (let size = 0; size !== ours.size;) {
-    size = ours.size;
-    for (const { pid, parent } of found) if (ours.has(parent)) ours.add(pid);
-  }
-  return found
-    .filter(({ pid, command }) => ours.has(pid) && command.includes('media/child/main.ts'))
-    .map(({ pid }) => pid);
-}
-
-async function signalChildren(signal: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
-  for (const pid of await mediaChildren()) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // The process has ended.
-    }
-  }
-}
-
-/** The rung's live playlist. */
+/** The rung's playlist of the moment. */
 const rungNow = async (stream: Stream) =>
   listed(await text(new URL('rung-240.m3u8', await masterUrl(stream)).href));
 
@@ -204,7 +171,7 @@ test('a killed process leaves a gap in its rung, which returns', async () => {
   const stream = await createStream(service, { dvrWindow: 600 });
   await using publishing = await publish(port, stream.streamKey, 2, 'h264', portrait);
   const { number } = await firstOfRung(stream, 0);
-  await signalChildren('SIGKILL');
+  await signalMediaChildren('SIGKILL');
   const back = await firstOfRung(stream, number + 2);
   const now = await rungNow(stream);
   assert.ok(now.some(({ isGap }) => isGap));
@@ -219,7 +186,7 @@ test('a process that hangs loses its rung, and the broadcast goes on', async () 
   const stream = await createStream(service);
   await using publishing = await publish(port, stream.streamKey, 2, 'h264', portrait);
   await firstOfRung(stream, 0);
-  await signalChildren('SIGSTOP');
+  await signalMediaChildren('SIGSTOP');
   const { health, recordedSeconds } = await eventually('the rung to be dropped', async () => {
     const found = await read(stream);
     return found.health?.renditions[0]?.state === 'dropped' ? found : null;

@@ -119,7 +119,7 @@ test('every field that looks like a secret is marked in its schema', () => {
   // Addresses that the feed shows or that authorized readers see, names, public keys, and a
   // timestamp.
   const harmless =
-    /^(articleUrl|streamingUrl|(thumbnail|preview|storyboard|image)Url|rtmps?Url|downloadUrl|previousSecretExpiresAt|routingKey|publicKey|hasPassword|(put|delete)(Setting|Flag): key|(createLiveStream|addSimulcastTarget): url|\w+: answered url)$/;
+    /^(articleUrl|streamingUrl|(thumbnail|preview|storyboard|image)Url|(rtmps?|srt)Url|downloadUrl|previousSecretExpiresAt|routingKey|publicKey|hasPassword|(put|delete)(Setting|Flag): key|(createLiveStream|addSimulcastTarget): url|\w+: answered url)$/;
   const unmarked = new Set<string>();
   const look = (operation: string, schema: Schema, isAnswer: boolean): void => {
     for (const [field, inner] of fieldsOf(schema)) {

@@ -83,7 +83,7 @@ test('no page holds a text outside of the catalogue', () => {
 
 /** Sample inputs are the same in every language. */
 const sample =
-  /^((https?|rtmps?):\/\/|[a-z]{2}$|[A-Z]{2}$|us-east-1$|Europe\/|ops@|Authorization:|-----BEGIN)/;
+  /^((https?|rtmps?|srt):\/\/|[a-z]{2}$|[A-Z]{2}$|us-east-1$|Europe\/|ops@|Authorization:|-----BEGIN)/;
 
 test('no attribute that people read holds a text outside of the catalogue', () => {
   const read = new Set(['label', 'placeholder', 'title', 'description', 'aria-label', 'alt']);

@@ -53,7 +53,8 @@ async function testNewStream(input: CommandInput, signal: AbortSignal): Promise<
     throw explainRequest(input, error);
   });
   const { id, contentId, rtmpUrl, streamKey } = made.data;
-  if (rtmpUrl === null) throw new UsageError('The service takes no live streams: its port is 0.');
+  if (rtmpUrl === null)
+    throw new UsageError('The service takes no live streams by RTMP: its port is 0.');
   print(input.json, { id, contentId, rtmpUrl }, [
     `Made the stream ${id}, publishing a test picture to ${rtmpUrl}.`,
     `It is in the feed at ${serviceUrl(input)}/feed, as item ${contentId}. Ctrl+C ends it.`,

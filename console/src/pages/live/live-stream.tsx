@@ -37,7 +37,8 @@ export function LiveStreamPage({ id }: { id: string }): ReactNode {
 }
 
 function Details({ stream }: { stream: LiveStream }): ReactNode {
-  const { id, contentId, status } = stream;
+  const { id, contentId, status, rtmpUrl, rtmpsUrl, srtUrl } = stream;
+  const addresses = [rtmpUrl, rtmpsUrl, srtUrl].filter((url) => url !== null);
   const video = useRef<HTMLVideoElement>(null);
   const reset = useChange(() => api.post('/v1/live-streams/{id}/reset-key', { path: { id } }));
   return (
@@ -62,9 +63,9 @@ function Details({ stream }: { stream: LiveStream }): ReactNode {
       {stream.health !== null && <StreamHealth of={stream.health} drops={stream.disconnects} />}
       {status === 'idle' ? (
         <Text>
-          {stream.rtmpUrl === null
+          {addresses.length === 0
             ? t('This service takes no live streams: REELFEED_RTMP_PORT is 0.')
-            : t('Waiting for an encoder at {rtmpUrl}.', { rtmpUrl: stream.rtmpUrl })}
+            : t('Waiting for an encoder at {rtmpUrl}.', { rtmpUrl: addresses.join(', ') })}
         </Text>
       ) : (
         <Picture stream={stream} video={video} />

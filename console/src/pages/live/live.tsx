@@ -33,7 +33,7 @@ export function LivePage(): ReactNode {
   return (
     <Page
       title={t('Live')}
-      about={t('Broadcasts by RTMP. Each becomes a video when it ends.')}
+      about={t('Broadcasts by RTMP or SRT. Each becomes a video when it ends.')}
       curl={{ path: '/v1/live-streams' }}
       actions={<Opener label={t('New live stream')}>{() => <NewStream />}</Opener>}
     >
@@ -115,13 +115,17 @@ export function latencyName(latency: LiveStream['latency']): string {
   return latency === 'low' ? t('low latency') : t('normal latency');
 }
 
-/** A stream's key, which is shown once, and how to use it. */
+/** Addresses for encoders; null where the service has no such port. */
+type IngestUrls = Pick<LiveStream, 'rtmpUrl' | 'rtmpsUrl' | 'srtUrl'>;
+
+/** The key of a stream, which is shown once, and what to do with it. */
 export function StreamAccess({
-  stream: { rtmpUrl, streamKey },
+  stream: { rtmpUrl, rtmpsUrl, srtUrl, streamKey },
 }: {
-  stream: { rtmpUrl: string | null; streamKey: string };
+  stream: IngestUrls & { streamKey: string };
 }): ReactNode {
-  const server = rtmpUrl ?? 'the service’s RTMP port, which is off';
+  const server = rtmpUrl ?? rtmpsUrl ?? t('the service’s RTMP port, which is off');
+  const caller = srtUrl === null ? null : `${srtUrl}?streamid=${streamKey}`;
   return (
     <Alert title={t('The stream key is shown this once: keep it')} role="status">
       <Stack gap="xs">
@@ -135,6 +139,13 @@ export function StreamAccess({
           <Code style={{ overflowWrap: 'anywhere' }}>{server}</Code>
           <Copy text={server} label={t('Copy server')} />
         </Group>
+        {caller !== null && (
+          <Group>
+            <Text size="sm">{t('Server for SRT')}</Text>
+            <Code style={{ overflowWrap: 'anywhere' }}>{caller}</Code>
+            <Copy text={caller} label={t('Copy server for SRT')} />
+          </Group>
+        )}
         <Text size="sm">
           {t(
             'In OBS: Settings, Stream, Service “Custom”; then paste server and key. Under Output choose H.264 and AAC, and a keyframe interval of 2 s.',

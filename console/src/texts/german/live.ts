@@ -34,6 +34,9 @@ export const live = {
   'This service takes no live streams: REELFEED_RTMP_PORT is 0.':
     'Dieser Dienst nimmt keine Live-Streams an: REELFEED_RTMP_PORT ist 0.',
   'Type “end” to confirm': 'Zur Bestätigung „end“ eingeben',
+  'Server for SRT': 'Server für SRT',
+  'Copy server for SRT': 'Server für SRT kopieren',
+  'the service’s RTMP port, which is off': 'der RTMP-Port des Dienstes, der ausgeschaltet ist',
   'Waiting for an encoder at {rtmpUrl}.': 'Wartet auf einen Encoder unter {rtmpUrl}.',
   ended: 'beendet',
   'ended {endedAt}': 'beendet {endedAt}',

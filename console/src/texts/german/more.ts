@@ -20,8 +20,8 @@ export const more = {
   'Public keys are for apps and pages, secret keys for servers.':
     'Öffentliche Schlüssel sind für Apps und Seiten, geheime für Server.',
   'New key': 'Neuer Schlüssel',
-  'Broadcasts by RTMP. Each becomes a video when it ends.':
-    'Sendungen über RTMP. Jede wird am Ende zu einem Video.',
+  'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
+    'Sendungen über RTMP oder SRT. Jede wird am Ende zu einem Video.',
   'New live stream': 'Neuer Live-Stream',
   'No live stream yet. “New live stream” makes one; this command publishes a test picture.':
     'Noch kein Live-Stream. „Neuer Live-Stream“ erstellt einen; dieser Befehl sendet ein Testbild.',

@@ -36,6 +36,9 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   'This service takes no live streams: REELFEED_RTMP_PORT is 0.':
     'Este servicio no admite directos: REELFEED_RTMP_PORT es 0.',
   'Type “end” to confirm': 'Escriba «end» para confirmar',
+  'Server for SRT': 'Servidor para SRT',
+  'Copy server for SRT': 'Copiar servidor para SRT',
+  'the service’s RTMP port, which is off': 'el puerto RTMP del servicio, que está desactivado',
   'Waiting for an encoder at {rtmpUrl}.': 'Esperando un codificador en {rtmpUrl}.',
   ended: 'terminado',
   'ended {endedAt}': 'terminado {endedAt}',

@@ -87,7 +87,7 @@ const thumbnailLimits = { deadlineMs: 30_000, stallMs: 20_000, memoryLimitBytes:
 export const live = defineFeature({
   name: 'live',
   apiTags: {
-    'Live streams': 'Broadcasts: an encoder publishes by RTMP, viewers play HLS.',
+    'Live streams': 'Broadcasts: an encoder publishes by RTMP or SRT, viewers play HLS.',
   },
   areas: { 'live-streams': 'live' },
   settings: {
@@ -104,6 +104,12 @@ export const live = defineFeature({
       fallback: '0',
       about:
         'Port on which they are taken by RTMPS, with the certificate of REELFEED_TLS_CERT, such as 443 or 1936. 0: none.',
+    }),
+    srtPort: setting({
+      env: 'REELFEED_SRT_PORT',
+      parse: integer({ min: 0, max: 65_535 }),
+      fallback: '0',
+      about: 'UDP port on which they are taken by SRT, such as 9000. 0: none.',
     }),
     liveRenditions: setting({
       env: 'REELFEED_LIVE_RENDITIONS',
@@ -123,12 +129,13 @@ export const live = defineFeature({
     'live_simulcast_target',
   ],
   extensions: [extend(webhookEvents, liveEvents)],
-  build(parts: Parts, { rtmpPort, rtmpsPort, liveRenditions }) {
+  build(parts: Parts, { rtmpPort, rtmpsPort, srtPort, liveRenditions }) {
     refuseWithoutCertificate(parts.certificate, rtmpsPort);
     const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
     const liveStreams = new LiveStates(db);
     hints.listen(liveStreamsChanged, () => liveStreams.forget());
-    const ingestUrls = ingestUrlsOf(publicUrl, { rtmp: rtmpPort, rtmps: rtmpsPort });
+    const ports = { rtmp: rtmpPort, rtmps: rtmpsPort, srt: srtPort };
+    const ingestUrls = ingestUrlsOf(publicUrl, ports);
     const onChange = () => {
       hints.give(contentChanged);
       hints.give(liveStreamsChanged);
@@ -168,7 +175,9 @@ export const live = defineFeature({
         clipJob({ db, storage, uploadLimits, onChange: onRecorded }),
       ],
       services: [
-        ...(rtmpPort === 0 && rtmpsPort === 0 ? [] : [{ name: 'live ingest', run: runIngest }]),
+        ...(Object.values(ports).every((port) => port === 0)
+          ? []
+          : [{ name: 'live ingest', run: runIngest }]),
         ...services,
       ],
       chores: liveChores({ db, storage, onChange }),
@@ -178,7 +187,7 @@ export const live = defineFeature({
       using thumbnails = new LiveThumbnails({ db, storage, log, limits, onChange });
       listening = new Ingest({ ...ingest, thumbnails });
       const { certificate, listenHost: host } = parts;
-      const listen = { port: rtmpPort, securePort: rtmpsPort, certificate, host };
+      const listen = { port: rtmpPort, securePort: rtmpsPort, srtPort, certificate, host };
       await listening.run({ ...listen, hints }, signal);
     }
   },

@@ -1,6 +1,6 @@
 /**
- * Live streams: an encoder publishes through RTMP, viewers play HLS, and the recording becomes the
- * item's video.
+ * Live streams: an encoder publishes by RTMP or SRT, viewers play HLS, and the recording becomes the item's
+ * video.
  *
  *   idle ── first key frame ──▶ active ── end, delete, or no publisher for the reconnect window ──▶ ended
  *     └───────────────────────────── end, delete ─────────────────────────────────────────────────▶ ┘
@@ -206,20 +206,24 @@ export async function lockItemOf(
   if (contentId !== null) await lockEvenArchived(tx, organizationId, contentId);
 }
 
-/** The addresses for encoders, without the key. Null if the port is not open. */
-export type IngestUrls = { readonly rtmpUrl: string | null; readonly rtmpsUrl: string | null };
+/** The addresses for encoders, without the key. Each is null where no port is open. */
+export type IngestUrls = Readonly<Record<'rtmpUrl' | 'rtmpsUrl' | 'srtUrl', string | null>>;
 
-/** For responses that must not reveal where to publish. */
-export const noIngest: IngestUrls = { rtmpUrl: null, rtmpsUrl: null };
+/** For answers that tell nobody where to publish. */
+export const noIngest: IngestUrls = { rtmpUrl: null, rtmpsUrl: null, srtUrl: null };
 
 export function ingestUrlsOf(
   publicUrl: string,
-  ports: { rtmp: number; rtmps: number },
+  ports: { rtmp: number; rtmps: number; srt: number },
 ): IngestUrls {
   const { hostname } = new URL(publicUrl);
-  const urlOf = (scheme: 'rtmp' | 'rtmps') =>
-    ports[scheme] === 0 ? null : `${scheme}://${hostname}:${ports[scheme]}/live`;
-  return { rtmpUrl: urlOf('rtmp'), rtmpsUrl: urlOf('rtmps') };
+  const urlOf = (scheme: 'rtmp' | 'rtmps' | 'srt', path: string) =>
+    ports[scheme] === 0 ? null : `${scheme}://${hostname}:${ports[scheme]}${path}`;
+  return {
+    rtmpUrl: urlOf('rtmp', '/live'),
+    rtmpsUrl: urlOf('rtmps', '/live'),
+    srtUrl: urlOf('srt', ''),
+  };
 }
 
 export function presentStream(row: LiveStreamRow, ingestUrls: IngestUrls, currentViewers: number) {

@@ -15,6 +15,11 @@ import { ChunkReader } from './rtmp/chunk-reader.ts';
 import { ChunkWriter } from './rtmp/chunk-writer.ts';
 import { messageType } from './rtmp/messages.ts';
 import { RtmpError } from './rtmp/rtmp-error.ts';
+import { FlvReader } from './srt/flv-reader.ts';
+import { readHandshake, streamKeyOfId } from './srt/handshake.ts';
+import { controlPacket, controlType, lossList, readPacket } from './srt/packets.ts';
+import { conclusionOf, inductionOf } from './srt/srt.fixture.ts';
+import { SrtReceiver } from './srt/srt-receiver.ts';
 
 export type Parser = {
   readonly name: string;
@@ -70,6 +75,38 @@ function newSegmenter(): Segmenter {
     segmenter.take({ ...message, payload: bytes.subarray(3) });
   }
   return segmenter;
+}
+
+function srtSeeds(): Buffer[] {
+  const body = lossList([{ first: 3, last: 9 }]);
+  const dropped = { control: controlType.dropRequest, body, target: 1, atMs: 0 };
+  const data = Buffer.concat([Buffer.of(0, 0, 0, 3), Buffer.alloc(12, 1), Buffer.alloc(188, 0x47)]);
+  const conclusion = conclusionOf({ streamId: '#!::r=rf_live_key,m=publish', latencyMs: 200 });
+  return [inductionOf(7), conclusion, controlPacket(dropped), data];
+}
+
+/** One receiver sees many datagrams, and hands on what is ready. */
+function srtRun(): (bytes: Buffer) => void {
+  const options = { firstSequence: 0, latencyMs: 100, target: 1, send: () => undefined };
+  let [receiver, nowMs] = [new SrtReceiver(options), 0];
+  return (bytes) => {
+    nowMs += 5;
+    if (nowMs % 2_500 === 0) receiver = new SrtReceiver(options);
+    const packet = readPacket(bytes);
+    if (packet === null) return;
+    if (packet.type === 'control') {
+      const handshake = readHandshake(packet.body);
+      if (handshake !== null) streamKeyOfId(handshake.streamId);
+    }
+    receiver.receive(packet, nowMs);
+    void [...receiver.ready(nowMs)];
+    receiver.report(nowMs);
+  };
+}
+
+function flvSeed(): Buffer {
+  const tag = Buffer.concat([Buffer.of(9, 0, 0, 5, 0, 0, 40, 0, 0, 0, 0), Buffer.alloc(9, 1)]);
+  return Buffer.concat([Buffer.from('FLV\x01\x05\0\0\0\x09\0\0\0\0', 'latin1'), tag, tag]);
 }
 
 const withoutCorpus: readonly Parser[] = [
@@ -131,6 +168,18 @@ const withoutCorpus: readonly Parser[] = [
     seeds: [audioHeader, Buffer.of(0x13, 0x90, 0x56, 0xe5)],
     run: (bytes) => void readAacHeader(bytes),
     isExpected: isIngestError,
+  },
+  {
+    name: 'SRT datagrams',
+    seeds: srtSeeds(),
+    run: srtRun(),
+    isExpected: () => false,
+  },
+  {
+    name: 'FLV',
+    seeds: [flvSeed()],
+    run: (bytes) => void [...new FlvReader().read(bytes)],
+    isExpected: isRtmpError,
   },
   {
     name: 'segments',

@@ -133,6 +133,12 @@ const fields = {
   rtmpsUrl: Nullable(
     Type.String({ description: 'The same by TLS. Null: `REELFEED_RTMPS_PORT` is not set.' }),
   ),
+  srtUrl: Nullable(
+    Type.String({
+      description:
+        'Where encoders publish by SRT, with the stream key as the stream id (`?streamid=`). Null: `REELFEED_SRT_PORT` is not set.',
+    }),
+  ),
   recordedSeconds: Type.Number({ description: 'Length of what was published so far.' }),
   health: Nullable(Health),
   simulcastTargets: Type.Array(SimulcastTarget),

@@ -19,6 +19,7 @@ export {
   type LivePicture,
   type RungSegment,
 } from './live-rungs.ts';
+export { LiveRemux } from './live-remux.ts';
 export { MediaError, type MediaErrorCode } from './media-error.ts';
 export { sniffImage, type ImageFormat } from './sniff-image.ts';
 export { SNIFF_BYTES, sniffMedia, type SniffedFormat } from './sniff.ts';

@@ -17,6 +17,7 @@ import {
   type ImageResult,
   type ImageTask,
   type LiveTask,
+  type RemuxTask,
   type MediaTask,
   type PrepareResult,
   type PrepareTask,
@@ -69,8 +70,8 @@ export function runMediaTask(task: QueuedTask, options: MediaTaskOptions): Promi
   return step(`media ${task.type}`, {}, () => runAny(task, options));
 }
 
-/** Live tasks run for a long time and are not started as jobs. */
-type QueuedTask = Exclude<MediaTask, LiveTask>;
+/** Tasks of broadcasts run on, so they are no single step. */
+type QueuedTask = Exclude<MediaTask, LiveTask | RemuxTask>;
 
 type AnyResult =
   | PrepareResult

@@ -256,12 +256,19 @@ export type LiveTask = {
   readonly outputDir: string;
 };
 
+/** A broadcast from MPEG-TS to FLV, while it goes on; see `live-remux.ts`. */
+export type RemuxTask = {
+  readonly type: 'remux';
+  readonly outputDir: string;
+};
+
 export type MediaTask =
   | PrepareTask
   | CompleteTask
   | GenerateTask
   | ImageTask
   | LiveTask
+  | RemuxTask
   | StillTask
   | TranscribeTask;
 

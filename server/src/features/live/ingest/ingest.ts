@@ -7,28 +7,44 @@ import { sleep } from '../../../platform/lifecycle.ts';
 import { systemCode } from '../../../platform/storage/storage-errors.ts';
 import type { ServedCertificate } from '../../../platform/tls/served-certificate.ts';
 import { liveStreamsChanged } from '../live.ts';
-import type { RtmpConnection, RtmpHandlers, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
+import type { PublisherConnection, RtmpHandlers, RtmpRefusal } from '../rtmp/rtmp-connection.ts';
 import { RtmpServer, type RtmpServerLimits } from '../rtmp/rtmp-server.ts';
+import { SrtServer, type SrtServerLimits } from '../srt/srt-server.ts';
+import { KeyJudge, type KeyJudgeLimits } from './key-judge.ts';
 import { openPublication } from './open-publication.ts';
 import type { IngestParts, Publication } from './publication.ts';
 
 export type IngestOptions = {
-  /** The ports of RTMP and of RTMPS; 0 for none. */
+  /** The ports of RTMP, of RTMPS and of SRT; 0 for none. */
   readonly port: number;
   readonly securePort: number;
+  readonly srtPort: number;
   readonly certificate: ServedCertificate | null;
   readonly host: string;
   readonly hints: Hints;
 };
 
-const limits: RtmpServerLimits = {
-  publishWithinMs: 10_000,
-  silenceMs: 15_000,
-  maxWaiting: 1_000,
+const silenceMs = 15_000;
+const maxWaiting = 1_000;
+const judgeLimits: KeyJudgeLimits = {
   judges: 4,
+  maxWaiting,
+  maxWaitMs: 10_000,
   refusalStepMs: 100,
-  maxRefusalMs: 5_000,
   failureWindowMs: 60_000,
+};
+const rtmpLimits: RtmpServerLimits = {
+  publishWithinMs: 10_000,
+  silenceMs,
+  maxWaiting,
+  maxRefusalMs: 5_000,
+};
+const srtLimits: SrtServerLimits = {
+  maxSessions: 50,
+  maxHandshakes: maxWaiting,
+  maxRefusalMs: 2_000,
+  silenceMs,
+  memoryLimitBytes: 1024 ** 3,
 };
 const maxPublishers = 500;
 
@@ -39,9 +55,11 @@ const logRefusalEveryMs = 1_000;
 /** How long a newcomer waits for the connection that it replaces to store what it has. */
 const handOverMs = 1_000;
 
+type Address = { readonly port: number; readonly host: string };
+
 type OpenPublication = {
   readonly publication: Publication;
-  readonly connection: RtmpConnection;
+  readonly connection: PublisherConnection;
   readonly ended: PromiseWithResolvers<void>;
 };
 
@@ -49,7 +67,8 @@ export class Ingest implements AsyncDisposable {
   readonly #parts: IngestParts;
   readonly #log: Logger;
   readonly #open = new Set<OpenPublication>();
-  readonly #server: RtmpServer;
+  readonly #rtmp: RtmpServer;
+  readonly #srt: SrtServer;
   /** Refused keys that no log line has counted, and when the latest line was written. */
   #refusals = 0;
   #refusalLoggedAt = -Infinity;
@@ -57,7 +76,11 @@ export class Ingest implements AsyncDisposable {
   constructor(parts: IngestParts) {
     this.#parts = parts;
     this.#log = parts.log;
-    this.#server = new RtmpServer(limits, (address) => this.#handlersFor(address));
+    const judge = new KeyJudge(judgeLimits);
+    const open = (address: string) => this.#handlersFor(address);
+    const { scratch } = parts.ladder;
+    this.#rtmp = new RtmpServer(rtmpLimits, judge, open);
+    this.#srt = new SrtServer(srtLimits, { judge, open, scratch, log: parts.log });
   }
 
   /** Streams that are published through this process at the moment. */
@@ -67,23 +90,17 @@ export class Ingest implements AsyncDisposable {
 
   /** Serves publishers until the signal aborts. */
   async run(options: IngestOptions, signal: AbortSignal): Promise<void> {
-    const { port, securePort, certificate, host, hints } = options;
+    const { hints } = options;
     const renewal = setInterval(() => this.#renewAll(), renewEveryMs);
     // Who was ended by a request of this process is cut off at once.
     const stopListening = hints.listen(liveStreamsChanged, () => this.#renewAll());
     const over = new AbortController();
     const untilOver = AbortSignal.any([signal, over.signal]);
     try {
-      const listening: Promise<void>[] = [];
-      if (port !== 0) listening.push(this.#listen({ port, host }, untilOver));
-      if (securePort !== 0 && certificate !== null) {
-        const secure = (socket: Socket) => certificate.secure(socket);
-        listening.push(this.#listen({ port: securePort, host }, untilOver, secure));
-      }
-      await Promise.all(listening);
+      await this.#listenAll(options, untilOver);
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
-      // A port that cannot be had ends the other one as well; both are tried again.
+      // A port that cannot be had ends the others as well; all are tried again.
       over.abort();
       await this[Symbol.asyncDispose]();
       stopListening();
@@ -91,16 +108,31 @@ export class Ingest implements AsyncDisposable {
     }
   }
 
+  async #listenAll(options: IngestOptions, signal: AbortSignal): Promise<void> {
+    const { port, securePort, srtPort, certificate, host } = options;
+    const secure = certificate === null ? undefined : (raw: Socket) => certificate.secure(raw);
+    const ways: { port: number; listen: (address: Address) => Promise<void> }[] = [
+      { port, listen: (address) => this.#rtmp.listen(address) },
+      {
+        port: certificate === null ? 0 : securePort,
+        listen: (address) => this.#rtmp.listen(address, secure),
+      },
+      { port: srtPort, listen: (address) => this.#srt.listen(address) },
+    ];
+    const open = ways.filter((way) => way.port !== 0);
+    await Promise.all(open.map(({ port, listen }) => this.#listen({ port, host }, signal, listen)));
+  }
+
   /** A port that another program has is tried again and again, until the signal aborts. */
   async #listen(
-    address: { port: number; host: string },
+    address: Address,
     signal: AbortSignal,
-    secure?: (socket: Socket) => Socket,
+    listen: (address: Address) => Promise<void>,
   ): Promise<void> {
     let isKnown = false;
     while (!signal.aborted) {
       try {
-        return await this.#server.listen(address, secure);
+        return await listen(address);
       } catch (error) {
         if (systemCode(error) !== 'EADDRINUSE') throw error;
         if (!isKnown) {
@@ -116,7 +148,7 @@ export class Ingest implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server[Symbol.asyncDispose]();
+    await Promise.all([this.#rtmp[Symbol.asyncDispose](), this.#srt[Symbol.asyncDispose]()]);
     // Their last segments still have to be stored.
     await Promise.all(Array.from(this.#open, ({ ended }) => ended.promise));
   }

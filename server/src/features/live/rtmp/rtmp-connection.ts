@@ -34,10 +34,16 @@ export type RtmpPublication = {
  */
 export type RtmpRefusal = 'unknown' | 'ended' | 'full';
 
+/** A connection that publishes. */
+export type PublisherConnection = {
+  /** Ends the connection. Media that was received is still handed on. */
+  close(): void;
+};
+
 export type RtmpHandlers = {
-  /** Checks a key. */
-  publish(key: string, connection: RtmpConnection): Promise<RtmpPublication | RtmpRefusal>;
-  /** Called once after reading, with the error, or null after a clean end. Never rejects. */
+  /** Judges a key. */
+  publish(key: string, connection: PublisherConnection): Promise<RtmpPublication | RtmpRefusal>;
+  /** Called once, when no more is read, with what went wrong; null for an orderly end. Never rejects. */
   closed(error: Error | null): Promise<void>;
 };
 
@@ -62,7 +68,7 @@ const refusals: Record<RtmpRefusal, string> = {
   full: 'Too many streams are published to this server. Try again.',
 };
 
-export class RtmpConnection {
+export class RtmpConnection implements PublisherConnection {
   readonly #socket: Socket;
   readonly #handlers: RtmpHandlers;
   readonly #limits: RtmpLimits;
@@ -91,7 +97,6 @@ export class RtmpConnection {
     void this.#run();
   }
 
-  /** Closes the connection. Media already received is still passed on. */
   close(): void {
     this.#socket.destroy();
   }

@@ -15,32 +15,15 @@
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
-import { LRUCache } from 'lru-cache';
-import { FairTurns } from '../../../platform/fair-turns.ts';
-import { sleep } from '../../../platform/lifecycle.ts';
 import { addressGroup } from '../../../platform/http/address-group.ts';
-import {
-  RtmpConnection,
-  type RtmpHandlers,
-  type RtmpLimits,
-  type RtmpPublication,
-  type RtmpRefusal,
-} from './rtmp-connection.ts';
+import type { KeyJudge } from '../ingest/key-judge.ts';
+import { RtmpConnection, type RtmpHandlers, type RtmpLimits } from './rtmp-connection.ts';
 
 export type RtmpServerLimits = RtmpLimits & {
   /** Connections that have not sent a right key. */
   readonly maxWaiting: number;
-  /** Keys that are judged at the same time. */
-  readonly judges: number;
-  /** How much longer each refusal of an address takes than the one before it. */
-  readonly refusalStepMs: number;
   readonly maxRefusalMs: number;
-  /** For how long failures of an address count. */
-  readonly failureWindowMs: number;
 };
-
-/** Addresses that are remembered because of their failures. */
-const maxAddresses = 10_000;
 
 type Stranger = { readonly address: string; readonly connection: RtmpConnection };
 
@@ -53,16 +36,13 @@ export class RtmpServer implements AsyncDisposable {
   readonly #strangers = new Map<string, Set<Stranger>>();
   readonly #refused = new Set<Stranger>();
   #strangerCount = 0;
-  readonly #failures: LRUCache<string, number>;
-  readonly #judging: FairTurns;
+  readonly #judge: KeyJudge;
 
   /** `open` is called for each connection. */
-  constructor(limits: RtmpServerLimits, open: (address: string) => RtmpHandlers) {
-    const { maxWaiting, judges, publishWithinMs, failureWindowMs } = limits;
+  constructor(limits: RtmpServerLimits, judge: KeyJudge, open: (address: string) => RtmpHandlers) {
     this.#limits = limits;
+    this.#judge = judge;
     this.#open = open;
-    this.#failures = new LRUCache({ max: maxAddresses, ttl: failureWindowMs });
-    this.#judging = new FairTurns({ places: judges, maxWaiting, maxWaitMs: publishWithinMs });
   }
 
   /**
@@ -96,10 +76,10 @@ export class RtmpServer implements AsyncDisposable {
     const handlers = this.#open(socket.remoteAddress ?? '');
     const publish = async (key: string) => {
       const judge = () => handlers.publish(key, connection);
-      const judged = await this.#judge(address, gone.signal, judge);
+      const judged = await this.#judge.judge(address, gone.signal, judge);
       if (judged === 'unknown') {
         if (!gone.signal.aborted) this.#refused.add(stranger);
-        await this.#refuseLater(address, gone.signal);
+        await this.#judge.refuseLater(address, gone.signal, this.#limits.maxRefusalMs);
       } else if (typeof judged !== 'string') {
         this.#forget(stranger);
       }
@@ -119,24 +99,6 @@ export class RtmpServer implements AsyncDisposable {
     this.#strangers.set(address, neighbors.add(stranger));
     this.#strangerCount += 1;
     connection.run();
-  }
-
-  /** A flood of keys must not occupy the database connections that everybody uses. */
-  async #judge(
-    address: string,
-    gone: AbortSignal,
-    judge: () => Promise<RtmpPublication | RtmpRefusal>,
-  ): Promise<RtmpPublication | RtmpRefusal> {
-    using _turn = await this.#judging.take(address, gone);
-    return await judge();
-  }
-
-  async #refuseLater(address: string, gone: AbortSignal): Promise<void> {
-    const { refusalStepMs, maxRefusalMs } = this.#limits;
-    const count = (this.#failures.get(address) ?? 0) + 1;
-    // The window begins with the first failure.
-    this.#failures.set(address, count, { noUpdateTTL: true });
-    await sleep(Math.min(count * refusalStepMs, maxRefusalMs), gone);
   }
 
   #replaceOne(): void {

@@ -11,6 +11,7 @@ import {
   FF_DECODER_LIBDAV1D,
 } from 'node-av/constants';
 import type { LiveAnswer, LiveCodec, LiveOrder } from '../live-rungs.ts';
+import { readOrders, say } from './conversation.ts';
 import { check, received, required } from './engine.ts';
 import { LiveLane, type SegmentStart } from './live-lane.ts';
 
@@ -24,8 +25,8 @@ const MAX_PIXELS = 4096 * 4096;
 
 /** Runs until it is told to end. */
 export async function transcodeLive(): Promise<object> {
-  const orders = readOrders();
-  await say({ type: 'ready' });
+  const orders = readOrders<LiveOrder>();
+  await answer({ type: 'ready' });
   const transcoder = new LiveTranscoder();
   for await (const order of orders) {
     if (order.type === 'end') {
@@ -38,25 +39,7 @@ export async function transcodeLive(): Promise<object> {
   return {};
 }
 
-async function* readOrders(): AsyncGenerator<LiveOrder> {
-  const waiting: LiveOrder[] = [];
-  let wake = (): void => undefined;
-  process.on('message', (order: LiveOrder) => {
-    waiting.push(order);
-    wake();
-  });
-  for (;;) {
-    const order = waiting.shift();
-    if (order === undefined) await new Promise<void>((resolve) => (wake = resolve));
-    else yield order;
-  }
-}
-
-function say(answer: LiveAnswer): Promise<void> {
-  return new Promise((resolve) => {
-    process.send?.(answer, undefined, undefined, () => resolve());
-  });
-}
+const answer: (message: LiveAnswer) => Promise<void> = say;
 
 type Format = Extract<LiveOrder, { type: 'format' }>;
 type Picture = Extract<LiveOrder, { type: 'picture' }>;
@@ -76,7 +59,7 @@ class LiveTranscoder {
     const lanes: LiveLane[] = [];
     for (const rung of rungs) {
       const known = this.#lanes.find((lane) => lane.makes(rung));
-      lanes.push(known ?? new LiveLane(rung, say));
+      lanes.push(known ?? new LiveLane(rung, answer));
     }
     const left = this.#lanes.filter((lane) => !lanes.includes(lane));
     for (const lane of left) await lane.end(this.#lastMs + 1);
@@ -92,7 +75,7 @@ class LiveTranscoder {
     packet.free();
     await this.#encodeDecoded();
     this.#taken += 1;
-    await say({ type: 'taken', count: this.#taken });
+    await answer({ type: 'taken', count: this.#taken });
   }
 
   async end(endMs: number): Promise<void> {
@@ -112,11 +95,11 @@ class LiveTranscoder {
     for (;;) {
       const frame = new Frame();
       frame.alloc();
-      const answer = (await this.#decoder?.receiveFrame(frame)) ?? 0;
-      // A damaged picture is skipped as if it had never been sent.
-      if (answer < 0) {
+      const code = (await this.#decoder?.receiveFrame(frame)) ?? 0;
+      // A damaged picture is left out, like one that was never sent.
+      if (code < 0) {
         frame.free();
-        if (isMore(answer)) continue;
+        if (isMore(code)) continue;
         return;
       }
       await this.#share(frame);
@@ -137,10 +120,10 @@ class LiveTranscoder {
   }
 }
 
-/** Whether more frames can be received now. False at the end or if more input is needed. */
-function isMore(answer: number): boolean {
+/** Whether decoding can go on at once: neither the end nor a wait for more input. */
+function isMore(code: number): boolean {
   try {
-    return received(answer, 'decode');
+    return received(code, 'decode');
   } catch {
     return true;
   }

@@ -52,6 +52,8 @@ async function run(task: MediaTask): Promise<unknown> {
       return (await import('./transcribe.ts')).transcribe(task, reportProgress);
     case 'live':
       return (await import('./live.ts')).transcodeLive();
+    case 'remux':
+      return (await import('./remux.ts')).remux();
     case 'generate':
       return (await import('./generate.ts')).generate(task, reportProgress);
     default:

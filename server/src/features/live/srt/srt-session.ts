@@ -1,0 +1,157 @@
+/**
+ * One publisher by SRT, from its accepted handshake on.
+ *
+ *   datagrams ──▶ in order ──▶ media child: MPEG-TS to FLV ──▶ messages ──▶ publication
+ *        ◀── acknowledgements and loss reports
+ *
+ * It ends like a connection of RTMP: what arrived is stored before `closed` is called.
+ */
+import type { Scratch } from '../../../platform/storage/scratch.ts';
+import { hourMs } from '../../../platform/time.ts';
+import { LiveRemux } from '../../media/media.ts';
+import type {
+  PublisherConnection,
+  RtmpHandlers,
+  RtmpPublication,
+} from '../rtmp/rtmp-connection.ts';
+import { messageType } from '../rtmp/messages.ts';
+import { RtmpError } from '../rtmp/rtmp-error.ts';
+import { FlvReader } from './flv-reader.ts';
+import type { SrtPacket } from './packets.ts';
+import type { SrtReceiver } from './srt-receiver.ts';
+
+export type SessionOptions = {
+  readonly receiver: SrtReceiver;
+  readonly handlers: RtmpHandlers;
+  readonly scratch: Scratch;
+  readonly memoryLimitBytes: number;
+  /** Longest time without media. */
+  readonly silenceMs: number;
+};
+
+const deadlineMs = 25 * hourMs;
+/** How long the end of a connection waits for its last media. */
+const finishMs = 5_000;
+/** Bytes that wait for the media child, or for the database. */
+const maxUntakenBytes = 32 * 1024 * 1024;
+
+export class SrtSession implements PublisherConnection {
+  readonly #options: SessionOptions;
+  readonly #kill = new AbortController();
+  readonly #flv = new FlvReader();
+  readonly #over = Promise.withResolvers<void>();
+  #remux: LiveRemux | null = null;
+  #batch: Buffer[] = [];
+  #batchBytes = 0;
+  #handing: Promise<void> = Promise.resolve();
+  #handingBytes = 0;
+  #heardMs = performance.now();
+  #isClosing = false;
+  /** What went wrong first; null for an orderly end. */
+  #reason: Error | null = null;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when everything that was received is stored. */
+  get closed(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  /** Begins to hand media on; call it once. */
+  run(publication: RtmpPublication): void {
+    void this.#run(publication);
+  }
+
+  close(): void {
+    this.#end(null);
+  }
+
+  receive(packet: SrtPacket, nowMs: number): void {
+    if (this.#isClosing) return;
+    const { receiver } = this.#options;
+    if (packet.type === 'data') this.#heardMs = nowMs;
+    if (receiver.receive(packet, nowMs) === 'shutdown') this.#end(null);
+  }
+
+  /** Does what is due; call it every few milliseconds. */
+  tick(nowMs: number): void {
+    if (this.#isClosing) return;
+    this.#takeReady(nowMs);
+    this.#options.receiver.report(nowMs);
+    if (this.#remux !== null) this.#flush(this.#remux);
+    const untaken = this.#batchBytes + (this.#remux?.untakenBytes ?? 0);
+    if (Math.max(untaken, this.#handingBytes) > maxUntakenBytes) {
+      this.#end(new RtmpError('it sends faster than its media can be stored'));
+    } else if (nowMs - this.#heardMs > this.#options.silenceMs) {
+      this.#end(new RtmpError('it fell silent'));
+    }
+  }
+
+  async #run(publication: RtmpPublication): Promise<void> {
+    const { scratch, memoryLimitBytes, handlers, receiver } = this.#options;
+    let failure: Error | null = null;
+    try {
+      await using folder = await scratch.createFolder('live-srt');
+      const onFlv = (bytes: Buffer) => this.#hand(bytes, publication);
+      const { signal } = this.#kill;
+      const limits = { memoryLimitBytes, deadlineMs, signal };
+      this.#remux = new LiveRemux({ ...limits, workDir: folder.path, onFlv });
+      // It may have been closed meanwhile.
+      if (this.#isClosing) this.#finish(this.#remux);
+      await this.#remux.ended;
+      await this.#handing;
+    } catch (error) {
+      failure = this.#kill.signal.aborted ? null : (error as Error);
+    }
+    this.#end(failure);
+    await this.#handing.catch(() => undefined);
+    await handlers.closed(this.#reason);
+    // As with RTMP, the encoder knows by the end of its connection that all of it is stored.
+    receiver.shutDown();
+    this.#over.resolve();
+  }
+
+  #end(reason: Error | null): void {
+    if (this.#isClosing) return;
+    this.#takeReady(Infinity);
+    this.#isClosing = true;
+    this.#reason = reason;
+    if (this.#remux !== null) this.#finish(this.#remux);
+  }
+
+  /** What has arrived is still copied, within a time. */
+  #finish(remux: LiveRemux): void {
+    this.#flush(remux);
+    remux.end();
+    const late = setTimeout(() => this.#kill.abort(), finishMs);
+    void remux.ended.catch(() => undefined).then(() => clearTimeout(late));
+  }
+
+  #takeReady(nowMs: number): void {
+    for (const payload of this.#options.receiver.ready(nowMs)) {
+      this.#batch.push(payload);
+      this.#batchBytes += payload.length;
+    }
+  }
+
+  #flush(remux: LiveRemux): void {
+    if (this.#batchBytes === 0) return;
+    remux.take(Buffer.concat(this.#batch));
+    this.#batch = [];
+    this.#batchBytes = 0;
+  }
+
+  #hand(bytes: Buffer, publication: RtmpPublication): void {
+    this.#handingBytes += bytes.length;
+    this.#handing = this.#handing.then(async () => {
+      for (const message of this.#flv.read(bytes)) {
+        if (message.type === messageType.data) publication.metadata(message);
+        else await publication.media(message);
+      }
+      this.#handingBytes -= bytes.length;
+    });
+    this.#handing.catch((error: unknown) => this.#end(error as Error));
+  }
+}

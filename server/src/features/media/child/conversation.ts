@@ -1,0 +1,23 @@
+/** The child's side of a task that goes on with what it is told; see `Talk`. */
+
+/** What the parent says from here on, in its order. */
+export async function* readOrders<Order>(): AsyncGenerator<Order> {
+  const waiting: Order[] = [];
+  let wake = (): void => undefined;
+  process.on('message', (order: Order) => {
+    waiting.push(order);
+    wake();
+  });
+  for (;;) {
+    const order = waiting.shift();
+    if (order === undefined) await new Promise<void>((resolve) => (wake = resolve));
+    else yield order;
+  }
+}
+
+/** Resolves when the answer is on its way. */
+export function say(answer: object): Promise<void> {
+  return new Promise((resolve) => {
+    process.send?.(answer, undefined, undefined, () => resolve());
+  });
+}
