@@ -155,7 +155,7 @@ for (const codec of ['h264', 'hevc'] as const) {
   });
 }
 
-/** The rung's playlist of the moment. */
+/** The rung's live playlist. */
 const rungNow = async (stream: Stream) =>
   listed(await text(new URL('rung-240.m3u8', await masterUrl(stream)).href));
 

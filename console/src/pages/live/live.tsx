@@ -115,10 +115,10 @@ export function latencyName(latency: LiveStream['latency']): string {
   return latency === 'low' ? t('low latency') : t('normal latency');
 }
 
-/** Addresses for encoders; null where the service has no such port. */
+/** Addresses for encoders. Null if the port is not open. */
 type IngestUrls = Pick<LiveStream, 'rtmpUrl' | 'rtmpsUrl' | 'srtUrl'>;
 
-/** The key of a stream, which is shown once, and what to do with it. */
+/** A stream's key, which is shown once, and how to use it. */
 export function StreamAccess({
   stream: { rtmpUrl, rtmpsUrl, srtUrl, streamKey },
 }: {

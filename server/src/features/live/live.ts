@@ -209,7 +209,7 @@ export async function lockItemOf(
 /** The addresses for encoders, without the key. Each is null where no port is open. */
 export type IngestUrls = Readonly<Record<'rtmpUrl' | 'rtmpsUrl' | 'srtUrl', string | null>>;
 
-/** For answers that tell nobody where to publish. */
+/** For responses that must not reveal where to publish. */
 export const noIngest: IngestUrls = { rtmpUrl: null, rtmpsUrl: null, srtUrl: null };
 
 export function ingestUrlsOf(

@@ -70,7 +70,7 @@ export function runMediaTask(task: QueuedTask, options: MediaTaskOptions): Promi
   return step(`media ${task.type}`, {}, () => runAny(task, options));
 }
 
-/** Tasks of broadcasts run on, so they are no single step. */
+/** Live tasks run for a long time and are not started as jobs. */
 type QueuedTask = Exclude<MediaTask, LiveTask | RemuxTask>;
 
 type AnyResult =

@@ -41,9 +41,9 @@ export type PublisherConnection = {
 };
 
 export type RtmpHandlers = {
-  /** Judges a key. */
+  /** Checks a key. */
   publish(key: string, connection: PublisherConnection): Promise<RtmpPublication | RtmpRefusal>;
-  /** Called once, when no more is read, with what went wrong; null for an orderly end. Never rejects. */
+  /** Called once after reading, with the error, or null after a clean end. Never rejects. */
   closed(error: Error | null): Promise<void>;
 };
 

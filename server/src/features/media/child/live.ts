@@ -96,7 +96,7 @@ class LiveTranscoder {
       const frame = new Frame();
       frame.alloc();
       const code = (await this.#decoder?.receiveFrame(frame)) ?? 0;
-      // A damaged picture is left out, like one that was never sent.
+      // A damaged picture is skipped as if it had never been sent.
       if (code < 0) {
         frame.free();
         if (isMore(code)) continue;
@@ -120,7 +120,7 @@ class LiveTranscoder {
   }
 }
 
-/** Whether decoding can go on at once: neither the end nor a wait for more input. */
+/** Whether more frames can be received now. False at the end or if more input is needed. */
 function isMore(code: number): boolean {
   try {
     return received(code, 'decode');
